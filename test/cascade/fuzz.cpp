@@ -141,4 +141,10 @@ TEST(Cascade_Fuzz, cpuIsCuda)
     expectCpuIsCuda("Cascade_Fuzz", 400, makeCascadeCase, runCascade);
 }
 
+TEST(Cascade_Fuzz, cpuIsCudaWithLateStages)
+{
+    requireCuda();
+    expectCpuIsCuda("Cascade_Fuzz, long", 60, makeLongCascadeCase, runCascade);
+}
+
 }} // namespace opencv_test

@@ -6,7 +6,7 @@
 // memory, which ballots compact after each stage.
 //
 // The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile depends on the
-// tiles before: it is evaluated in any case, and if it is a candidate, resolveDeferred reads the fail masks of these tiles.
+// tiles before: it is evaluated in any case, and if it is a candidate, resolveDeferred() reads the fail masks of these tiles.
 #include "classify.hpp"
 #include "features.hpp"
 #include "integral_image.hpp"
@@ -29,7 +29,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     uint32_t* const squares = reinterpret_cast<uint32_t*>(t.norms);
     integralImage<true>(shape, t.patch);
     __syncthreads(); // the integral image of squares
-    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
+    for (int w = threadIdx.x; w < t.windows(); w += blockThreads())
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
@@ -39,7 +39,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     integralImage<false>(shape, t.patch);
     __syncthreads(); // the integral image
     const int area = contrastArea(model.width, model.height);
-    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // the windows whose squares this thread wrote
+    for (int w = threadIdx.x; w < t.windows(); w += blockThreads()) // the windows whose squares this thread wrote
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
@@ -67,7 +67,7 @@ template <FeatureType TYPE> __device__ __forceinline__ void firstStage(const Til
 {
     const StageRecord stage = t.job.model.stage[0];
     const int lane = threadIdx.x & 31, chunks = detail::ceilDiv(t.windows(), 32);
-    for (int chunk = threadIdx.x >> 5; chunk < chunks; chunk += WARPS)
+    for (int chunk = threadIdx.x >> 5; chunk < chunks; chunk += blockWarps())
     {
         const int window = chunk * 32 + lane;
         bool wanted = t.has(window);
@@ -86,7 +86,7 @@ template <FeatureType TYPE> __device__ __forceinline__ void firstStage(const Til
 __device__ __forceinline__ void listFirst(const Tile& t)
 {
     const TileRecord& tile = t.shared.tile;
-    for (int row = threadIdx.x; row < t.rows; row += tuning::THREADS)
+    for (int row = threadIdx.x; row < t.rows; row += blockThreads())
     {
         const uint64_t fails = rowBits(t.shared.fails, t.shape, row);
         t.job.lists.failMasks[tile.word + row * t.shared.grid.rowWords] = fails;
@@ -109,7 +109,7 @@ template <FeatureType TYPE> __device__ __forceinline__ void laterStages(const Ti
         const StageRecord stage = t.job.model.stage[s];
         const uint16_t* const in = t.listOf(turn);
         uint16_t* const out = t.listOf(turn + 1);
-        for (int chunk = threadIdx.x >> 5; chunk * 32 < count; chunk += WARPS)
+        for (int chunk = threadIdx.x >> 5; chunk * 32 < count; chunk += blockWarps())
         {
             const int i = chunk * 32 + lane, window = in[i < count ? i : 0];
             bool wanted = i < count;
@@ -175,24 +175,9 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
     }
 }
 
-//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length.
-__global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
-    resolveDeferred(const Lists lists, int images, int columnBits)
+__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolveAll(const Lists lists, int images, int columnBits)
 {
-    const int full = 1 << columnBits, count = *lists.deferredCount(images);
-    for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
-         i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
-    {
-        const Deferred p = lists.deferred[i];
-        int run = p.column;
-        for (int k = 1, ones = full; k <= p.wordInRow && ones == full; ++k)
-        {
-            ones = ::min(__clzll(static_cast<long long>(~(lists.failMasks[p.word - k] << (64 - full)))), full);
-            run += ones;
-        }
-        if ((run & 1) == 0)
-            appendCandidate(lists, imageOf(p.key), p.key, p.weight);
-    }
+    resolveDeferred(lists, images, columnBits);
 }
 
 //! Returns the kernel for a model's feature type and for the memory of its integral images.
@@ -217,13 +202,15 @@ void classify(const Classification& job, const ConstantStages* constant, detail:
 {
     if (constant)
         classifyPairs(job, *constant, stream);
-    else
+    if (job.lists.lateCapacity > 0)
+        return classifyLate(job, stream);
+    if (!constant)
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
         detail::launch("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
                        stream, job);
     }
-    detail::launch("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
+    detail::launch("cascade resolve", resolveAll, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
                    stream, job.lists, job.images, job.shapes[0].columnBits);
 }
 

@@ -97,6 +97,7 @@ struct Resizing
     const LayerRecord* layers;
     const ResizeRecord* tiles;
     int tileCount;
+    int tileRows; //!< rows of a rectangle
     const Tap* taps;
     const SourceRecord* sources;
     uint8_t* pixels;
@@ -208,6 +209,8 @@ struct ConstantStages
     uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };
 
+const int LATE = 2; //!< index of the records for late stages: see ModelView
+
 //! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so on.
 struct RecordsView
 {
@@ -215,21 +218,35 @@ struct RecordsView
     int count;
 };
 
+/** Late stages, and shared memory of their blocks, in bytes: an integral image per warp, then the records of the late nodes, first quads
+first, then the late StageRecords, then all terms. */
+struct LateLayout
+{
+    int stage;     //!< first late stage; the number of stages if there is none
+    int firstNode; //!< first node of that stage
+    int warps;     //!< warps per block
+    int table;     //!< bytes of an integral image
+    int records, stages, terms, bytes;
+    int fours; //!< number of terms by four
+};
+
 /** A model in device memory. With `pairs`: records with offsets, and leaves in fixed point. Without: the model's own arrays, features
-as in core.hpp, and sums in double precision in the order of the file. */
+as in core.hpp, and sums in double precision in the order of the file. Late stages are evaluated outside of tiles, on an integral image of
+each pair, whose rows have no words but those of the pair: their records are those at LATE. */
 struct ModelView
 {
     FeatureType featureType;
     int width, height, stages;
+    LateLayout late;
     bool pairs, tilted;
     TreeShape treeShape;
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
-    RecordsView records[2];     //!< records of the nodes, by step - 1
+    RecordsView records[3];     //!< records of the nodes, by step - 1, and at LATE
     const int64_t* fixedLeaves; //!< left and right leaf of each record; 0 for a child node
     const int* quantisedLeaves; //!< quantised left and right leaf of each record; 0 for a child node
-    const Term* terms[2];       //!< by step - 1
+    const Term* terms[3];       //!< by step - 1, and at LATE
     const Node* nodes;
     const float* leaves;
     const HaarFeature* haar;
@@ -251,6 +268,16 @@ struct Deferred
     int unused;
 };
 
+//! A pair of windows that is left before the late stages.
+struct LatePair
+{
+    int tile; //!< index in Classification::tiles
+    uint32_t
+        pair; //!< index of its upper window in the tile; bits 14 and 15: whether the upper and the lower window are left
+    float norms[2]; //!< of both windows, times NORM_SCALE
+};
+static_assert(sizeof(LatePair) == sizeof(uint4), "loaded at once");
+
 //! Start of the list of an image. One more record marks the end of the last list.
 struct ListRecord
 {
@@ -265,13 +292,20 @@ struct Lists
     const ListRecord* places;
     Key* keys;
     double* weights;
-    int* counts;         //!< candidates of each image, also beyond the capacity; then the number of deferred candidates
+    int*
+        counts; //!< candidates of each image, also beyond the capacity; then numbers of deferred candidates and of late pairs
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
     uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
 
+    LatePair* late;
+    int lateCapacity; //!< tiles evaluate the late stages of pairs beyond it; 0: of all pairs
+
     CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
+    //! Returns the number of late pairs, which may be above the capacity.
+    CT_HOST_DEVICE int* lateCount(int images) const { return counts + images + 1; }
 };
+const int EXTRA_COUNTS = 2; //!< numbers in Lists::counts besides those of images
 
 //! Arguments of classify for one cascade.
 struct Classification
@@ -279,6 +313,7 @@ struct Classification
     ModelView model;
     Shape shapes[2]; //!< by step - 1
     Layout layout;
+    int threads; //!< per block, for pairs
     const GridRecord* grids;
     const TileRecord* tiles; //!< tiles of layers with a step of 1 first
     int tileCount, singleTiles;
@@ -290,8 +325,10 @@ struct Classification
 };
 
 /** Classifies windows in pairs, for models with ModelView::pairs. Candidates that the skip rule may skip are left in
-job.lists.deferred. */
+job.lists.deferred, pairs that reach late stages in job.lists.late. */
 void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream);
+//! Evaluates the late stages of job.lists.late, and applies the skip rule to job.lists.deferred.
+void classifyLate(const Classification& job, detail::StreamHandle stream);
 
 //! The result tables of one cascade in device memory. Null: not wanted.
 struct TableViews

@@ -100,7 +100,7 @@ __device__ __forceinline__ void sumInnerRows(const Shape& shape, const Patch& pa
     // The inner part begins at byte 1. Bytes that enter are `inner` bytes behind those that leave.
     const int entering = (1 + inner) / 4, shift = 8 * ((1 + inner) & 3);
 #pragma unroll 1
-    for (int y = 1 + static_cast<int>(threadIdx.x >> bits); y < patch.rows - 1; y += tuning::THREADS >> bits)
+    for (int y = 1 + static_cast<int>(threadIdx.x >> bits); y < patch.rows - 1; y += blockThreads() >> bits)
     {
         InnerSums sums;
         uint4 packed;
@@ -189,7 +189,7 @@ tables are overwritten. */
 __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const Shape& shape = t.shape;
-    const int parts = tuning::THREADS >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
+    const int parts = blockThreads() >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
     const int column = threadIdx.x & (shape.cols - 1), part = threadIdx.x >> shape.columnBits;
     const int first = part * each, last = ::min(first + each, t.rows), inner = t.job.model.width - 2;
     const bool has = column < t.cols && first < last;

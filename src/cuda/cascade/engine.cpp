@@ -102,7 +102,7 @@ private:
         const uint8_t* tiles; //!< blob of `tiling`
         const gpu::SourceRecord* sources;
         int images;
-        int* counts; //!< for each task, numbers of candidates of all images and of deferred candidates
+        int* counts; //!< of each task: see Lists::counts
         uint8_t* pyramids;
 
         const std::vector<int>& windows(size_t task) const { return tiling->tasks[task].windows; }
@@ -126,15 +126,15 @@ private:
     void makePyramids(const Call& call, size_t tasks, Placed& placed)
     {
         const Tiling& tiling = *placed.tiling;
-        const size_t counts = tasks * (static_cast<size_t>(placed.images) + 1);
+        const size_t counts = tasks * (static_cast<size_t>(placed.images) + gpu::EXTRA_COUNTS);
         if (counts > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the call has too many images and cascades");
         placed.counts = counts_.reserve<int>(call, counts, "numbers of candidates");
         placed.pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
         gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(placed.tiles + tiling.layers),
                      reinterpret_cast<const gpu::ResizeRecord*>(placed.tiles + tiling.resizes), tiling.resizeCount,
-                     reinterpret_cast<const Tap*>(placed.tiles + tiling.taps), placed.sources, placed.pyramids,
-                     placed.counts, static_cast<int>(counts)},
+                     tiling.resizeRows, reinterpret_cast<const Tap*>(placed.tiles + tiling.taps), placed.sources,
+                     placed.pyramids, placed.counts, static_cast<int>(counts)},
                     call.stream());
     }
 
@@ -164,7 +164,7 @@ private:
             std::vector<std::shared_ptr<const PackedModel>> packed;
             for (const PlacedModel& model : models)
                 packed.push_back(model.packed);
-            tiling_ = makeTiling(request, packed);
+            tiling_ = makeTiling(request, packed, detail::multiprocessors());
             tilingKey_.swap(key);
             ++tilingVersion_;
         }
@@ -228,10 +228,13 @@ private:
                                lists.keys = parts.take<Key>(elements);
                                lists.weights = parts.take<double>(elements);
                            });
-        lists.counts = placed.counts + task * (static_cast<size_t>(placed.images) + 1);
+        lists.counts = placed.counts + task * (static_cast<size_t>(placed.images) + gpu::EXTRA_COUNTS);
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
+        lists.lateCapacity =
+            lateCapacityOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
+        lists.late = late_.reserve<gpu::LatePair>(call, lists.lateCapacity, "pairs for late stages");
         return lists;
     }
 
@@ -241,8 +244,9 @@ private:
         const Tiling::TaskTiles& part = placed.tiling->tasks[task];
         gpu::Classification job = {};
         job.model = model.at(placed.models[task].device);
-        std::copy(model.shapes, model.shapes + 2, job.shapes);
-        job.layout = model.layout;
+        std::copy(part.form.shapes, part.form.shapes + 2, job.shapes);
+        job.layout = part.form.layout;
+        job.threads = part.form.threads;
         job.grids = reinterpret_cast<const gpu::GridRecord*>(placed.tiles + part.grids);
         job.tiles = reinterpret_cast<const gpu::TileRecord*>(placed.tiles + part.tiles);
         job.tileCount = part.tileCount;
@@ -250,9 +254,9 @@ private:
         job.sources = placed.sources;
         job.pixels = placed.pyramids;
         job.images = placed.images;
-        if (model.layout.global)
+        if (job.layout.global)
             job.slices = slices_.reserve<uint8_t>(
-                call, static_cast<size_t>(model.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
+                call, static_cast<size_t>(job.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
         job.lists = makeLists(call, placed, task, capacity);
         return job;
     }
@@ -359,7 +363,8 @@ private:
     std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
-        deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
+        deferred_{workspace_}, failMasks_{workspace_}, late_{workspace_}, slices_{workspace_}, groups_{workspace_},
+        found_{workspace_};
 
     std::shared_ptr<const Tiling> tiling_; //!< of the last call, with its key
     std::vector<uint64_t> tilingKey_;

@@ -8,19 +8,21 @@
 //   linkSimilar     unites similar candidates: the higher root becomes a child of the lower one
 //   makeObjects     one block per image: sums of groups by integer atomics, means, removal of parts of other groups, tables
 //
+// makeObjects also sorts and links the candidates of an image that has few of them, in shared memory. The other two kernels leave such images
+// out.
+//
 // Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per image.
 #include "classify.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
 #include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
 const int PAIR_THREADS = tuning::PAIR_WARPS * 32;
-typedef cub::BlockScan<int, tuning::FINISH_THREADS> Scan;
+const int FINISH_WARPS = tuning::FINISH_THREADS / 32;
 typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Maximum;
 
 struct Larger
@@ -46,11 +48,14 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
+//! Returns whether makeObjects ranks and links the candidates of an image itself.
+__device__ __forceinline__ bool areFew(int count) { return count <= tuning::FEW_CANDIDATES; }
+
 //! Candidates that a block takes, 32 at a time.
 struct BlockRange
 {
-    int image, count;
-    int first, step; //!< first candidate, and distance of the next 32
+    int image, count; //!< number of candidates of the image; 0 if they are few
+    int first, step;  //!< first candidate, and distance of the next 32
     size_t base;
 };
 __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
@@ -63,9 +68,47 @@ __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
         const int middle = (image + beyond) / 2;
         (places[middle].firstBlock <= block ? image : beyond) = middle;
     }
-    const int blocks = places[image + 1].firstBlock - places[image].firstBlock;
-    return {image, usable(job.lists, image), (block - places[image].firstBlock) * 32, blocks * 32,
+    const int blocks = places[image + 1].firstBlock - places[image].firstBlock, count = usable(job.lists, image);
+    return {image, areFew(count) ? 0 : count, (block - places[image].firstBlock) * 32, blocks * 32,
             static_cast<size_t>(places[image].first)};
+}
+
+/** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared memory: in device
+memory, atomics change words that are in the first-level cache. */
+template <bool SHARED> struct Groups
+{
+    Box* boxes;
+    unsigned long long* weights;
+    int *parents, *counts;
+    int count; //!< number of candidates
+
+    //! Makes a group of one candidate. @param rank of the candidate.
+    __device__ __forceinline__ void begin(int rank, const Box& box, double weight) const
+    {
+        boxes[rank] = box;
+        weights[rank] = orderedBits(weight);
+        parents[rank] = rank;
+        counts[rank] = 1;
+    }
+};
+__device__ __forceinline__ Groups<false> groupsIn(const GroupMemory& m, size_t base, int count)
+{
+    return {m.boxes + base, m.weights + base, m.parents + base, m.counts + base, count};
+}
+
+//! Loads a word that other threads have changed.
+template <bool SHARED, typename T> __device__ __forceinline__ T latest(const T* word)
+{
+    if constexpr (SHARED)
+        return *word;
+    else
+        return __ldcg(word);
+}
+
+__device__ __forceinline__ Box boxOfKey(const Grouping& job, int image, Key key)
+{
+    const GridRecord& grid = job.grids[job.sources[image].firstGrid + scaleOf(key)];
+    return boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
 }
 
 __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
@@ -90,12 +133,8 @@ __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_cons
         __syncthreads(); // ranks
         if (warp != 0 || i >= p.count)
             continue;
-        const size_t place = p.base + ranks[lane];
-        const GridRecord& grid = job.grids[job.sources[p.image].firstGrid + scaleOf(key)];
-        job.memory.boxes[place] = boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
-        job.memory.weights[place] = orderedBits(job.lists.weights[p.base + i]);
-        job.memory.parents[place] = ranks[lane];
-        job.memory.counts[place] = 1;
+        groupsIn(job.memory, p.base, p.count)
+            .begin(ranks[lane], boxOfKey(job, p.image, key), job.lists.weights[p.base + i]);
     }
 }
 
@@ -127,21 +166,21 @@ __device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
 }
 
 //! Unites 32 candidates, one per lane, with the similar ones before them. The warps of a block share the comparisons.
-__device__ __forceinline__ void linkBefore(const Grouping& job, const BlockRange& p, int begin)
+__device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
 {
     const int i = begin + (threadIdx.x & 31);
-    if (i >= p.count)
+    if (i >= c.count)
         return;
-    const int4* const boxes = reinterpret_cast<const int4*>(job.memory.boxes + p.base);
+    const int4* const boxes = reinterpret_cast<const int4*>(c.boxes);
     const auto boxAt = [&](int at)
     {
         const int4 words = __ldg(boxes + at);
         return Box{words.x, words.y, words.z, words.w};
     };
     const Box box = boxAt(i);
-    const int last = ::min(begin + 32, p.count) - 1; // last of the 32 candidates
+    const int last = ::min(begin + 32, c.count) - 1; // last of the 32 candidates
     const int warp = threadIdx.x >> 5, BATCH = 4;    // BATCH: loads in flight
-    int* const parents = job.memory.parents + p.base;
+    int* const parents = c.parents;
     int root = i; // root of this candidate, perhaps outdated
     // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
     for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
@@ -181,85 +220,206 @@ __global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constan
 {
     const BlockRange p = rangeOfBlock(job);
     for (int first = p.first; first < p.count; first += p.step)
-        linkBefore(job, p, first);
+        linkBefore(groupsIn(job.memory, p.base, p.count), first);
 }
 
 // --- finish ----------------------------------------------------------------------------------------------------------
 
-//! The groups of one image, in the work memory.
-struct Groups
+//! Few candidates of an image, in shared memory.
+struct FewCandidates
 {
-    const GroupMemory& memory;
-    size_t base;
-    int count; //!< number of candidates
+    Key keys[tuning::FEW_CANDIDATES]; //!< in any order; the other arrays are those of Groups
+    alignas(16) Box boxes[tuning::FEW_CANDIDATES];
+    unsigned long long weights[tuning::FEW_CANDIDATES];
+    int parents[tuning::FEW_CANDIDATES], counts[tuning::FEW_CANDIDATES];
+    uint32_t similar[2][tuning::FEW_CANDIDATES]; //!< [w][j]: which of candidates 32 w to 32 w + 31 are similar to j
 };
+static_assert(tuning::FEW_CANDIDATES == 64, "a bit of two words each");
+
+//! Compares all candidates with each other, 32 with one per warp.
+__device__ __forceinline__ void compareFew(const Groups<true>& c, FewCandidates& few)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll 1
+    for (int unit = warp; unit < 2 * c.count; unit += FINISH_WARPS)
+    {
+        const int j = unit >> 1, i = 32 * (unit & 1) + lane;
+        const Box box = c.boxes[::min(i, c.count - 1)], other = c.boxes[j];
+        const uint32_t similar = __ballot_sync(0xffffffffu, i < c.count && areSimilar(box, other));
+        if (lane == 0)
+            few.similar[unit & 1][j] = similar;
+    }
+}
+
+//! Finds the groups, one after the other, by their first candidates: similar ones join until none is left. For one warp.
+__device__ __forceinline__ void linkFew(const Groups<true>& c, const FewCandidates& few)
+{
+    const int lane = threadIdx.x & 31;
+    const auto rowOf = [&](int i)
+    { return i < c.count ? few.similar[0][i] | static_cast<uint64_t>(few.similar[1][i]) << 32 : 0; };
+    const uint64_t low = rowOf(lane), high = rowOf(lane + 32);
+    const auto votes = [&](uint64_t group)
+    {
+        return __ballot_sync(0xffffffffu, (low & group) != 0) |
+               static_cast<uint64_t>(__ballot_sync(0xffffffffu, (high & group) != 0)) << 32;
+    };
+#pragma unroll 1
+    for (uint64_t left = c.count > 0 ? ~0ull >> (64 - c.count) : 0; left != 0;)
+    {
+        const int root = __ffsll(static_cast<long long>(left)) - 1;
+        uint64_t before = 0, group = 1ull << root;
+#pragma unroll 1
+        while (group != before)
+        {
+            before = group;
+            group = votes(group); // each is similar to itself
+        }
+        if (group >> lane & 1)
+            c.parents[lane] = root;
+        if (group >> (lane + 32) & 1)
+            c.parents[lane + 32] = root;
+        left &= ~group;
+    }
+}
+
+//! Sorts few candidates by their keys, and links them. All threads of a block call it together.
+__device__ __forceinline__ Groups<true> groupFew(const Grouping& job, int image, int count, FewCandidates& few)
+{
+    const size_t base = static_cast<size_t>(job.lists.places[image].first);
+    const Groups<true> c = {few.boxes, few.weights, few.parents, few.counts, count};
+    const int i = threadIdx.x;
+    Key key = 0;
+    Box box = {};
+    double weight = 0.;
+    if (i < count)
+    {
+        few.keys[i] = key = job.lists.keys[base + i];
+        weight = job.lists.weights[base + i];
+        box = boxOfKey(job, image, key);
+    }
+    __syncthreads(); // keys
+    if (i < count)
+    {
+        int lower = 0;
+#pragma unroll 4
+        for (int j = 0; j < count; ++j)
+            lower += few.keys[j] < key ? 1 : 0;
+        c.begin(lower, box, weight);
+    }
+    __syncthreads(); // candidates in the order of keys
+    if (job.minNeighbors > 0)
+    {
+        compareFew(c, few);
+        __syncthreads(); // which are similar
+        if (threadIdx.x < 32)
+            linkFew(c, few);
+        __syncthreads(); // parents
+    }
+    return c;
+}
+
+//! Adds up groups of few candidates, one thread per root.
+__device__ __forceinline__ void sumGroups(const Groups<true>& c)
+{
+    const int i = threadIdx.x;
+    if (i >= c.count || c.parents[i] != i)
+        return;
+    Box box = c.boxes[i];
+    unsigned long long weight = c.weights[i];
+    int count = 1;
+#pragma unroll 1
+    for (int j = i + 1; j < c.count; ++j)
+    {
+        if (c.parents[j] != i)
+            continue;
+        const Box other = c.boxes[j];
+        box = {box.x + other.x, box.y + other.y, box.width + other.width, box.height + other.height};
+        weight = ::max(weight, c.weights[j]);
+        ++count;
+    }
+    c.boxes[i] = box;
+    c.weights[i] = weight;
+    c.counts[i] = count;
+}
 
 //! Adds every candidate that is no root to its root.
-__device__ __forceinline__ void sumGroups(const Groups& c)
+__device__ __forceinline__ void sumGroups(const Groups<false>& c)
 {
-    const GroupMemory& m = c.memory;
+#pragma unroll 1
     for (int i = threadIdx.x; i < c.count; i += tuning::FINISH_THREADS)
     {
-        const int root = rootOf(m.parents + c.base, i);
+        const int root = rootOf(c.parents, i);
         if (root == i)
             continue;
-        const Box box = m.boxes[c.base + i];
-        uint32_t* const sums = reinterpret_cast<uint32_t*>(m.boxes + c.base + root);
+        const Box box = c.boxes[i];
+        uint32_t* const sums = reinterpret_cast<uint32_t*>(c.boxes + root);
         atomicAdd(sums, static_cast<uint32_t>(box.x));
         atomicAdd(sums + 1, static_cast<uint32_t>(box.y));
         atomicAdd(sums + 2, static_cast<uint32_t>(box.width));
         atomicAdd(sums + 3, static_cast<uint32_t>(box.height));
-        atomicAdd(m.counts + c.base + root, 1);
-        atomicMax(m.weights + c.base + root, m.weights[c.base + i]);
+        atomicAdd(c.counts + root, 1);
+        atomicMax(c.weights + root, c.weights[i]);
     }
 }
 
-/** Numbers the threads with `has` consecutively, from `next` on. @param next in and out: the next number, equal in all threads.
-@return number of this thread. */
-__device__ __forceinline__ int numberOf(bool has, int& next, Scan::TempStorage& storage)
+/** Numbers the threads with `has` consecutively, from `next` on. A block that runs once is bound by fetching its instructions: this takes fewer
+of them than CUB's scan. @param next in and out: the next number, equal in all threads. @param counts memory. @return number of this thread. */
+__device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINISH_WARPS])
 {
-    int before, all;
-    Scan(storage).ExclusiveSum(has ? 1 : 0, before, all);
-    __syncthreads(); // the storage may be used again
-    before += next;
-    next += all;
-    return before;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const uint32_t all = __ballot_sync(0xffffffffu, has);
+    if (lane == 0)
+        counts[warp] = __popc(all);
+    __syncthreads(); // counts of all warps
+    int number = next + __popc(all & ((1u << lane) - 1u));
+#pragma unroll 4
+    for (int w = 0; w < FINISH_WARPS; ++w)
+    {
+        const int count = counts[w];
+        number += w < warp ? count : 0;
+        next += count;
+    }
+    __syncthreads(); // the counts may be written again
+    return number;
 }
 
 /** Moves the groups with more than minNeighbors candidates to the front and replaces their sums by means; if minNeighbors is 0 or less,
 all candidates stay. @return number of groups that are kept. */
-__device__ __forceinline__ int keepGroups(const Groups& c, int minNeighbors, Scan::TempStorage& storage)
+template <bool SHARED>
+__device__ __forceinline__ int keepGroups(const Groups<SHARED>& c, int minNeighbors, int (&counts)[FINISH_WARPS])
 {
-    const GroupMemory& m = c.memory;
     int kept = 0;
+#pragma unroll 1
     for (int first = 0; first < c.count; first += tuning::FINISH_THREADS)
     {
         const int i = first + static_cast<int>(threadIdx.x);
-        const size_t at = c.base + ::min(i, c.count - 1);
-        int4 sums = __ldcg(reinterpret_cast<const int4*>(m.boxes + at));
-        const unsigned long long weight = __ldcg(m.weights + at);
-        const int count = __ldcg(m.counts + at);
-        const bool root = i < c.count && (minNeighbors <= 0 || __ldcg(m.parents + at) == i);
+        const int at = ::min(i, c.count - 1);
+        const int4* const box = reinterpret_cast<const int4*>(c.boxes + at);
+        int4 sums = SHARED ? *box : __ldcg(box);
+        const unsigned long long weight = latest<SHARED>(c.weights + at);
+        const int count = latest<SHARED>(c.counts + at);
+        const bool root = i < c.count && (minNeighbors <= 0 || latest<SHARED>(c.parents + at) == i);
         const bool keep = root && count > ::max(minNeighbors, 0);
         // Its barriers make sure that nobody writes before all have read; nobody writes behind the groups that were read.
-        const size_t to = c.base + numberOf(keep, kept, storage);
+        const int to = numberOf(keep, kept, counts);
         if (!keep)
             continue;
         if (minNeighbors > 0)
             sums = {meanOf(sums.x, count), meanOf(sums.y, count), meanOf(sums.z, count), meanOf(sums.w, count)};
-        m.boxes[to] = {sums.x, sums.y, sums.z, sums.w};
-        m.weights[to] = weight;
-        m.counts[to] = count;
+        c.boxes[to] = {sums.x, sums.y, sums.z, sums.w};
+        c.weights[to] = weight;
+        c.counts[to] = count;
     }
     return kept;
 }
 
-__device__ __forceinline__ bool isPartOfAny(const Groups& c, int kept, int i)
+template <bool SHARED> __device__ __forceinline__ bool isPartOfAny(const Groups<SHARED>& c, int kept, int i)
 {
-    const Box box = c.memory.boxes[c.base + i];
-    const int count = c.memory.counts[c.base + i];
+    const Box box = c.boxes[i];
+    const int count = c.counts[i];
+#pragma unroll 1
     for (int j = 0; j < kept; ++j)
-        if (j != i && isPartOf(box, count, c.memory.boxes[c.base + j], c.memory.counts[c.base + j]))
+        if (j != i && isPartOf(box, count, c.boxes[j], c.counts[j]))
             return true;
     return false;
 }
@@ -291,11 +451,13 @@ __device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
 
 /** Stores kept groups that are no part of another one and lie at least partly in the image. @param largest number of the only object
 to store; -1: all. @param best out: largest sizeKey() that this thread met. @return number of objects. */
-__device__ __forceinline__ int storeObjects(const Grouping& job, const Groups& c, int image, int kept, bool store,
-                                            int largest, int64_t& best, Scan::TempStorage& storage)
+template <bool SHARED>
+__device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SHARED>& c, int image, int kept,
+                                            bool store, int largest, int64_t& best, int (&counts)[FINISH_WARPS])
 {
     const SourceRecord& source = job.sources[image];
     int found = 0;
+#pragma unroll 1
     for (int first = 0; first < kept; first += tuning::FINISH_THREADS)
     {
         const int i = first + static_cast<int>(threadIdx.x);
@@ -303,16 +465,15 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups& c
         bool keep = i < kept && (job.minNeighbors <= 0 || !isPartOfAny(c, kept, i));
         if (keep)
         {
-            box = c.memory.boxes[c.base + i];
+            box = c.boxes[i];
             keep = clip(box, source.cols, source.rows);
         }
-        const int number = numberOf(keep, found, storage);
+        const int number = numberOf(keep, found, counts);
         if (!keep)
             continue;
         best = ::max(best, sizeKey(box, number));
         if (store && (largest < 0 || number == largest))
-            storeObject(job, image, largest < 0 ? number : 0, box, c.memory.counts[c.base + i],
-                        fromOrderedBits(c.memory.weights[c.base + i]));
+            storeObject(job, image, largest < 0 ? number : 0, box, c.counts[i], fromOrderedBits(c.weights[i]));
     }
     return found;
 }
@@ -327,36 +488,54 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
         const int head[4] = {stored, found, count, overflow};
         job.tables.objects.row(image)[threadIdx.x] = head[threadIdx.x];
     }
+#pragma unroll 1
     for (int i = stored + static_cast<int>(threadIdx.x); i < job.maxObjects; i += tuning::FINISH_THREADS)
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
-__global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __grid_constant__ Grouping job)
+//! Memory of a block of makeObjects.
+struct Finishing
 {
-    __shared__ union
-    {
-        Scan::TempStorage scan;
-        Maximum::TempStorage most;
-    } storage;
-    __shared__ int largest;
-    const int image = blockIdx.x;
-    const Groups c = {job.memory, static_cast<size_t>(job.lists.places[image].first), usable(job.lists, image)};
+    Maximum::TempStorage most;
+    int counts[FINISH_WARPS];
+    int largest;
+};
+
+//! Turns the linked candidates of an image into objects. All threads of a block call it together.
+template <bool SHARED>
+__device__ __forceinline__ void finish(const Grouping& job, int image, const Groups<SHARED>& c, Finishing& shared)
+{
     if (job.minNeighbors > 0)
         sumGroups(c);
     __syncthreads(); // sums
-    const int kept = keepGroups(c, job.minNeighbors, storage.scan);
+    const int kept = keepGroups(c, job.minNeighbors, shared.counts);
     __syncthreads(); // kept groups
     int64_t best = -1;
-    int found = storeObjects(job, c, image, kept, !job.largest, -1, best, storage.scan);
-    if (job.largest)
+    int found = 0, largest = -1;
+#pragma unroll 1
+    for (bool store = !job.largest;; store = true) // if only the largest is wanted, all are looked through first
     {
-        best = Maximum(storage.most).Reduce(best, Larger());
+        found = storeObjects(job, c, image, kept, store, largest, best, shared.counts);
+        if (store)
+            break;
+        best = Maximum(shared.most).Reduce(best, Larger());
         if (threadIdx.x == 0)
-            largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
-        __syncthreads(); // the number of the largest; the storage may be used again
-        found = ::min(storeObjects(job, c, image, kept, true, largest, best, storage.scan), 1);
+            shared.largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
+        __syncthreads(); // the number of the largest
+        largest = shared.largest;
     }
-    storeRest(job, image, found);
+    storeRest(job, image, job.largest ? ::min(found, 1) : found);
+}
+
+__global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __grid_constant__ Grouping job)
+{
+    __shared__ Finishing shared;
+    __shared__ FewCandidates few;
+    const int image = blockIdx.x, count = usable(job.lists, image);
+    if (areFew(count))
+        finish(job, image, groupFew(job, image, count, few), shared);
+    else
+        finish(job, image, groupsIn(job.memory, static_cast<size_t>(job.lists.places[image].first), count), shared);
 }
 
 } // namespace

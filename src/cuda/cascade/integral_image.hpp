@@ -9,7 +9,8 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-const int WARPS = tuning::THREADS / 32;
+__device__ __forceinline__ int blockThreads() { return static_cast<int>(blockDim.x); }
+__device__ __forceinline__ int blockWarps() { return static_cast<int>(blockDim.x >> 5); }
 
 //! Pixels and integral images of a block's tile.
 struct Patch
@@ -39,7 +40,7 @@ template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(cons
 #pragma unroll
     for (int k = 0; k < EACH; ++k)
         places[k] = shape.place(begin + k + 1, 0);
-    for (int y = warp; y < patch.rows; y += WARPS)
+    for (int y = warp; y < patch.rows; y += blockWarps())
     {
         const uint8_t* const row = patch.pixels + y * shape.patchStep + begin;
         uint32_t values[EACH], sum = 0;
@@ -68,7 +69,7 @@ template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(cons
 template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = detail::ceilDiv(patch.cols, 32);
-    for (int y = warp; y < patch.rows; y += WARPS)
+    for (int y = warp; y < patch.rows; y += blockWarps())
     {
         const uint8_t* const row = patch.pixels + y * shape.patchStep;
         const int begin = lane * each, end = ::min(begin + each, patch.cols);
@@ -97,7 +98,7 @@ template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& sha
         sumRowsOf<SQUARES, 5>(shape, patch);
     else
         sumWideRows<SQUARES>(shape, patch);
-    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    for (int x = threadIdx.x; x <= patch.cols; x += blockThreads())
         patch.table[shape.place(x, 0)] = 0;
 }
 
@@ -105,7 +106,7 @@ template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& sha
 __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patch, uint32_t* table)
 {
     const int BATCH = 8; // loads in flight
-    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    for (int x = threadIdx.x; x <= patch.cols; x += blockThreads())
     {
         uint32_t* at = table + shape.place(x, 1);
         uint32_t sum = 0;
@@ -144,7 +145,7 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
 {
     const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
     const int shift = shape.shift, half = shape.half, cols = patch.cols - lane * PAIR_EACH;
-    for (int y = 2 * static_cast<int>(threadIdx.x >> 4); y < ((patch.rows + 3) & ~3); y += tuning::THREADS / 8)
+    for (int y = 2 * static_cast<int>(threadIdx.x >> 4); y < ((patch.rows + 3) & ~3); y += blockThreads() / 8)
     {
         const uint32_t* const upper =
             reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y, patch.rows - 1) * pixelStep) + 3 * lane;
@@ -205,7 +206,7 @@ __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patc
 {
     const int BATCH = 8, EACH = TWO ? 2 : 1; // loads in flight; rows per load
     const int step = shape.step, count = detail::ceilDiv(patch.rows, EACH);
-    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    for (int x = threadIdx.x; x <= patch.cols; x += blockThreads())
     {
         uint32_t* at = table + shape.place(x, 0); // stays behind the reads
         const uint32_t* from = at + step;
@@ -279,12 +280,12 @@ threads follow diagonals from top to bottom. */
 template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
 {
     const int diagonals = patch.cols + patch.rows; // diagonals of the pixels and of the column to their left
-    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    for (int x = threadIdx.x; x <= patch.cols; x += blockThreads())
         patch.tilted[shape.place(x, 0)] = 0;
-    for (int y = threadIdx.x; y < patch.rows; y += tuning::THREADS)
+    for (int y = threadIdx.x; y < patch.rows; y += blockThreads())
         patch.tilted[shape.place(0, y + 1)] = 0;
     __syncthreads(); // zeros in column 0, before diagonals are added there
-    for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
+    for (int d = threadIdx.x; d < diagonals; d += blockThreads())
     {
         uint32_t sum = 0;
 #pragma unroll 1
@@ -296,7 +297,7 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
             }
     }
     __syncthreads(); // falling diagonals are complete
-    for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
+    for (int d = threadIdx.x; d < diagonals; d += blockThreads())
     {
         uint32_t sum = 0; // sum of the pixels before; the falling diagonal has the last one already
 #pragma unroll 1

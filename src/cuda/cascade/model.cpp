@@ -232,17 +232,24 @@ template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>&
 
 template <typename Record>
 void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
-                  std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+                  const detail::SharedLimit& shared, std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     const int constant = endOf(model, model.stages[packed.constant->stages - 1]);
-    for (int i = 0; i < 2; ++i)
+    const Shape shapes[] = {packed.form.shapes[0], packed.form.shapes[1], lateShapeOf(model)};
+    for (int i = 0; i < 3; ++i)
     {
-        Records records = {model, packed.shapes[i], parts, {}};
+        Records records = {model, shapes[i], parts, {}};
         const PackedNodes<Record> all = records.all<Record>(packed.view.treeShape, stages);
-        std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
+        if (i != gpu::LATE)
+            std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
+        else
+            packed.view.late =
+                lateLayoutOf(model, packed.constant->dense, static_cast<int>(records.terms.size()), shared);
+        if (i == gpu::LATE && packed.view.late.stage == packed.view.stages)
+            break;
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
-        if (i == 0) // equal for both steps
+        if (i == 0) // equal for all
         {
             packed.fixedLeaves = packed.blob.add(all.leaves);
             packed.quantisedLeaves = packed.blob.add(all.quantisedLeaves);
@@ -252,14 +259,14 @@ void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>
 }
 
 void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
-                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+                const detail::SharedLimit& shared, std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     switch (model.featureType())
     {
     case HAAR:
-        return addRecordsOf<gpu::HaarRecord>(model, parts, stages, packed);
+        return addRecordsOf<gpu::HaarRecord>(model, parts, shared, stages, packed);
     case LBP:
-        return addRecordsOf<gpu::LbpRecord>(model, parts, stages, packed);
+        return addRecordsOf<gpu::LbpRecord>(model, parts, shared, stages, packed);
     }
 }
 
@@ -305,14 +312,16 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
     p->view.pairs = p->constant != nullptr;
+    p->view.late.stage = p->view.stages;
     p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
-    p->view.records[0].count = p->view.records[1].count = static_cast<int>(model.nodes.size());
+    for (gpu::RecordsView& records : p->view.records)
+        records.count = static_cast<int>(model.nodes.size());
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
     if (p->constant)
-        addRecords(model, parts, stages, *p);
+        addRecords(model, parts, shared, stages, *p);
     p->stages = p->blob.add(stages);
     if (p->constant)
         return p;
@@ -330,7 +339,7 @@ gpu::ModelView PackedModel::at(const void* device) const
     v.stage = reinterpret_cast<const gpu::StageRecord*>(base + stages);
     v.trees = reinterpret_cast<const Tree*>(base + trees);
     v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
-    for (int i = 0; i < 2 && v.pairs; ++i)
+    for (int i = 0; i < 3 && v.pairs; ++i)
     {
         v.records[i].quads = reinterpret_cast<const uint4*>(base + records[i]);
         v.terms[i] = reinterpret_cast<const gpu::Term*>(base + terms[i]);

@@ -5,7 +5,8 @@
 // integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with
 // neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
 // are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
-// 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter.
+// 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter. Before the late stages, the few pairs that
+// are left leave the tile, so that no block takes much longer than others (late.cu).
 #include "contrast.hpp"
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
@@ -301,9 +302,34 @@ __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, in
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
 }
 
-/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
+/** Moves the pairs of a warp to the list of late pairs, as far as there is room. @return number of pairs that stay, at the front of
 `list`. */
-template <class Kind, TreeShape TREES>
+__device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* list, int count)
+{
+    const Lists& lists = p.tile.job.lists;
+    int* const number = lists.lateCount(p.tile.job.images);
+    const int lane = threadIdx.x & 31;
+    int first = 0;
+    if (lane == 0) // a full list is not counted on, so that the number cannot overflow
+        first = __ldcg(number) < lists.lateCapacity ? atomicAdd(number, count) : lists.lateCapacity;
+    first = __shfl_sync(ALL_LANES, first, 0);
+    const int room = ::max(lists.lateCapacity - first, 0), moved = ::min(count, room);
+    const uint32_t entry = list[::min(lane, count - 1)];
+    if (lane < moved)
+    {
+        const float2 norms = p.normsOf(entry & 0x3fff);
+        lists.late[first + lane] = {static_cast<int>(blockIdx.x), entry, {norms.x, norms.y}};
+    }
+    __syncwarp(); // all lanes have read the list
+    if (lane >= moved && lane < count)
+        list[lane - moved] = static_cast<uint16_t>(entry);
+    __syncwarp(); // the list
+    return count - moved;
+}
+
+/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
+`list`. @param LATE whether they leave the tile before the late stages. */
+template <class Kind, TreeShape TREES, bool LATE>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
@@ -311,6 +337,13 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
+        if constexpr (LATE)
+        {
+            if (s == model.late.stage)
+                count = leaveToLate(p, list, count);
+            if (count == 0)
+                return;
+        }
         const int bits = ::min(__clz(count - 1) - 27, 5),
                   lanes = 1 << bits; // number of lanes per pair, and its logarithm
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
@@ -348,7 +381,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     }
 }
 
-template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
+template <class Kind, TreeShape TREES, bool LATE> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
@@ -366,12 +399,12 @@ template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseSta
         const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
-        sparsePairs<Kind, TREES>(p, p.constant.dense, own, taken);
+        sparsePairs<Kind, TREES, LATE>(p, p.constant.dense, own, taken);
     }
 }
 
 //! Classifies one tile.
-template <class Kind, TreeShape TREES>
+template <class Kind, TreeShape TREES, bool LATE>
 __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
@@ -387,16 +420,17 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages
     __syncthreads(); // tables and norms; the patch is no longer used
     const Pairs p = {t, constant, shift, {model.terms[shift], model.subsets, model.quantisedLeaves}};
     // Loops and branches depend on parameters and votes only, so that warps stay converged.
-    for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
+    for (int first = 0; 2 * first < t.shape.rows; first += blockWarps())
         if (t.shape.cols == 64)
             denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));
         else
             denseRow<Kind, TREES, 1>(p, first + (threadIdx.x >> 5));
     __syncthreads(); // the list
-    sparseStages<Kind, TREES>(p);
+    sparseStages<Kind, TREES, LATE>(p);
 }
 
-template <class Kind, TreeShape TREES>
+//! @param LATE whether pairs leave tiles before the late stages; for stumps with Haar features.
+template <class Kind, TreeShape TREES, bool LATE>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
@@ -405,15 +439,15 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, TREES>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
+    classifyTile<Kind, TREES, LATE>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
 static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "parameters of a kernel");
 
-template <class Kind, TreeShape TREES>
+template <class Kind, TreeShape TREES, bool LATE = false>
 void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
-    detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
+    detail::launch("cascade classify", classifyPairTiles<Kind, TREES, LATE>, dim3(job.tileCount), dim3(job.threads),
                    job.layout.bytes, stream, job, constant);
 }
 
@@ -423,6 +457,9 @@ void launchTrees(const Classification& job, const ConstantStages& constant, deta
     switch (job.model.treeShape)
     {
     case STUMPS:
+        if constexpr (Kind::NORM)
+            if (job.lists.lateCapacity > 0)
+                return launchTiles<Kind, STUMPS, true>(job, constant, stream);
         return launchTiles<Kind, STUMPS>(job, constant, stream);
     case TWO_NODES:
         if constexpr (Kind::NORM) // packModel() has no trees of two nodes for LBP

@@ -49,6 +49,12 @@ struct Tables
     const Term* terms;
     const uint32_t* subsets;
     const int* leaves; //!< quantised left and right leaf of each record
+
+    //! Returns the next four terms.
+    __device__ __forceinline__ uint4 fourAt(uint32_t index) const
+    {
+        return __ldg(reinterpret_cast<const uint4*>(terms) + index);
+    }
 };
 
 //! Norms of U pairs, the upper and the lower window in turn.
@@ -89,12 +95,12 @@ struct HaarPairs
                 __fmaf_rn(__uint_as_float(valueOf(sum[u / 2], u & 1)), norms.norm[u], norms.middle[u]) < r.threshold;
     }
 
-    template <int U>
-    static __device__ __forceinline__ void decideTerms(const Record& r, const Tables& tables,
+    template <int U, class TablesType>
+    static __device__ __forceinline__ void decideTerms(const Record& r, const TablesType& tables,
                                                        const uint32_t (&window)[U], const Norms<U>& norms,
                                                        bool (&left)[2 * U])
     {
-        const uint4* four = reinterpret_cast<const uint4*>(tables.terms) + r.corners[0];
+        uint32_t four = r.corners[0];
         const int parts = static_cast<int>(r.corners[1]), fours = static_cast<int>(r.corners[2]);
         int value[2 * U];
 #pragma unroll
@@ -110,7 +116,7 @@ struct HaarPairs
 #pragma unroll 1
             for (int i = 0; i < fours; ++i)
             {
-                const uint4 terms = __ldg(four++);
+                const uint4 terms = tables.fourAt(four++);
                 const Term term[4] = {terms.x, terms.y, terms.z, terms.w};
 #pragma unroll
                 for (int k = 0; k < 4; ++k)
@@ -173,9 +179,10 @@ struct HaarPairs
 
     /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the pairs' corners in shared
     memory. @param left out: whether the upper and the lower window of each pair go left. */
-    template <CornerPattern PATTERN, int U>
-    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
-                                                  const Norms<U>& norms, bool (&left)[2 * U])
+    template <CornerPattern PATTERN, int U, class TablesType>
+    static __device__ __forceinline__ void decide(const Record& r, const TablesType& tables,
+                                                  const uint32_t (&window)[U], const Norms<U>& norms,
+                                                  bool (&left)[2 * U])
     {
         if constexpr (PATTERN == ANY_PATTERN)
         {

@@ -66,19 +66,26 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
 
 } // namespace
 
+static TileForm formOf(const Model& model, int cols, int rows, bool global)
+{
+    TileForm form = {};
+    for (int step : {1, 2})
+        form.shapes[step - 1] = shapeOf(model, step, cols, rows);
+    form.layout = layoutOf(model, form.shapes, global);
+    form.threads = tuning::THREADS;
+    return form;
+}
+
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
 {
-    const auto tryTile = [&](const int(&tile)[2], bool global)
-    {
-        for (int step : {1, 2})
-            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-        packed.layout = layoutOf(model, packed.shapes, global);
-        return static_cast<size_t>(packed.layout.bytes);
-    };
+    packed.half = {};
     for (const auto& tile : tuning::TILES)
-        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
+    {
+        packed.form = formOf(model, tile[0], tile[1], false);
+        if (static_cast<size_t>(packed.form.layout.bytes) <= shared.dynamicBytes(gpu::STATIC_BYTES))
             return;
-    tryTile(tuning::GLOBAL_TILE, true);
+    }
+    packed.form = formOf(model, tuning::GLOBAL_TILE[0], tuning::GLOBAL_TILE[1], true);
 }
 
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
@@ -86,15 +93,57 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
     for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
         for (const auto& tile : tuning::PAIR_TILES)
         {
-            for (int step : {1, 2})
-                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-            packed.layout = layoutOf(model, packed.shapes, false);
-            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
-                static_cast<size_t>(packed.layout.bytes) <=
+            packed.form = formOf(model, tile[0], tile[1], false);
+            const Shape(&shapes)[2] = packed.form.shapes;
+            if (std::max(shapes[0].patchCols, shapes[1].patchCols) > tuning::PAIR_PIXELS ||
+                static_cast<size_t>(packed.form.layout.bytes) >
                     shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
-                return true;
+                continue;
+            packed.half = {};
+            if (usesNorm(model.featureType()) && !model.tilted && tile[0] == 64 && tile[1] % 4 == 0)
+            {
+                packed.half = formOf(model, tile[0], tile[1] / 2, false);
+                packed.half.threads = tuning::THREADS / 2;
+            }
+            return true;
         }
     return false;
+}
+
+Shape lateShapeOf(const Model& model) { return shapeOf(model, 1, 1, 1); }
+
+gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
+{
+    const int stages = static_cast<int>(model.stages.size());
+    gpu::LateLayout layout = {};
+    layout.stage = stages;
+    if (model.tilted || !model.stumps || !usesNorm(model.featureType()))
+        return layout;
+    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
+    int first = dense;
+    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
+        ++first;
+    if (first + tuning::LEAST_LATE_STAGES > stages)
+        return layout;
+    // Two rows more: sums along rows of the lower window, before columns are added up.
+    layout.table = 4 * (model.width + 1) * (model.height + 3);
+    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
+    for (int warps : tuning::LATE_WARPS)
+    {
+        layout.records = detail::roundUp(warps * layout.table, 16);
+        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
+        layout.terms =
+            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
+        layout.fours = terms / 4;
+        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
+        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(0))
+            continue;
+        layout.stage = first;
+        layout.firstNode = firstNodeOf(first);
+        layout.warps = warps;
+        break;
+    }
+    return layout;
 }
 
 // --- pyramids and lists of tiles of a call -----------------------------------------------------------------------------
@@ -136,6 +185,20 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
         firstBlock += std::min(detail::ceilDiv(room, 32), most);
     }
     return lists;
+}
+
+//! Returns whether all blocks of whole tiles fit the device at once. @param halves tiles have half the rows.
+static bool fitAtOnce(int64_t tiles, bool halves, int multiprocessors)
+{
+    return tiles <= static_cast<int64_t>(tuning::PAIR_BLOCKS) * multiprocessors * (halves ? 2 : 1);
+}
+
+int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
+{
+    const bool halves = form.shapes[0].rows < model.form.shapes[0].rows;
+    return model.view.late.stage < model.view.stages && fitAtOnce(tiles, halves, multiprocessors)
+               ? tiles * tuning::LATE_PAIRS
+               : 0;
 }
 
 namespace {
@@ -216,12 +279,12 @@ std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
     return records;
 }
 
-void addResizes(const Sizes::Entry& entry, int image, std::vector<gpu::ResizeRecord>& tiles)
+void addResizes(const Sizes::Entry& entry, int image, int rows, std::vector<gpu::ResizeRecord>& tiles)
 {
     for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
     {
         const Layer& layer = entry.pyramid.layers[i];
-        for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
+        for (int row = 0; row < layer.rows; row += rows)
             for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
                 tiles.push_back({image, entry.firstGrid + static_cast<int>(i), col, row});
     }
@@ -240,10 +303,36 @@ void addTiles(const gpu::GridRecord& grid, int gridIndex, int image, int scale, 
         CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
 }
 
+//! Chooses the rows of rectangles: few, if rectangles of many would be too few to hide the latency of loads.
+int resizeRowsOf(const Sizes& sizes, int multiprocessors)
+{
+    int64_t rectangles = 0;
+    for (int entry : sizes.entryOf)
+        for (const Layer& layer : sizes.entries[entry].pyramid.layers)
+            rectangles += static_cast<int64_t>(detail::ceilDiv(layer.cols, tuning::RESIZE_COLS)) *
+                          detail::ceilDiv(layer.rows, tuning::RESIZE_ROWS);
+    return rectangles <= static_cast<int64_t>(tuning::RESIZE_FEW) * multiprocessors ? tuning::RESIZE_FEW_ROWS
+                                                                                    : tuning::RESIZE_ROWS;
+}
+
+//! Chooses whole tiles or, with late stages and if all tiles are processed at once, halves, for more equal shares of multiprocessors.
+const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t task, int multiprocessors)
+{
+    const Shape& shape = model.form.shapes[0];
+    int64_t tiles = 0;
+    for (int entry : sizes.entryOf)
+        for (const Grid& grid : sizes.entries[entry].pyramid.grids[task])
+            tiles +=
+                static_cast<int64_t>(detail::ceilDiv(grid.cols, shape.cols)) * detail::ceilDiv(grid.rows, shape.rows);
+    const bool late = model.view.late.stage < model.view.stages; // without late stages halves are slower
+    return late && model.half.threads > 0 && fitAtOnce(tiles, false, multiprocessors) ? model.half : model.form;
+}
+
 } // namespace
 
 std::shared_ptr<const Tiling> makeTiling(const Request& request,
-                                         const std::vector<std::shared_ptr<const PackedModel>>& models)
+                                         const std::vector<std::shared_ptr<const PackedModel>>& models,
+                                         int multiprocessors)
 {
     const Sizes sizes = makeSizes(request);
     const std::shared_ptr<Tiling> tiling = std::make_shared<Tiling>();
@@ -253,20 +342,22 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     tiling->taps = tiling->blob.add(taps);
     tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
+    tiling->resizeRows = resizeRowsOf(sizes, multiprocessors);
     detail::Parts pyramids;
     for (size_t i = 0; i < request.images.size(); ++i)
     {
         const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
         tiling->firstGrids.push_back(entry.firstGrid);
         tiling->pixels.push_back(pyramids.place<uint8_t>(entry.bytes));
-        addResizes(entry, static_cast<int>(i), resizes);
+        addResizes(entry, static_cast<int>(i), tiling->resizeRows, resizes);
     }
     tiling->pixelBytes = pyramids.bytes() + PIXELS_BEHIND;
     tiling->resizes = tiling->blob.add(resizes);
     tiling->resizeCount = static_cast<int>(resizes.size());
     for (size_t t = 0; t < request.tasks.size(); ++t)
     {
-        const Shape& shape = models[t]->shapes[0];
+        const TileForm& form = formFor(*models[t], sizes, t, multiprocessors);
+        const Shape& shape = form.shapes[0];
         const std::vector<gpu::GridRecord> grids = gridsOf(sizes, t, shape);
         std::vector<gpu::TileRecord> tiles;
         std::vector<int> windows;
@@ -292,7 +383,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         const int singles =
             static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
-        tiling->tasks.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
+        tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
     }
     return tiling;

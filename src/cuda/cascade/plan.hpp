@@ -52,26 +52,40 @@ int droppedBits(const Model& model, const Stage& stage);
 Its base is 0. */
 gpu::QuantisedStage quantisedOf(const Stage& stage, int bits);
 
+//! Tiles of a block and their shared memory.
+struct TileForm
+{
+    gpu::Shape shapes[2]; //!< by step - 1
+    gpu::Layout layout;
+    int threads; //!< per block
+};
+
 //! A model as kernels read it, ready for upload.
 struct PackedModel
 {
     uint64_t version;
-    gpu::Shape shapes[2];
-    gpu::Layout layout;
+    TileForm form;
+    TileForm half; //!< tiles of half the rows, with the same records, for Haar; no threads: there are none
     Blob blob;
 
     //! Returns the view of the model. @param device address of the uploaded blob.
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without pointers; the offsets of the arrays in the blob follow
-    size_t stages, trees, records[2], terms[2], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[3], terms[3], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
     std::unique_ptr<gpu::ConstantStages> constant; //!< null: windows one by one
 };
 
-//! Chooses the tile for windows in pairs, into `packed.shapes` and `packed.layout`. @return false if none fits.
+//! Chooses the tile for windows in pairs, into `packed.form`, and half of it. @return false if none fits.
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
 //! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device memory.
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+
+/** Lays out the late stages of a model. @param dense number of dense stages. @param terms number of terms. There are none if the model has other
+trees than stumps, few nodes, rotated features or LBP features, or if a block's data do not fit shared memory. */
+gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared);
+//! Returns the shape of the integral image of a pair, one word per corner of its upper window.
+gpu::Shape lateShapeOf(const Model& model);
 
 //! Packs a model. @param shared limit of shared memory per block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
@@ -81,6 +95,7 @@ struct Tiling
 {
     struct TaskTiles
     {
+        TileForm form;
         size_t grids, tiles, lists; //!< offsets in the blob
         int tileCount, singleTiles; //!< number of tiles; number of those with a step of 1, which come first
         int words;                  //!< number of fail masks
@@ -92,17 +107,23 @@ struct Tiling
     std::vector<int64_t> pixels;  //!< offset of each image's pyramid, bytes
     int64_t pixelBytes;           //!< bytes of all pyramids
     size_t taps, layers, resizes; //!< offsets in the blob
-    int resizeCount;
+    int resizeCount, resizeRows;  //!< number of rectangles; rows of each
     Blob blob;
 };
+
+/** Returns the number of pairs that are kept for late stages; 0 if the model has none, or if tiles evaluate them: many tiles fill the device
+until the end. @param tiles number of tiles of `form`. */
+int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 
 //! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last record is the end.
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
 
 //! Returns a key of all that a tiling depends on: equal keys mean equal tilings.
 std::vector<uint64_t> tilingKey(const Request& request);
+//! @param multiprocessors number of them: few tiles are halved, so that all have work.
 std::shared_ptr<const Tiling> makeTiling(const Request& request,
-                                         const std::vector<std::shared_ptr<const PackedModel>>& models);
+                                         const std::vector<std::shared_ptr<const PackedModel>>& models,
+                                         int multiprocessors);
 
 }}} // namespace cv::cuda::cascade
 

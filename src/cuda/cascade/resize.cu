@@ -119,8 +119,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
     const int cols = source.cols;
     uint8_t* const pixels = job.pixels + source.pixels + layer.pixels;
     const int x = at.col + EACH * static_cast<int>(threadIdx.x & 31);
-    const int first = at.row + static_cast<int>(threadIdx.x >> 5),
-              last = ::min(at.row + tuning::RESIZE_ROWS, layer.rows);
+    const int first = at.row + static_cast<int>(threadIdx.x >> 5), last = ::min(at.row + job.tileRows, layer.rows);
     Bytes bytes;
 #pragma unroll
     for (int k = 0; k < EACH; ++k)

@@ -18,6 +18,10 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu { namespace tu
 const int RESIZE_COLS = 128;
 //! Rows of a block's rectangle | - | - | -
 const int RESIZE_ROWS = 32;
+//! Rows of a block's rectangle if there are few rectangles | 8: 137.9 us, 32: 139.5 us | H200, 2026-11-23 | alt, 640 x 360
+const int RESIZE_FEW_ROWS = 8;
+//! Rectangles of RESIZE_ROWS rows per multiprocessor that are few | - | - | -
+const int RESIZE_FEW = 4;
 //! Warps per block | - | - | -
 const int RESIZE_WARPS = 4;
 
@@ -62,6 +66,19 @@ const int RESOLVE_BLOCKS = 64;
 //! Threads per block of resolveDeferred | - | - | -
 const int RESOLVE_THREADS = 256;
 
+// --- late stages ------------------------------------------------------------------------------------------------------
+
+//! Nodes of the stages before the first late stage, at least | - | - | -
+const int LATE_NODES = 300;
+//! Least number of late stages, if there are any | - | - | -
+const int LEAST_LATE_STAGES = 3;
+//! Late pairs per tile that lists have room for | - | - | -
+const int LATE_PAIRS = 32;
+//! Warps per block, one per pair: the most that fit. The first leaves 80 registers per thread | - | compute capability 9.0 | -
+const int LATE_WARPS[] = {24, 16, 8};
+//! Warps of all blocks, if there are so many pairs | - | - | -
+const int LATE_ALL_WARPS = 132 * 24;
+
 // --- toGray, group ---------------------------------------------------------------------------------------------------
 
 //! Threads per block of toGray | - | - | -
@@ -70,6 +87,8 @@ const int GRAY_THREADS = 256;
 const int PAIR_WARPS = 16;
 //! Blocks of rankCandidates and linkSimilar for all images of a call, if these are no more; otherwise one block per image | - | - | -
 const int GROUP_BLOCKS = 512;
+//! Candidates of an image up to which makeObjects ranks and links them in shared memory: bits of a 64-bit word | - | - | -
+const int FEW_CANDIDATES = 64;
 //! Threads per block of makeObjects | - | - | -
 const int FINISH_THREADS = 512;
 

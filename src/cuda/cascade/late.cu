@@ -1,0 +1,273 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Stage classify, late stages of stumps with Haar features: one warp per pair of windows that tiles left. Few pairs get here, but each needs many nodes, and
+// neighbouring ones get here together: in their tile, the last warps would work long after all others. A warp computes the integral image
+// of its pair from the pyramid and evaluates stage by stage, with each lane at another tree. Records are in shared memory: they are
+// copied while the first integral images are computed. The kernel also applies the skip rule to candidates of tiles.
+//
+// Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
+#include "pair_sums.hpp"
+#include "tile.hpp"
+#include "../../common/launch.hpp"
+#include "../../cascade/stages.hpp"
+#include <cuda_pipeline.h>
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+const int LATE_THREADS = 32 * tuning::LATE_WARPS[0];
+
+//! A pair of windows, as its warp sees it.
+struct Late
+{
+    LatePair pair;
+    TileRecord tile;
+    GridRecord grid;
+
+    __device__ __forceinline__ Late(const Classification& job, int index)
+    {
+        const uint4 words = __ldg(reinterpret_cast<const uint4*>(job.lists.late) + index);
+        pair = {static_cast<int>(words.x), words.y, {__uint_as_float(words.z), __uint_as_float(words.w)}};
+        tile = job.tiles[pair.tile];
+        grid = job.grids[tile.grid];
+    }
+    __device__ __forceinline__ bool has(int lower) const { return pair.pair >> (14 + lower) & 1; }
+    //! Returns the window's place in the tile.
+    __device__ __forceinline__ int columnOf(const Shape& shape) const { return pair.pair & (shape.cols - 1); }
+    __device__ __forceinline__ int rowOf(const Shape& shape, int lower) const
+    {
+        return static_cast<int>((pair.pair & 0x3fff) >> shape.columnBits) + lower;
+    }
+};
+
+/** Computes sums along the rows of a pair, one row per lane: those of row y of pixels go to row y + 1 of the table, `width` + 1 words per row.
+@param pixels first pixel of the upper window. Rows are multiples of 4 bytes, and memory behind their end may be read. @param rows number of
+rows of pixels that count; the last of them is repeated. @param end number of rows to sum up. */
+__device__ __forceinline__ void sumRowsOfPair(const uint8_t* pixels, int pixelStep, int width, int rows, int end,
+                                              uint32_t* table)
+{
+    const int WORDS = 7; // loads in flight
+    const int skipped = static_cast<int>(reinterpret_cast<size_t>(pixels) & 3), last = (skipped + width - 1) / 4;
+    for (int y = threadIdx.x & 31; y < end; y += 32)
+    {
+        const uint32_t* const from =
+            reinterpret_cast<const uint32_t*>(pixels - skipped + static_cast<size_t>(::min(y, rows - 1)) * pixelStep);
+        uint32_t* const to = table + (y + 1) * (width + 1);
+        uint32_t sum = 0;
+        to[0] = 0;
+#pragma unroll 1
+        for (int first = 0; 4 * first < width; first += WORDS - 1)
+        {
+            uint32_t bytes[WORDS];
+#pragma unroll
+            for (int k = 0; k < WORDS; ++k)
+                bytes[k] = __ldg(from + ::min(first + k, last));
+#pragma unroll
+            for (int k = 0; k < WORDS - 1; ++k)
+            {
+                const uint32_t four = __funnelshift_r(bytes[k], bytes[k + 1], 8 * skipped);
+#pragma unroll
+                for (int n = 0; n < 4; ++n)
+                {
+                    const int x = 4 * (first + k) + n;
+                    sum = __dp4a(four, 1u << (8 * n), sum);
+                    if (x < width)
+                        to[x + 1] = sum;
+                }
+            }
+        }
+    }
+}
+
+/** Computes the integral image of a pair: words as in pairs.hpp, width + 1 per row, height + 1 rows; `step` more rows are overwritten.
+@param pixels,pixelStep,rows as in sumRowsOfPair(). @param step rows from the upper window to the lower one. */
+__device__ __forceinline__ void sumPair(const uint8_t* pixels, int pixelStep, int width, int height, int rows, int step,
+                                        uint32_t* table)
+{
+    const int BATCH = 8; // loads in flight
+    const int words = width + 1, end = height + step;
+    sumRowsOfPair(pixels, pixelStep, width, rows, end, table);
+    __syncwarp(); // sums along rows
+    for (int x = threadIdx.x & 31; x < words; x += 32)
+    {
+        uint32_t* const column = table + x;
+        uint32_t sum = 0, before = 0; // sums down to the last row and to the one before
+#pragma unroll 1
+        for (int first = 0; first < end; first += BATCH)
+        {
+            uint32_t values[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+                values[k] = column[::min(first + k + 1, end) * words];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+            {
+                const int to = first + k + 1 - step;
+                const uint32_t next = sum + values[k];
+                if (to >= 0 && to <= height)
+                    column[to * words] = (step == 1 ? sum : before) + (next << 16);
+                before = sum;
+                sum = next;
+            }
+        }
+    }
+    __syncwarp(); // the table
+}
+
+//! Reports a window that passed all stages, unless the mask drops it or the skip rule skips it.
+__device__ __forceinline__ void report(const Classification& job, const Late& p, int lower, double weight)
+{
+    const Shape& shape = job.shapes[0]; // tiles of both steps have the same windows
+    const int column = p.columnOf(shape), row = p.rowOf(shape, lower);
+    const int x = (p.tile.col + column) * p.grid.step, y = (p.tile.row + row) * p.grid.step;
+    if (masked(job.sources[p.tile.image], boxOf(x, y, p.grid.factor, p.grid.boxWidth, p.grid.boxHeight)))
+        return;
+    const int word = p.tile.word + row * p.grid.rowWords;
+    const uint64_t before = (static_cast<uint64_t>(1) << column) - 1;
+    if (p.tile.col > 0 && (job.lists.failMasks[word] & before) == before &&
+        isSkipped(job.lists.failMasks, word, p.tile.col >> shape.columnBits, column, shape.cols))
+        return;
+    appendCandidate(job.lists, p.tile.image, keyOf(p.tile.image, p.tile.scale, x, y), weight);
+}
+
+__device__ __forceinline__ int sumOfWarp(int value)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    for (int d = 16; d > 0; d /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, d);
+    return value;
+#endif
+}
+
+//! Arrays that features need, in shared memory.
+struct SharedTables
+{
+    const uint4* terms;
+    const int* leaves; //!< not used by stumps
+
+    __device__ __forceinline__ uint4 fourAt(uint32_t index) const { return terms[index]; }
+};
+
+//! Begins to copy 16 or 8 bytes per element to shared memory.
+template <typename Word> __device__ __forceinline__ void copyAsync(uint8_t* to, const Word* from, int count)
+{
+    for (int i = threadIdx.x; i < count; i += blockDim.x)
+        __pipeline_memcpy_async(reinterpret_cast<Word*>(to) + i, from + i, sizeof(Word));
+}
+
+//! Begins to copy the late records and stages, and the terms, to shared memory.
+__device__ __forceinline__ void copyLate(const ModelView& model, uint8_t* memory)
+{
+    const LateLayout& late = model.late;
+    const RecordsView& records = model.records[LATE];
+    const int nodes = records.count - late.firstNode;
+    for (int quad = 0; quad < static_cast<int>(sizeof(HaarRecord) / sizeof(uint4)); ++quad)
+        copyAsync(memory + late.records + quad * nodes * static_cast<int>(sizeof(uint4)),
+                  records.quads + quad * records.count + late.firstNode, nodes);
+    copyAsync(memory + late.stages, reinterpret_cast<const uint64_t*>(model.stage + late.stage),
+              (model.stages - late.stage) * static_cast<int>(sizeof(StageRecord) / sizeof(uint64_t)));
+    copyAsync(memory + late.terms, reinterpret_cast<const uint4*>(model.terms[LATE]), late.fours);
+    __pipeline_commit();
+}
+
+//! Evaluates the late stages of a pair. @param table offset of its integral image in shared memory, bytes.
+__device__ __forceinline__ void lateStages(const Classification& job, const Late& p, uint32_t table,
+                                           const uint8_t* memory)
+{
+    const ModelView& model = job.model;
+    const SharedTables tables = {reinterpret_cast<const uint4*>(memory + model.late.terms), nullptr};
+    const int lane = threadIdx.x & 31, stages = model.stages, nodes = model.records[LATE].count - model.late.firstNode;
+    const uint4* const quads = reinterpret_cast<const uint4*>(memory + model.late.records) - model.late.firstNode;
+    const auto nodeAt = [&](int node)
+    {
+        union
+        {
+            uint4 words[2];
+            HaarRecord value;
+        } record;
+        record.words[0] = quads[node];
+        record.words[1] = quads[node + nodes];
+        return record.value;
+    };
+    PairSums<HaarPairs, STUMPS, 1, SharedTables> sums;
+    sums.window[0] = table;
+    sums.norms.set(0, p.pair.norms[0]);
+    sums.norms.set(1, p.pair.norms[1]);
+    bool upper = p.has(0), lower = p.has(1);
+    for (int s = model.late.stage; s < stages && (upper || lower); ++s)
+    {
+        const StageRecord& stage =
+            reinterpret_cast<const StageRecord*>(memory + model.late.stages)[s - model.late.stage];
+        const QuantisedStage quantised = stage.quantised;
+        sums.addShare(stage, nodeAt, model.trees, tables, lane, 32);
+        const int sum[2] = {sumOfWarp(sums.sum[0]), sumOfWarp(sums.sum[1])};
+        bool pass[2] = {quantised.passes(sum[0]), quantised.passes(sum[1])};
+        const bool last = s == stages - 1;
+        FullSums full;
+        if (last || (upper && quantised.isUndecided(sum[0])) || (lower && quantised.isUndecided(sum[1])))
+        {
+            full = fullShare<HaarPairs>(model, LATE, s, table, float2{p.pair.norms[0], p.pair.norms[1]}, lane, 32);
+            for (int d = 16; d > 0; d /= 2)
+                for (int k = 0; k < 2; ++k)
+                    full.sum[k] += __shfl_xor_sync(ALL_LANES, full.sum[k], d);
+            for (int k = 0; k < 2; ++k)
+                pass[k] = full.sum[k] >= stage.fixedThreshold;
+        }
+        upper = upper && pass[0];
+        lower = lower && pass[1];
+        if (last && lane < 2 && (lane == 0 ? upper : lower))
+            report(job, p, lane, weightOf(lane == 0 ? full.sum[0] : full.sum[1], stage.shift));
+    }
+}
+
+__global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
+{
+    resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
+    const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
+    if (static_cast<int>(blockIdx.x) >= count)
+        return; // no warp of this block has a pair
+    const ModelView& model = job.model;
+    uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
+    copyLate(model, memory);
+    const int warp = static_cast<int>(threadIdx.x >> 5), table = warp * model.late.table;
+    // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
+    bool copied = false;
+    for (int i = warp * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x); i < count || !copied;
+         i += model.late.warps * static_cast<int>(gridDim.x))
+    {
+        const bool has = i < count;
+        const Late p(job, ::min(i, count - 1));
+        const GridRecord& grid = p.grid;
+        const Shape& shape = job.shapes[0];
+        const int x = (p.tile.col + p.columnOf(shape)) * grid.step, y = (p.tile.row + p.rowOf(shape, 0)) * grid.step;
+        const uint8_t* const pixels =
+            job.pixels + job.sources[p.tile.image].pixels + grid.pixels + static_cast<size_t>(y) * grid.pixelStep + x;
+        if (has)
+            sumPair(pixels, grid.pixelStep, model.width, model.height, model.height + (p.has(1) ? grid.step : 0),
+                    grid.step, reinterpret_cast<uint32_t*>(memory + table));
+        if (!copied)
+        {
+            __pipeline_wait_prior(0);
+            __syncthreads(); // records and stages
+            copied = true;
+        }
+        if (has)
+            lateStages(job, p, table, memory);
+        __syncwarp(); // the table may be used again
+    }
+}
+
+} // namespace
+
+void classifyLate(const Classification& job, detail::StreamHandle stream)
+{
+    const LateLayout& late = job.model.late;
+    detail::launch("cascade late stages", classifyLatePairs, dim3(tuning::LATE_ALL_WARPS / late.warps),
+                   dim3(32 * late.warps), late.bytes, stream, job);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu
