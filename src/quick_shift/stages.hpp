@@ -156,10 +156,10 @@ void density(const Features& features, const Extent& extent, const Parameters& p
 //! Follows pack() and density() on the stream. Needs an empty list `far`.
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image. @param early true: the kernel
-//! before on the stream is one of parents().
+//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image. @param copy out: the labels once more, if
+//! not empty; for one image. @param early true: the kernel before on the stream is one of parents().
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
-           bool early, StreamHandle stream);
+           RowsView<int> copy, bool early, StreamHandle stream);
 void densityValues(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                    StreamHandle stream);
 //! Counts the links longer than tau, roots included.

@@ -150,7 +150,7 @@ void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranki
         detail::launch("quick shift pieces", makeRootsImageRelative, detail::linearGrid(extent.total(), THREADS),
                        dim3(THREADS), 0, stream, extent, pieces.root);
     // Pieces are trees: the parent of each pixel is its piece's root.
-    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, false, stream);
+    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, {}, false, stream);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -75,11 +75,20 @@ private:
                       far, s);
         gpu::density(features, extent, parameters, spatial, sums, set.keys(), cells, s);
         gpu::parents(features, extent, parameters, set.keys(), cells, far, set.parents(), set.distances(), s);
-        gpu::label(extent, set.trees(), INFINITY, ranking, set.labels(), set.counts(), true, s);
-        for (size_t i = 0; i < labels.size(); ++i)
+        const bool isWritten = labels.size() == 1 && canWrite(labels[0]);
+        gpu::label(extent, set.trees(), INFINITY, ranking, set.labels(), set.counts(),
+                   isWritten ? labels[0].as<int>() : detail::RowsView<int>(), true, s);
+        for (size_t i = 0; i < labels.size() && !isWritten; ++i)
             batch.copy(labels[i], set.labels() + i * extent.pixels());
         batch.finish();
         return state_.sets.finish(call, set);
+    }
+
+    //! Returns true if kernels can write the labels, so that they need not be copied.
+    static bool canWrite(const OutputView& output)
+    {
+        return output && output.memory == detail::Memory::DEVICE &&
+               (reinterpret_cast<size_t>(output.data) | output.step) % sizeof(int) == 0;
     }
 
     static ImageView upload(const ImageView& host, DeviceBuffer& memory, const Call& call)

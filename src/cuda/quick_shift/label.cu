@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(tuning::SCAN_THREADS)
 __global__ void __launch_bounds__(THREADS)
     assignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
                  const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
-                 int* __restrict__ counts)
+                 int* __restrict__ counts, const RowsView<int> copy)
 {
     detail::waitForKernelBefore();
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
@@ -195,6 +195,8 @@ __global__ void __launch_bounds__(THREADS)
         label = ranks[segment] + __popc(roots[segment] & ((1u << column % 32) - 1)) - first;
     }
     labels[base + index] = label;
+    if (copy)
+        copy.row(y)[x] = label;
 }
 
 //! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the stream is one
@@ -265,7 +267,7 @@ size_t scanBytesFor(const Extent& extent)
 }
 
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
-           bool early, StreamHandle stream)
+           RowsView<int> copy, bool early, StreamHandle stream)
 {
     const int segments = segmentsOf(extent);
     const Divisor byCols(extent.cols);
@@ -290,7 +292,7 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
                                       dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
                                       dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
                                       ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
-                                      counts + slice.image);
+                                      counts + slice.image, copy);
               });
 }
 

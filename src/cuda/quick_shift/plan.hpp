@@ -94,16 +94,22 @@ struct Chunks
     int dxCount, dyCount; //!< number of chunks
 };
 
-//! Cuts the offsets as evenly as the limits allow. @param mostDx most columns per chunk.
-inline Chunks cutOffsets(int radius, int mostDx)
+//! Cuts the offsets evenly. @param dxCount,dyCount most chunks of columns and of rows; there are fewer where these would be empty.
+inline Chunks cutOffsetsInto(int radius, int dxCount, int dyCount)
 {
     const int height = 2 * radius + 1, width = radius + 1;
     Chunks c;
-    c.dyCount = detail::ceilDiv(height, tuning::CHUNK_DY);
-    c.dyStep = detail::ceilDiv(height, c.dyCount);
-    c.dxCount = detail::ceilDiv(width, mostDx);
-    c.dxStep = detail::ceilDiv(width, c.dxCount);
+    c.dyStep = detail::ceilDiv(height, dyCount);
+    c.dyCount = detail::ceilDiv(height, c.dyStep);
+    c.dxStep = detail::ceilDiv(width, dxCount);
+    c.dxCount = detail::ceilDiv(width, c.dxStep);
     return c;
+}
+//! Cuts the offsets as evenly as the limits allow. @param mostDx most columns per chunk.
+inline Chunks cutOffsets(int radius, int mostDx)
+{
+    return cutOffsetsInto(radius, detail::ceilDiv(radius + 1, mostDx),
+                          detail::ceilDiv(2 * radius + 1, tuning::CHUNK_DY));
 }
 
 //! Block of the density kernels: COLS columns by GROUPS groups of CENTRES rows, one thread per column and group.
@@ -120,14 +126,34 @@ template <typename Shape> int tilesOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
+/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a multiprocessor take
+1.6 times the time of one.
+@param tiles of all images. */
+inline double timeOfChunks(const Chunks& c, int64_t tiles, int multiprocessors)
+{
+    const int64_t most = detail::ceilDiv<int64_t>(tiles * c.dxCount * c.dyCount, multiprocessors);
+    const double block = c.dxStep * (c.dyStep + tuning::BYTE_COLUMN_STEPS) + tuning::BYTE_BLOCK_STEPS;
+    return block * (1.6 * static_cast<double>(most / 2) + static_cast<double>(most % 2));
+}
+
 //! Cuts the offsets for 8 bits. Small images get more and smaller chunks where otherwise multiprocessors would be idle.
 inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
 {
     const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
-    const int64_t blocks =
-        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
-    const bool fill = blocks >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS;
-    return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
+    const int64_t tiles = static_cast<int64_t>(tilesOf<ByteShape>(extent)) * extent.count;
+    if (tiles * large.dxCount * large.dyCount >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS)
+        return large;
+    Chunks best = large;
+    double least = timeOfChunks(large, tiles, multiprocessors);
+    for (int dx = large.dxCount; dx <= large.dxCount + tuning::BYTE_MORE_DX; ++dx)
+        for (int dy = large.dyCount; dy <= large.dyCount + tuning::BYTE_MORE_DY; ++dy)
+        {
+            const Chunks c = cutOffsetsInto(radius, dx, dy);
+            const double time = timeOfChunks(c, tiles, multiprocessors);
+            best = time < least ? c : best;
+            least = time < least ? time : least;
+        }
+    return best;
 }
 
 // Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no static memory.

@@ -222,7 +222,7 @@ private:
         const Extent& extent = set.extent();
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
         const Labels next = state_.scratch.labels(extent, call_);
-        gpu::label(extent, set.trees(), tau, ranking, next.labels, next.counts, false, call_.stream());
+        gpu::label(extent, set.trees(), tau, ranking, next.labels, next.counts, {}, false, call_.stream());
         return next;
     }
 

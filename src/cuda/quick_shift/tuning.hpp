@@ -31,8 +31,17 @@ const int BYTE_CENTRES = 8;
 const int BYTE_BLOCKS = 2;
 //! most columns of offsets per chunk, 8 bit | 128 us, with 5 148 us | H200, 2026-11-21 | 1080p, sigma 2
 const int BYTE_DX = 10;
-//! instead of BYTE_DX for small images | 39 us, not 61; 89 us, not 105 | H200, 2026-11-21 | 256 x 256; 512 x 384; sigma 6
-const int BYTE_FEW_DX = 5;
+// Small images get chunks by an estimate of their time (timeOfChunks()). 53.1 us -> 35.1 us, 55.9 -> 54.0, 137 -> 133 | H200, 2026-11-23 |
+// 128 x 128, 256 x 256, 512 x 512; sigma 6; with labels that are not copied. The number of multiprocessors limits the gain.
+
+//! chunks of columns beyond the fewest that small images may have, 8 bit | - | - | -
+const int BYTE_MORE_DX = 5;
+//! chunks of rows beyond the fewest that small images may have, 8 bit | - | - | -
+const int BYTE_MORE_DY = 3;
+//! steps that the beginning and the end of a column cost, 8 bit | - | - | -
+const int BYTE_COLUMN_STEPS = 3;
+//! steps that the beginning and the end of a block cost, 8 bit | 25: 512 x 512 slower by 1 % | H200, 2026-11-23 | sigma 2
+const int BYTE_BLOCK_STEPS = 15;
 //! pixels per row of a block, float | not measured | - | -
 const int PLANE_COLS = 32;
 //! groups of rows per block, float | not measured | - | -
