@@ -82,20 +82,40 @@ struct Change
     int32_t x, y;
 };
 
-//! Returns the determinant of the matrix; 0 where the gradients have one direction only.
-CT_HOST_DEVICE int64_t determinantOf(const Normal& n)
+//! Multiplies without loss.
+CT_HOST_DEVICE int64_t productOf(int32_t a, int32_t b)
 {
-    return static_cast<int64_t>(n.xx) * n.yy - static_cast<int64_t>(n.xy) * n.xy;
+#ifdef __CUDA_ARCH__ // the compiler would extend factors that do not change in a loop to 64 bits, and multiply those
+    int64_t product;
+    asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+    return product;
+#else
+    return static_cast<int64_t>(a) * b;
+#endif
 }
+//! Returns the determinant of the matrix; 0 where the gradients have one direction only.
+CT_HOST_DEVICE int64_t determinantOf(const Normal& n) { return productOf(n.xx, n.yy) - productOf(n.xy, n.xy); }
 //! Returns the factor that stepOf() needs. @param determinant above 0.
 CT_HOST_DEVICE double stepScale(int64_t determinant) { return 2. * 65536. / static_cast<double>(determinant); }
 //! Returns the solution of the normal equations, at most 64 pixels in x and y.
 CT_HOST_DEVICE Point stepOf(const Normal& n, double scale, const Change& c)
 {
-    const int64_t x = static_cast<int64_t>(n.xy) * c.y - static_cast<int64_t>(n.yy) * c.x;
-    const int64_t y = static_cast<int64_t>(n.xy) * c.x - static_cast<int64_t>(n.xx) * c.y;
+    const int64_t x = productOf(n.xy, c.y) - productOf(n.yy, c.x);
+    const int64_t y = productOf(n.xy, c.x) - productOf(n.xx, c.y);
     return {roundWithin(static_cast<double>(x) * scale, 64 * 65536),
             roundWithin(static_cast<double>(y) * scale, 64 * 65536)};
+}
+
+//! The normal equations of a window, without their right side.
+struct Equations
+{
+    Normal normal;
+    double scale; //!< factor for stepOf(); 0 where the gradients have one direction only
+};
+CT_HOST_DEVICE Equations equationsOf(const Normal& n)
+{
+    const int64_t determinant = determinantOf(n);
+    return {n, determinant > 0 ? stepScale(determinant) : 0.};
 }
 
 //! Whether a point is inside the image. Points outside are lost.
@@ -127,8 +147,8 @@ CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, in
 
 /** Tracks one point by Lucas-Kanade from coarse to fine.
 @param sums evaluates pixels of a level; all threads of a group get equal sums. Positions outside of a level take its outer pixels.
-sums.normalAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel for gradients, and returns its
-Normal. sums.changeAt(level, corner) returns the Change of that window against the one at `corner` in the other image.
+sums.equationsAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel for gradients, and returns its
+Equations. sums.changeAt(level, corner) returns the Change of that window against the one at `corner` in the other image.
 @param guess where the search begins: `from` forward, and the start of the forward track backward.
 @param to out: the tracked point. @return false when the point is lost. */
 template <typename Sums>
@@ -143,26 +163,26 @@ CT_HOST_DEVICE bool trackPoint(const FlowParameters& f, const Point& from, const
         const Point origin = cornerAt(from, level, half);
         if (level < f.levels - 1)
             at = {2 * at.x + half, 2 * at.y + half}; // corners: 2 (c + half) - half
-        const Normal normal = sums.normalAt(level, origin);
-        const int64_t determinant = determinantOf(normal);
-        if (determinant <= 0)
+        const Equations equations = sums.equationsAt(level, origin);
+        if (equations.scale == 0.)
         {
             if (level == 0)
                 return false;
             continue;
         }
-        const double scale = stepScale(determinant);
         const int farX = (f.cols >> level) * 65536, farY = (f.rows >> level) * 65536;
         Point before = {0, 0};
         for (int i = 0; i < f.iterations; ++i)
         {
-            if (at.x < -2 * half - 65536 || at.y < -2 * half - 65536 || at.x >= farX || at.y >= farY)
+            const bool isFar = at.x < -2 * half - 65536 || at.y < -2 * half - 65536 || at.x >= farX || at.y >= farY;
+            const Point step =
+                stepOf(equations.normal, equations.scale, sums.changeAt(level, at)); // a GPU makes the test meanwhile
+            if (isFar)
             {
                 if (level == 0)
                     return false;
                 break;
             }
-            const Point step = stepOf(normal, scale, sums.changeAt(level, at));
             at.x += step.x;
             at.y += step.y;
             if (static_cast<int64_t>(step.x) * step.x + static_cast<int64_t>(step.y) * step.y <=

@@ -1,9 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: camera cuts. With Settings::cutFrames, each frame has a coarse summary of its gray values. An object whose scene is replaced by another one is kept aside: it has no box until its scene is back, the detector finds it
-// with a similarity above validThreshold, or cutFrames frames are over. The step comes after flow and before the association with a
-// detector's boxes, so that the rest of the frame sees its result.
+// Part of core.hpp: camera cuts. With Settings::cutFrames, each frame has a coarse summary of its gray values. An object whose scene
+// is replaced by another one is kept aside: it has no box until its scene is back, the detector finds it with a similarity above
+// validThreshold, or cutFrames frames are over. The step comes after flow and before the association with a detector's boxes, so that
+// the rest of the frame sees its result.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_SCENE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_SCENE_HPP
 
@@ -16,6 +17,7 @@ const int SCENE_BINS = 32;    //!< per cell
 const int SCENE_SAMPLES = 64; //!< pixels per row and per column of a cell; small cells have some of them several times
 const int SCENE_SHIFT = 8;    //!< largest change of brightness that is compensated, bins
 const int SCENE_SHIFTS = 2 * SCENE_SHIFT + 1;
+const int SCENE_MOVES = 2 * SCENE_SHIFTS; //!< either of two scenes by each shift
 const int SCENE_COUNTS = SCENE_GRID * SCENE_GRID * SCENE_BINS;
 const int LAYOUT_GRID = 2 * SCENE_GRID; //!< blocks with a sum per row and per column
 const int LAYOUT_BLOCKS = LAYOUT_GRID * LAYOUT_GRID;
@@ -53,37 +55,66 @@ CT_HOST_DEVICE int blockOf(int cell, int i, int j)
     return (2 * (cell / SCENE_GRID) + j) * LAYOUT_GRID + 2 * (cell % SCENE_GRID) + i;
 }
 
-//! Returns a count of a histogram whose values have moved by `shift` bins. Those beyond the ends are in the outer bins.
-CT_HOST_DEVICE int shiftedCount(const uint16_t* histogram, int bin, int shift)
+/** Numbers of pixels before the edges between the bins of a cell. Edges beyond the ends are there too, so that shifted rows need no
+bounds. */
+struct CountsBelow
 {
-    const int first = greater(0, bin == 0 ? 0 : bin - shift);
-    const int last = lesser(SCENE_BINS - 1, bin == SCENE_BINS - 1 ? bin : bin - shift);
-    int sum = 0;
-    for (int i = first; i <= last; ++i)
-        sum += histogram[i];
-    return sum;
-}
-//! Returns the absolute difference of a count of one scene and that of another one, shifted. @param count index in Scene::counts.
-CT_HOST_DEVICE int countDifference(const Scene& a, const Scene& b, int count, int shift)
+    int16_t below[SCENE_GRID * SCENE_GRID][SCENE_SHIFT + SCENE_BINS + 1 + SCENE_SHIFT];
+};
+inline void sumCounts(const Scene& scene, CountsBelow& sums)
 {
-    const int bin = count % SCENE_BINS;
-    const int difference = a.counts[count] - shiftedCount(b.counts + (count - bin), bin, shift);
-    return difference < 0 ? -difference : difference;
-}
-//! Returns the smallest sum of countDifference() over all counts, of all shifts.
-inline int histogramDifference(const Scene& a, const Scene& b)
-{
-    int least = 2 * SCENE_PIXELS;
-    for (int shift = -SCENE_SHIFT; shift <= SCENE_SHIFT; ++shift)
+    for (int cell = 0; cell < SCENE_GRID * SCENE_GRID; ++cell)
     {
         int sum = 0;
-        for (int count = 0; count < SCENE_COUNTS; ++count)
-            sum += countDifference(a, b, count, shift);
+        for (int edge = -SCENE_SHIFT; edge <= SCENE_BINS + SCENE_SHIFT; ++edge)
+        {
+            sum += edge > 0 && edge <= SCENE_BINS ? scene.counts[cell * SCENE_BINS + edge - 1] : 0;
+            sums.below[cell][SCENE_SHIFT + edge] = static_cast<int16_t>(sum);
+        }
+    }
+}
+/** Returns the row of a cell after a move: element e belongs to edge e. Of two scenes one is shifted, and either is tried, as gray
+values beyond the ends are lost: of a clipped image and the one that it was made from, only the latter can be shifted.
+@param move 0 to SCENE_MOVES - 1. @param second whether this is the second scene. */
+CT_HOST_DEVICE const int16_t* movedRow(const CountsBelow& sums, int cell, int move, bool second)
+{
+    const int shift = (move < SCENE_SHIFTS) == second ? move % SCENE_SHIFTS - SCENE_SHIFT : 0;
+    return sums.below[cell] + SCENE_SHIFT - shift;
+}
+//! Returns the absolute difference of two counts of a bin, from movedRow(). Pixels beyond the ends are in the outer bins.
+CT_HOST_DEVICE int binDifference(const int16_t* a, const int16_t* b, int bin)
+{
+    const int before = bin == 0 ? 0 : a[bin] - b[bin];
+    const int through = bin == SCENE_BINS - 1 ? 0 : a[bin + 1] - b[bin + 1];
+    return through < before ? before - through : through - before;
+}
+//! Returns the smallest sum of binDifference() over all bins of all cells, of all moves.
+inline int histogramDifference(const Scene& a, const Scene& b)
+{
+    CountsBelow sumsA, sumsB;
+    sumCounts(a, sumsA);
+    sumCounts(b, sumsB);
+    int least = 2 * SCENE_PIXELS;
+    for (int move = 0; move < SCENE_MOVES; ++move)
+    {
+        int sum = 0;
+        for (int cell = 0; cell < SCENE_GRID * SCENE_GRID; ++cell)
+        {
+            const int16_t *const rowA = movedRow(sumsA, cell, move, false), *const rowB =
+                                                                                movedRow(sumsB, cell, move, true);
+            int16_t inner[SCENE_BINS] = {}; // 16 bits, and without the outer bins: vectorised
+            for (int bin = 1; bin < SCENE_BINS - 1; ++bin)
+                inner[bin] = static_cast<int16_t>(binDifference(rowA, rowB, bin));
+            sum += binDifference(rowA, rowB, 0) + binDifference(rowA, rowB, SCENE_BINS - 1);
+            for (const int16_t difference : inner)
+                sum += difference;
+        }
         least = lesser(least, sum);
     }
     return least;
 }
-//! Returns the NCC of the sums of two scenes; 0 if those of one are all the same. Sums are exact, up to 2^49.
+/** Returns the NCC of the sums of two scenes; 0 if those of one are all the same. Sums are exact, up to 2^49. It is exactly 1 for
+equal scenes: the square root of a rounded square is the number itself, that of each factor need not be. */
 CT_HOST_DEVICE double layoutCorrelation(const Scene& a, const Scene& b)
 {
     int64_t sumA = 0, sumB = 0, squaresA = 0, squaresB = 0, products = 0;
@@ -99,7 +130,7 @@ CT_HOST_DEVICE double layoutCorrelation(const Scene& a, const Scene& b)
     const double both = static_cast<double>(LAYOUT_BLOCKS * products - sumA * sumB);
     const double ownA = static_cast<double>(LAYOUT_BLOCKS * squaresA - sumA * sumA);
     const double ownB = static_cast<double>(LAYOUT_BLOCKS * squaresB - sumB * sumB);
-    return ownA > 0. && ownB > 0. ? both / (sqrt(ownA) * sqrt(ownB)) : 0.;
+    return ownA > 0. && ownB > 0. ? both / sqrt(ownA * ownB) : 0.;
 }
 /** Returns the difference of two scenes, 0 to 1.5: the share of pixels whose gray values differ, and what the layouts lack in correlation.
 @param counts result of histogramDifference(), which counts a differing pixel twice. */

@@ -41,8 +41,8 @@ inline void forgetPosition(ObjectState& state)
     state.matched = 0;
 }
 
-//! Whether objects that were learned with one set of parameters can continue with the other.
-bool sameLearningParameters(const TLDParams& a, const TLDParams& b);
+//! Says which parameter of a saved object keeps it from continuing with those of a tracker; empty: none.
+std::string learningDifference(const TLDParams& saved, const TLDParams& own);
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 void writeObject(FileStorage& fs, const SavedObject& saved);

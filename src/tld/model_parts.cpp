@@ -51,7 +51,8 @@ private:
     bool isThere(const char* name) const { return !older || item.has(name); }
 };
 
-std::vector<double> comparedValues(TLDParams p)
+//! Returns names and values of all parameters; those that a tracker may change for an object of a file have one value for all.
+std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
 {
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
@@ -60,14 +61,23 @@ std::vector<double> comparedValues(TLDParams p)
     p.boxOverlap = 1.;
     p.endAfterMisses = p.cutFrames = 0;
     p.cutThreshold = 0.;
-    std::vector<double> values;
-    eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(static_cast<double>(value)); });
+    std::vector<std::pair<const char*, double>> values;
+    eachParameter(p, [&](const char* name, auto value, auto, auto, auto)
+                  { values.emplace_back(name, static_cast<double>(value)); });
     return values;
 }
 
 } // namespace
 
-bool sameLearningParameters(const TLDParams& a, const TLDParams& b) { return comparedValues(a) == comparedValues(b); }
+std::string learningDifference(const TLDParams& saved, const TLDParams& own)
+{
+    const auto theirs = comparedValues(saved), ours = comparedValues(own);
+    for (size_t i = 0; i < theirs.size(); ++i)
+        if (theirs[i].second != ours[i].second)
+            return cv::format("%s is %.17g, that of this tracker is %.17g", theirs[i].first, theirs[i].second,
+                              ours[i].second);
+    return std::string();
+}
 
 void writeParams(FileStorage& fs, const TLDParams& params)
 {

@@ -156,7 +156,7 @@ void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle
 void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
-void flow(const Batch& batch, detail::StreamHandle stream);
+void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
 //! @param age of the frame, or START or SPARE.
 void countGrayValues(const Batch& batch, int age, detail::StreamHandle stream);
 void changeScenes(const Batch& batch, detail::StreamHandle stream);

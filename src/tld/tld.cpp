@@ -9,6 +9,21 @@ namespace cv { namespace cuda {
 
 using namespace tld;
 
+// core_track.hpp has enumerations of its own, because device code cannot include the public header.
+static_assert(int(DETECTION_X) == TLDDetector::DETECTION_X && int(DETECTION_Y) == TLDDetector::DETECTION_Y &&
+                  int(DETECTION_WIDTH) == TLDDetector::DETECTION_WIDTH &&
+                  int(DETECTION_HEIGHT) == TLDDetector::DETECTION_HEIGHT &&
+                  int(DETECTION_CONSERVATIVE) == TLDDetector::DETECTION_CONSERVATIVE &&
+                  int(DETECTION_RELATIVE) == TLDDetector::DETECTION_RELATIVE &&
+                  int(DETECTION_POSTERIOR) == TLDDetector::DETECTION_POSTERIOR &&
+                  int(DETECTION_ACCEPTED) == TLDDetector::DETECTION_ACCEPTED &&
+                  int(DETECTION_COLUMNS) == TLDDetector::DETECTION_COLUMNS,
+              "columns of detections");
+static_assert(int(COUNT_STORED) == TLDDetector::COUNT_STORED && int(COUNT_WINDOWS) == TLDDetector::COUNT_WINDOWS &&
+                  int(COUNT_WITH_VARIANCE) == TLDDetector::COUNT_WITH_VARIANCE &&
+                  int(COUNT_PASSED) == TLDDetector::COUNT_PASSED && int(COUNT_ACCEPTED) == TLDDetector::COUNT_ACCEPTED,
+              "columns of the counts of detections");
+
 namespace {
 
 class TLDDetectorImpl final : public TLDDetector

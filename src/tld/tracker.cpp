@@ -8,6 +8,19 @@ namespace cv { namespace cuda {
 
 using namespace tld;
 
+// core_track.hpp has enumerations of its own, because device code cannot include the public header.
+static_assert(int(LOST) == TrackerTLD::LOST && int(UNCERTAIN) == TrackerTLD::UNCERTAIN &&
+                  int(TRACKING) == TrackerTLD::TRACKING,
+              "states");
+static_assert(int(RESULT_X) == TrackerTLD::RESULT_X && int(RESULT_Y) == TrackerTLD::RESULT_Y &&
+                  int(RESULT_WIDTH) == TrackerTLD::RESULT_WIDTH && int(RESULT_HEIGHT) == TrackerTLD::RESULT_HEIGHT &&
+                  int(RESULT_SCORE) == TrackerTLD::RESULT_SCORE && int(RESULT_STATE) == TrackerTLD::RESULT_STATE &&
+                  int(RESULT_LOCATED) == TrackerTLD::RESULT_LOCATED &&
+                  int(RESULT_LEARNED) == TrackerTLD::RESULT_LEARNED && int(RESULT_EVENT) == TrackerTLD::RESULT_EVENT &&
+                  int(RESULT_ID) == TrackerTLD::RESULT_ID && int(RESULT_BOX) == TrackerTLD::RESULT_BOX &&
+                  int(RESULT_COLUMNS) == TrackerTLD::RESULT_COLUMNS,
+              "columns of results");
+
 namespace {
 
 class TrackerTLDImpl final : public TrackerTLD
@@ -139,10 +152,10 @@ public:
         reserveId();
         const InputImage input(NAME, image);
         SavedObject saved = loadObject(filename);
-        if (!saved.hasObject || !sameLearningParameters(saved.params, objects_.params()))
-            CV_Error_(Error::StsUnmatchedFormats,
-                      ("%s: %s: %s", NAME, filename.c_str(),
-                       saved.hasObject ? "its parameters differ from this tracker's" : "there is no object in it"));
+        const std::string difference =
+            saved.hasObject ? learningDifference(saved.params, objects_.params()) : "there is no object in it";
+        if (!difference.empty())
+            CV_Error_(Error::StsUnmatchedFormats, ("%s: %s: %s", NAME, filename.c_str(), difference.c_str()));
         forgetPosition(saved.object.state);
         saved.object.state.started = 1; // although it is lost: resetTo() refers to this image
         saved.object.state.number = static_cast<uint32_t>(next_);

@@ -55,7 +55,7 @@ TEST(Tld_Oracle, windows)
         detector->init(image, c.box);
         const Mat table = detectionsOf(*detector, image);
         const std::vector<Rect> all = oracle::windows(p, c.image, c.box.size());
-        EXPECT_EQ(static_cast<double>(all.size()), table.at<double>(0, WINDOWS));
+        EXPECT_EQ(static_cast<double>(all.size()), table.at<double>(0, TLDDetector::COUNT_WINDOWS));
         size_t next = 0;
         for (const oracle::Found& f : oracle::foundIn(table))
         {
@@ -121,7 +121,8 @@ TEST(Tld_Oracle, patchesAndVariance)
         int64 enough = 0;
         for (const Rect& w : windows)
             enough += oracle::variesEnough(next, w, oracle::varianceOf(positives[0]) / 2);
-        EXPECT_EQ(static_cast<double>(enough), detectionsOf(*detector, next).at<double>(0, WITH_VARIANCE));
+        EXPECT_EQ(static_cast<double>(enough),
+                  detectionsOf(*detector, next).at<double>(0, TLDDetector::COUNT_WITH_VARIANCE));
     }
 }
 
@@ -133,14 +134,14 @@ TEST(Tld_Oracle, flatPartsDoNotVary)
     const Ptr<TLDDetector> detector = TLDDetector::create(p);
     detector->init(image, Rect(20, 30, 30, 30));
     image.setTo(100);
-    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, WITH_VARIANCE));
+    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, TLDDetector::COUNT_WITH_VARIANCE));
     image.at<uchar>(50, 100) = 101; // still far from half of the object's variance
-    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, WITH_VARIANCE));
+    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, TLDDetector::COUNT_WITH_VARIANCE));
     for (int y = 0; y < image.rows; ++y)
         for (int x = 0; x < image.cols; ++x)
             image.at<uchar>(y, x) = (x + y) % 2 ? 255 : 0;
     const Mat all = detectionsOf(*detector, image);
-    EXPECT_EQ(all.at<double>(0, WINDOWS), all.at<double>(0, WITH_VARIANCE));
+    EXPECT_EQ(all.at<double>(0, TLDDetector::COUNT_WINDOWS), all.at<double>(0, TLDDetector::COUNT_WITH_VARIANCE));
 }
 
 //! Checks the similarities of windows that passed the ferns, from the detector's templates.

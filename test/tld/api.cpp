@@ -224,7 +224,7 @@ TEST_P(Tld_Api, learningCanBeOff)
         {
             Mat result;
             (learning ? on : off)->updateAsync(image(scene.frame(t)).in(), result);
-            learned[learning] += result.at<double>(0, LEARNED) != 0.;
+            learned[learning] += result.at<double>(0, TrackerTLD::RESULT_LEARNED) != 0.;
         }
     EXPECT_EQ(0, learned[0]);
     EXPECT_GT(learned[1], 10);
@@ -238,17 +238,17 @@ TEST_P(Tld_Api, asyncIsUpdate)
         const Step s = advance(*a, engine(), scene.frame(t));
         Mat result;
         b->updateAsync(image(scene.frame(t)).in(), result);
-        ASSERT_EQ(Size(RESULT_COLUMNS, 1), result.size());
+        ASSERT_EQ(Size(TrackerTLD::RESULT_COLUMNS, 1), result.size());
         ASSERT_EQ(CV_64FC1, result.type());
         const double* r = result.ptr<double>();
         EXPECT_EQ(s.inside, Rect2d(r[0], r[1], r[2], r[3])) << "frame " << t;
-        EXPECT_EQ(s.score, static_cast<float>(r[SCORE]));
-        EXPECT_EQ(s.state, r[STATE]);
-        EXPECT_EQ(s.located ? 1. : 0., r[LOCATED]);
-        if (r[LEARNED] == 1.)
+        EXPECT_EQ(s.score, static_cast<float>(r[TrackerTLD::RESULT_SCORE]));
+        EXPECT_EQ(s.state, r[TrackerTLD::RESULT_STATE]);
+        EXPECT_EQ(s.located ? 1. : 0., r[TrackerTLD::RESULT_LOCATED]);
+        if (r[TrackerTLD::RESULT_LEARNED] == 1.)
             EXPECT_EQ(TrackerTLD::TRACKING, s.state);
         else
-            EXPECT_EQ(0., r[LEARNED]);
+            EXPECT_EQ(0., r[TrackerTLD::RESULT_LEARNED]);
         EXPECT_TRUE(sameBits(s.detections, look(*b).detections));
     }
 }
@@ -297,7 +297,7 @@ TEST_P(Tld_Api, detectorFromATracker)
     copy->getTemplates(true, templates);
     EXPECT_TRUE(sameBits(templatesOf(*tracker, true), templates));
     const Mat own = advance(*tracker, engine(), scene.frame(25)).detections;
-    EXPECT_GT(own.at<double>(0, ACCEPTED_WINDOWS), 0.);
+    EXPECT_GT(own.at<double>(0, TLDDetector::COUNT_ACCEPTED), 0.);
     EXPECT_TRUE(sameBits(own, detections(*copy, scene.frame(25))));
 }
 
@@ -323,30 +323,30 @@ std::vector<Rect> acceptedOf(const Mat& table)
     if (testing::Test::HasFailure())
         return accepted;
     const double* const counts = table.ptr<double>();
-    EXPECT_GE(counts[WINDOWS], counts[WITH_VARIANCE]);
-    EXPECT_GE(counts[WITH_VARIANCE], counts[PASSED_FERNS]);
-    EXPECT_GE(counts[PASSED_FERNS], counts[ACCEPTED_WINDOWS]);
-    EXPECT_EQ(std::min(counts[PASSED_FERNS], 100.), counts[ROWS]);
+    EXPECT_GE(counts[TLDDetector::COUNT_WINDOWS], counts[TLDDetector::COUNT_WITH_VARIANCE]);
+    EXPECT_GE(counts[TLDDetector::COUNT_WITH_VARIANCE], counts[TLDDetector::COUNT_PASSED]);
+    EXPECT_GE(counts[TLDDetector::COUNT_PASSED], counts[TLDDetector::COUNT_ACCEPTED]);
+    EXPECT_EQ(std::min(counts[TLDDetector::COUNT_PASSED], 100.), counts[TLDDetector::COUNT_STORED]);
     TLDDetector::convertDetections(table, accepted, scores);
     TLDDetector::convertDetections(table, all, allScores, true);
-    EXPECT_EQ(counts[ACCEPTED_WINDOWS], static_cast<double>(accepted.size()));
+    EXPECT_EQ(counts[TLDDetector::COUNT_ACCEPTED], static_cast<double>(accepted.size()));
     EXPECT_EQ(accepted.size(), scores.size());
-    EXPECT_EQ(counts[ROWS], static_cast<double>(all.size()));
+    EXPECT_EQ(counts[TLDDetector::COUNT_STORED], static_cast<double>(all.size()));
     size_t a = 0;
     for (int i = 1; i < table.rows && !testing::Test::HasFailure(); ++i)
     {
         const double* r = table.ptr<double>(i);
-        if (i > counts[ROWS])
+        if (i > counts[TLDDetector::COUNT_STORED])
         {
             EXPECT_EQ(0., cv::norm(table.row(i), NORM_INF)) << "row " << i << " beyond the last";
             continue;
         }
         EXPECT_EQ(Rect(int(r[0]), int(r[1]), int(r[2]), int(r[3])), all[i - 1]);
-        EXPECT_EQ(float(r[CONSERVATIVE]), allScores[i - 1]);
-        if (r[ACCEPTED] == 1.)
+        EXPECT_EQ(float(r[TLDDetector::DETECTION_CONSERVATIVE]), allScores[i - 1]);
+        if (r[TLDDetector::DETECTION_ACCEPTED] == 1.)
             EXPECT_EQ(all[i - 1], accepted[a++]);
         else
-            EXPECT_EQ(0., r[ACCEPTED]);
+            EXPECT_EQ(0., r[TLDDetector::DETECTION_ACCEPTED]);
     }
     return accepted;
 }
@@ -416,11 +416,11 @@ TEST_P(Tld_Api, mirrorLearnsTheOtherSide)
     {
         const Mat table = detections(d, mirrored);
         double most = 0.;
-        for (int i = 1; i <= table.at<double>(0, ROWS); ++i)
+        for (int i = 1; i <= table.at<double>(0, TLDDetector::COUNT_STORED); ++i)
         {
             const double* r = table.ptr<double>(i);
             if (overlap(box, Rect2d(r[0], r[1], r[2], r[3])) > 0.7)
-                most = std::max(most, r[POSTERIOR]);
+                most = std::max(most, r[TLDDetector::DETECTION_POSTERIOR]);
         }
         return most;
     };

@@ -73,7 +73,7 @@ Rect2d boxOf(const Mat& rows, int row)
     const double* r = rows.ptr<double>(row);
     return Rect2d(r[0], r[1], r[2], r[3]);
 }
-int valueOf(const Mat& rows, int row, Column column) { return cvRound(rows.at<double>(row, column)); }
+int valueOf(const Mat& rows, int row, TrackerTLD::ResultColumn column) { return cvRound(rows.at<double>(row, column)); }
 
 TEST_P(Tld_Boxes, areAssociatedByOverlap)
 {
@@ -87,9 +87,9 @@ TEST_P(Tld_Boxes, areAssociatedByOverlap)
         ASSERT_EQ(3, rows.rows);
         for (int i = 0; i < 3; ++i)
         {
-            EXPECT_EQ(expected[i], valueOf(rows, i, BOX)) << "frame " << t << ", object " << i;
-            EXPECT_EQ(expected[i] >= 0, valueOf(rows, i, EVENT) == TrackerTLD::CONFIRMED);
-            EXPECT_EQ(-1, valueOf(plain, i, BOX));
+            EXPECT_EQ(expected[i], valueOf(rows, i, TrackerTLD::RESULT_BOX)) << "frame " << t << ", object " << i;
+            EXPECT_EQ(expected[i] >= 0, valueOf(rows, i, TrackerTLD::RESULT_EVENT) == TrackerTLD::CONFIRMED);
+            EXPECT_EQ(-1, valueOf(plain, i, TrackerTLD::RESULT_BOX));
             EXPECT_EQ(boxOf(plain, i), boxOf(rows, i)) << "boxes confirm, and move nothing by default";
         }
     }
@@ -123,7 +123,8 @@ TEST_P(Tld_Boxes, needTheOverlapOfTheParameters)
             const Ptr<MultiTrackerTLD> one = tracker(p, 1);
             const Rect box = scene.box(1, 0) + Point(shift, 0);
             const Mat rows = update(*one, scene.frame(1), {box});
-            EXPECT_EQ(overlap(boxOf(rows, 0), box) >= least ? 0 : -1, valueOf(rows, 0, BOX)) << shift;
+            EXPECT_EQ(overlap(boxOf(rows, 0), box) >= least ? 0 : -1, valueOf(rows, 0, TrackerTLD::RESULT_BOX))
+                << shift;
         }
     }
 }
@@ -140,7 +141,7 @@ TEST_P(Tld_Boxes, areGivenGreedily)
     {
         std::vector<int> all;
         for (int i = 0; i < rows.rows; ++i)
-            all.push_back(valueOf(rows, i, BOX));
+            all.push_back(valueOf(rows, i, TrackerTLD::RESULT_BOX));
         return all;
     };
     const Mat still = scene.frame(0);
@@ -163,7 +164,7 @@ TEST_P(Tld_Boxes, correctTheBox)
         const Rect box = scene.box(t, 1) + Point(t % 2 ? 5 : -4, 3);
         const Mat rows = update(*multi, scene.frame(t), {box});
         EXPECT_EQ(Rect2d(box), boxOf(rows, 1)) << "frame " << t;
-        EXPECT_EQ(TrackerTLD::CONFIRMED, valueOf(rows, 1, EVENT));
+        EXPECT_EQ(TrackerTLD::CONFIRMED, valueOf(rows, 1, TrackerTLD::RESULT_EVENT));
         EXPECT_NE(Rect2d(box), boxOf(rows, 0));
     }
 }
@@ -184,7 +185,7 @@ TEST_P(Tld_Boxes, areClippedToTheImage)
     EXPECT_EQ(Rect2d(0, box.y, 35, box.height), boxOf(rows, 0));
     for (const Rect& bad : {Rect(-30, box.y, 41, 36), Rect(3, box.y, 0, 36), Rect(3, box.y, -20, -20),
                             Rect(INT_MAX, 0, INT_MAX, INT_MAX), Rect(INT_MIN, INT_MIN, 20, 20)})
-        EXPECT_EQ(-1, valueOf(update(*multi, edge.frame(at), {bad}), 0, BOX)) << bad;
+        EXPECT_EQ(-1, valueOf(update(*multi, edge.frame(at), {bad}), 0, TrackerTLD::RESULT_BOX)) << bad;
 }
 
 //! Where no window can pass the ferns, only boxes find an object again: one that is similar to it.
@@ -201,19 +202,20 @@ TEST_P(Tld_Boxes, findLostObjects)
             update(*multi, texture(500 + k, FRAME));
         const std::vector<Rect> boxes = {Rect(190, 120, 40, 36), scene.box(9, 1), scene.box(9, 0)};
         Mat rows = update(*multi, flat, boxes);
-        EXPECT_EQ(0., cv::sum(rows.col(STATE))[0]) << "nothing is to be seen";
+        EXPECT_EQ(0., cv::sum(rows.col(TrackerTLD::RESULT_STATE))[0]) << "nothing is to be seen";
         rows = update(*multi, scene.frame(9), boxes);
         const int expected[] = {2, 1, -1};
         for (int i = 0; i < 3; ++i)
         {
             const bool found = finds && expected[i] >= 0;
-            EXPECT_EQ(found ? expected[i] : -1, valueOf(rows, i, BOX)) << "object " << i;
-            EXPECT_EQ(found ? TrackerTLD::RECOGNIZED : TrackerTLD::NO_EVENT, valueOf(rows, i, EVENT));
-            EXPECT_EQ(found ? TrackerTLD::TRACKING : TrackerTLD::LOST, valueOf(rows, i, STATE));
+            EXPECT_EQ(found ? expected[i] : -1, valueOf(rows, i, TrackerTLD::RESULT_BOX)) << "object " << i;
+            EXPECT_EQ(found ? TrackerTLD::RECOGNIZED : TrackerTLD::NO_EVENT,
+                      valueOf(rows, i, TrackerTLD::RESULT_EVENT));
+            EXPECT_EQ(found ? TrackerTLD::TRACKING : TrackerTLD::LOST, valueOf(rows, i, TrackerTLD::RESULT_STATE));
             EXPECT_EQ(found ? Rect2d(boxes[expected[i]]) : Rect2d(), boxOf(rows, i));
         }
         rows = update(*multi, scene.frame(10));
-        EXPECT_EQ(finds ? TrackerTLD::FLOWED : TrackerTLD::NO_EVENT, valueOf(rows, 0, EVENT));
+        EXPECT_EQ(finds ? TrackerTLD::FLOWED : TrackerTLD::NO_EVENT, valueOf(rows, 0, TrackerTLD::RESULT_EVENT));
     }
 }
 
@@ -229,9 +231,9 @@ TEST_P(Tld_Boxes, startObjects)
                                      scene.box(0, 0) + Point(6, 2)};
     Mat rows = update(*multi, frame, first);
     ASSERT_EQ(1, rows.rows) << "too small, of one gray value, and on the first one";
-    EXPECT_EQ(TrackerTLD::STARTED, valueOf(rows, 0, EVENT));
-    EXPECT_EQ(TrackerTLD::TRACKING, valueOf(rows, 0, STATE));
-    EXPECT_EQ(0, valueOf(rows, 0, BOX));
+    EXPECT_EQ(TrackerTLD::STARTED, valueOf(rows, 0, TrackerTLD::RESULT_EVENT));
+    EXPECT_EQ(TrackerTLD::TRACKING, valueOf(rows, 0, TrackerTLD::RESULT_STATE));
+    EXPECT_EQ(0, valueOf(rows, 0, TrackerTLD::RESULT_BOX));
     EXPECT_EQ(Rect2d(first[0]), boxOf(rows, 0));
     other->add(image(frame).in(), first[0]);
     for (int t = 1; t < 12; ++t)
@@ -248,9 +250,9 @@ TEST_P(Tld_Boxes, startObjects)
             ASSERT_EQ(3, rows.rows);
             for (int i = 1; i < 3; ++i)
             {
-                EXPECT_EQ(i, valueOf(rows, i, ID));
-                EXPECT_EQ(i - 1, valueOf(rows, i, BOX));
-                EXPECT_EQ(TrackerTLD::STARTED, valueOf(rows, i, EVENT));
+                EXPECT_EQ(i, valueOf(rows, i, TrackerTLD::RESULT_ID));
+                EXPECT_EQ(i - 1, valueOf(rows, i, TrackerTLD::RESULT_BOX));
+                EXPECT_EQ(TrackerTLD::STARTED, valueOf(rows, i, TrackerTLD::RESULT_EVENT));
                 EXPECT_EQ(i, other->add(image(frame).in(), boxes[i - 1]));
             }
             rows = rows.rowRange(0, 1).clone();
@@ -280,8 +282,8 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
         const Rect inside = edge.box(at) & Rect(Point(), FRAME);
         const Mat rows = update(*multi, edge.frame(at), {inside, inside + Point(60, 20)});
         ASSERT_EQ(2, rows.rows) << "the second box alone is on no object";
-        EXPECT_EQ(-1, valueOf(rows, 0, BOX)) << "7/10 of the object are inside";
-        EXPECT_EQ(1, valueOf(rows, 1, BOX));
+        EXPECT_EQ(-1, valueOf(rows, 0, TrackerTLD::RESULT_BOX)) << "7/10 of the object are inside";
+        EXPECT_EQ(1, valueOf(rows, 1, TrackerTLD::RESULT_BOX));
     }
 }
 
@@ -308,11 +310,11 @@ TEST_P(Tld_Boxes, endObjects)
     {
         Mat rows = update(*one, scene.frame(7), boxes(7, {1}));
         ASSERT_EQ((std::vector<int>{0, 1}), one->getIds());
-        EXPECT_EQ(1, valueOf(rows, 1, ID));
+        EXPECT_EQ(1, valueOf(rows, 1, TrackerTLD::RESULT_ID));
         EXPECT_EQ(2, update(*one, scene.frame(8), boxes(8, {1})).rows);
         rows = update(*one, scene.frame(9), boxes(9, {1}));
         ASSERT_EQ((std::vector<int>{1}), one->getIds());
-        EXPECT_EQ(1, valueOf(rows, 0, ID));
+        EXPECT_EQ(1, valueOf(rows, 0, TrackerTLD::RESULT_ID));
         EXPECT_EQ(1, update(*one, scene.frame(10), boxes(10, {})).rows);
         EXPECT_EQ(1, update(*one, scene.frame(11), boxes(11, {})).rows);
         EXPECT_EQ(0, update(*one, scene.frame(12), boxes(12, {})).rows);
@@ -345,7 +347,7 @@ TEST_P(Tld_Boxes, wrongArguments)
     for (const Mat& bad : {Mat(2, 4, CV_64FC1, Scalar(20)), Mat(1, 3, CV_32SC1, Scalar(20)), Mat(2, 2, CV_32SC4),
                            Mat(257, 1, CV_32SC4, Scalar::all(20))})
         EXPECT_THROW(multi->update(frame.in(), bad, rows), cv::Exception) << bad.size();
-    EXPECT_THROW(starting->update(frame.in(), std::vector<Rect>(), cv::Matx<double, 3, RESULT_COLUMNS>()),
+    EXPECT_THROW(starting->update(frame.in(), std::vector<Rect>(), cv::Matx<double, 3, TrackerTLD::RESULT_COLUMNS>()),
                  cv::Exception);
     // Nothing has been processed.
     EXPECT_TRUE(sameBits(update(*tracker(), scene.frame(1)), update(*multi, scene.frame(1))));
@@ -457,9 +459,9 @@ TEST(Tld_Cuda, boxesAreAssociatedAlike)
             ASSERT_EQ(cpu->getIds(), gpu->getIds());
             for (int i = 0; i < expected.rows; ++i)
             {
-                matched += valueOf(expected, i, EVENT) == TrackerTLD::CONFIRMED;
-                recognized += valueOf(expected, i, EVENT) == TrackerTLD::RECOGNIZED;
-                started += valueOf(expected, i, EVENT) == TrackerTLD::STARTED;
+                matched += valueOf(expected, i, TrackerTLD::RESULT_EVENT) == TrackerTLD::CONFIRMED;
+                recognized += valueOf(expected, i, TrackerTLD::RESULT_EVENT) == TrackerTLD::RECOGNIZED;
+                started += valueOf(expected, i, TrackerTLD::RESULT_EVENT) == TrackerTLD::STARTED;
             }
             ended += expected.rows < 3;
         }
@@ -488,7 +490,7 @@ TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
         gpu->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
     }
     Stream stream;
-    cuda::GpuMat input(scene.frame(0)), boxes = tableOf({}), rows(3, RESULT_COLUMNS, CV_64FC1);
+    cuda::GpuMat input(scene.frame(0)), boxes = tableOf({}), rows(3, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Graph graph(stream);
     gpu->update(input, boxes, rows, stream);
     graph.end();

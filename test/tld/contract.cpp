@@ -77,8 +77,8 @@ TEST(Tld_Outputs, vectorOfARow)
     std::vector<double> row;
     one.tracker->updateAsync(scene.frame(1), expected);
     other.tracker->updateAsync(scene.frame(1), row);
-    ASSERT_EQ(static_cast<size_t>(RESULT_COLUMNS), row.size());
-    EXPECT_TRUE(sameBits(expected, Mat(1, RESULT_COLUMNS, CV_64FC1, row.data())));
+    ASSERT_EQ(static_cast<size_t>(TrackerTLD::RESULT_COLUMNS), row.size());
+    EXPECT_TRUE(sameBits(expected, Mat(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1, row.data())));
 }
 
 TEST(Tld_Inputs, dimensions)
@@ -135,8 +135,8 @@ protected:
     {
         const double* r = result.ptr<double>();
         EXPECT_EQ(truth[t - 1].inside, Rect2d(r[0], r[1], r[2], r[3])) << "frame " << t;
-        EXPECT_EQ(truth[t - 1].score, static_cast<float>(r[SCORE])) << "frame " << t;
-        EXPECT_EQ(truth[t - 1].state, r[STATE]) << "frame " << t;
+        EXPECT_EQ(truth[t - 1].score, static_cast<float>(r[TrackerTLD::RESULT_SCORE])) << "frame " << t;
+        EXPECT_EQ(truth[t - 1].state, r[TrackerTLD::RESULT_STATE]) << "frame " << t;
     }
     void replay(Graph& graph, int t)
     {
@@ -156,7 +156,7 @@ protected:
 TEST_F(Tld_CudaContract, replaysAreFrames)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Graph graph(stream);
     tracker->updateAsync(input, result, stream);
     graph.end();
@@ -201,7 +201,7 @@ TEST_F(Tld_CudaContract, droppedCaptures)
 TEST_F(Tld_CudaContract, eagerBetweenReplays)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), other(1, RESULT_COLUMNS, CV_64FC1);
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1), other(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     std::unique_ptr<Graph> graphs[2];
     for (auto& graph : graphs)
     {
@@ -232,7 +232,7 @@ TEST_F(Tld_CudaContract, framesOfOneGraph)
     for (int i = 0; i < count; ++i)
     {
         inputs.push_back(frames[0].clone());
-        results.emplace_back(1, RESULT_COLUMNS, CV_64FC1);
+        results.emplace_back(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     }
     require(cudaDeviceSynchronize()); // a clone that came late would overwrite a frame
     Graph graph(stream);
@@ -313,7 +313,7 @@ TEST_F(Tld_CudaContract, waitingIsRefused)
 {
     const All all(scene, Engine::CUDA);
     const std::string before = textOf(*all.tracker);
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), table;
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1), table;
     Mat host;
     std::vector<Rect> boxes;
     std::vector<float> scores;
@@ -337,7 +337,7 @@ TEST_F(Tld_CudaContract, waitingIsRefused)
 TEST_F(Tld_CudaContract, againAndAgainAlone)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     size_t bytes = 0, free = 0;
     for (int t = 1; t < S::FRAMES; ++t)
     {

@@ -32,16 +32,17 @@ GpuMat uploadAsRoi(const Mat& source)
 //! A table of detections, stage by stage.
 ::testing::AssertionResult sameDetections(const Mat& cpu, const Mat& cuda)
 {
-    const std::pair<Count, const char*> stages[] = {{WINDOWS, "the grid"},
-                                                    {WITH_VARIANCE, "sums or variance"},
-                                                    {PASSED_FERNS, "ferns"},
-                                                    {ROWS, "the choice of detections"}};
+    const std::pair<TLDDetector::CountColumn, const char*> stages[] = {
+        {TLDDetector::COUNT_WINDOWS, "the grid"},
+        {TLDDetector::COUNT_WITH_VARIANCE, "sums or variance"},
+        {TLDDetector::COUNT_PASSED, "ferns"},
+        {TLDDetector::COUNT_STORED, "the choice of detections"}};
     for (const auto& stage : stages)
         if (cpu.at<double>(0, stage.first) != cuda.at<double>(0, stage.first))
             return ::testing::AssertionFailure() << stage.second << ": " << cpu.at<double>(0, stage.first)
                                                  << " windows on the CPU, " << cuda.at<double>(0, stage.first);
-    const int rows = static_cast<int>(cpu.at<double>(0, ROWS));
-    for (int column : {0, 1, 2, 3, static_cast<int>(POSTERIOR)})
+    const int rows = static_cast<int>(cpu.at<double>(0, TLDDetector::COUNT_STORED));
+    for (int column : {0, 1, 2, 3, static_cast<int>(TLDDetector::DETECTION_POSTERIOR)})
         for (int y = 1; y <= rows; ++y)
             if (cpu.at<double>(y, column) != cuda.at<double>(y, column))
                 return ::testing::AssertionFailure()
@@ -482,7 +483,7 @@ struct Captured
             twin->add(uploadAsRoi(crowd.frame(0)), crowd.box(0, i));
         }
         input = uploadAsRoi(crowd.frame(0));
-        results.create(count, RESULT_COLUMNS, CV_64FC1);
+        results.create(count, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     }
     void setFrame(int t) { input.upload(crowd.frame(t), stream); }
     void updateEagerly(int t)
@@ -577,7 +578,7 @@ TEST(Tld_Cuda, eagerCallsDuringACapture)
     Captured c(2);
     Stream other;
     const GpuMat frame = uploadAsRoi(c.crowd.frame(1));
-    GpuMat results(2, RESULT_COLUMNS, CV_64FC1);
+    GpuMat results(2, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Graph graph(c.stream);
     c.tracker->update(c.input, results, c.stream);
     c.tracker->update(frame, c.results, other);

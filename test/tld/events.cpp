@@ -210,7 +210,8 @@ TEST_P(Tld_EventsOf, standardScene)
         {
             Mat row;
             tracker->updateAsync(Image(engine(), scene.frame(t)).in(), row);
-            const int state = cvRound(row.at<double>(0, STATE)), event = cvRound(row.at<double>(0, EVENT));
+            const int state = cvRound(row.at<double>(0, TrackerTLD::RESULT_STATE)),
+                      event = cvRound(row.at<double>(0, TrackerTLD::RESULT_EVENT));
             EXPECT_TRUE(fits(before, state, event))
                 << "frame " << t << ": " << before << " to " << state << " by " << event;
             EXPECT_EQ(event, tracker->getEvent());
@@ -236,14 +237,14 @@ TEST_P(Tld_EventsOf, idsInRows)
         tracker->add(image.in(), scene.box(at[i], i));
     Mat rows;
     tracker->update(image.in(), rows);
-    ASSERT_EQ(Size(RESULT_COLUMNS, 3), rows.size());
+    ASSERT_EQ(Size(TrackerTLD::RESULT_COLUMNS, 3), rows.size());
     for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(i, rows.at<double>(i, ID));
+        EXPECT_EQ(i, rows.at<double>(i, TrackerTLD::RESULT_ID));
     tracker->remove(1);
     tracker->update(image.in(), rows);
     ASSERT_EQ(2, rows.rows);
-    EXPECT_EQ(0., rows.at<double>(0, ID));
-    EXPECT_EQ(2., rows.at<double>(1, ID));
+    EXPECT_EQ(0., rows.at<double>(0, TrackerTLD::RESULT_ID));
+    EXPECT_EQ(2., rows.at<double>(1, TrackerTLD::RESULT_ID));
 }
 
 //! An object that leaves by half: clipping changes reported boxes and nothing else.

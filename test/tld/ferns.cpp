@@ -29,7 +29,7 @@ void expectTable(TLDDetector& detector, const Mat& gray, Size object)
     const std::vector<oracle::Passed> passed = oracle::passFerns(model, gray, oracle::windows(p, gray.size(), object),
                                                                  oracle::varianceOf(positives[0]) / 2, all);
     const std::vector<oracle::Found> found = oracle::foundIn(table);
-    ASSERT_EQ(static_cast<double>(all), table.at<double>(0, PASSED_FERNS));
+    ASSERT_EQ(static_cast<double>(all), table.at<double>(0, TLDDetector::COUNT_PASSED));
     ASSERT_EQ(passed.size(), found.size());
     for (size_t i = 0; i < found.size(); ++i)
     {

@@ -65,12 +65,12 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
         const double variance = varianceOfObject(c, windows, object[0], wrong);
         for (const Rect& w : windows)
             enough += tld::oracle::variesEnough(gray, w, variance / 2);
-        if (static_cast<double>(windows.size()) != table.at<double>(0, tld::WINDOWS))
-            wrong = cv::format("frame %zu: %g windows instead of %zu", t, table.at<double>(0, tld::WINDOWS),
-                               windows.size());
-        else if (static_cast<double>(enough) != table.at<double>(0, tld::WITH_VARIANCE))
+        if (static_cast<double>(windows.size()) != table.at<double>(0, tld::TLDDetector::COUNT_WINDOWS))
+            wrong = cv::format("frame %zu: %g windows instead of %zu", t,
+                               table.at<double>(0, tld::TLDDetector::COUNT_WINDOWS), windows.size());
+        else if (static_cast<double>(enough) != table.at<double>(0, tld::TLDDetector::COUNT_WITH_VARIANCE))
             wrong = cv::format("frame %zu: %g windows that vary enough instead of %d", t,
-                               table.at<double>(0, tld::WITH_VARIANCE), static_cast<int>(enough));
+                               table.at<double>(0, tld::TLDDetector::COUNT_WITH_VARIANCE), static_cast<int>(enough));
         for (const tld::oracle::Found& f : tld::oracle::foundIn(table))
         {
             const auto s =

@@ -93,12 +93,12 @@ TEST_P(Tld_Multi, firstObjectIsAsAlone)
             multi->remove(1);
         const Step s = advance(*alone, engine(), scene.frame(t));
         const Mat results = update(*multi, scene.frame(t));
-        ASSERT_EQ(Size(RESULT_COLUMNS, t < 8 ? 1 : t < 20 ? 2 : t < 30 ? 3 : 2), results.size());
+        ASSERT_EQ(Size(TrackerTLD::RESULT_COLUMNS, t < 8 ? 1 : t < 20 ? 2 : t < 30 ? 3 : 2), results.size());
         const double* r = results.ptr<double>();
         ASSERT_EQ(s.inside, boxOf(results, 0)) << "frame " << t;
-        ASSERT_EQ(s.score, static_cast<float>(r[SCORE])) << "frame " << t;
-        ASSERT_EQ(s.state, r[STATE]);
-        ASSERT_EQ(s.located ? 1. : 0., r[LOCATED]);
+        ASSERT_EQ(s.score, static_cast<float>(r[TrackerTLD::RESULT_SCORE])) << "frame " << t;
+        ASSERT_EQ(s.state, r[TrackerTLD::RESULT_STATE]);
+        ASSERT_EQ(s.located ? 1. : 0., r[TrackerTLD::RESULT_LOCATED]);
         Mat detections, positives;
         multi->getDetections(0, detections);
         multi->getTemplates(0, true, positives);
@@ -124,9 +124,10 @@ TEST_P(Tld_Multi, oneToSixtyFour)
         for (int t = 1; t < (count > 8 ? 4 : 12); ++t)
         {
             const Mat results = update(*multi, crowd.frame(t));
-            ASSERT_EQ(Size(RESULT_COLUMNS, count), results.size());
+            ASSERT_EQ(Size(TrackerTLD::RESULT_COLUMNS, count), results.size());
             for (int i = 0; i < count; ++i, ++all)
-                right += overlap(crowd.truth(t, i), boxOf(results, i)) > 0.5 && results.at<double>(i, LOCATED) == 1.;
+                right += overlap(crowd.truth(t, i), boxOf(results, i)) > 0.5 &&
+                         results.at<double>(i, TrackerTLD::RESULT_LOCATED) == 1.;
         }
         EXPECT_GE(right, all * 97 / 100) << "of " << all;
     }
@@ -212,7 +213,7 @@ TEST_P(Tld_Multi, savedObjects)
         const Mat results = update(*multi, crowd.frame(t));
         ASSERT_EQ(4, results.rows);
         EXPECT_EQ(s.inside, boxOf(results, 1)) << "frame " << t;
-        EXPECT_EQ(s.state, results.at<double>(1, STATE));
+        EXPECT_EQ(s.state, results.at<double>(1, TrackerTLD::RESULT_STATE));
         if (t > 7)
         {
             EXPECT_GT(overlap(crowd.truth(t, 1), boxOf(results, 3)), 0.5) << "frame " << t;
@@ -244,7 +245,9 @@ TEST_P(Tld_Multi, filesComeWithAImage)
     const Mat one = update(*alone, crowd.frame(4)), two = update(*behind, crowd.frame(4)),
               three = update(*added, crowd.frame(4));
     EXPECT_GT(overlap(crowd.truth(4, 1), boxOf(one, 0)), 0.5);
-    EXPECT_TRUE(sameBits(one.row(0).colRange(0, ID).clone(), two.row(1).colRange(0, ID).clone())) << one << two;
+    EXPECT_TRUE(sameBits(one.row(0).colRange(0, TrackerTLD::RESULT_ID).clone(),
+                         two.row(1).colRange(0, TrackerTLD::RESULT_ID).clone()))
+        << one << two;
     EXPECT_TRUE(sameBits(three.row(0).clone(), two.row(0).clone())) << three << two;
 }
 
@@ -260,7 +263,7 @@ TEST_P(Tld_Multi, resetAndLearning)
     Mat before, after;
     multi->getTemplates(1, false, before);
     for (int t = 1; t < 6; ++t)
-        EXPECT_EQ(0, countNonZero(update(*multi, crowd.frame(t)).col(LEARNED)));
+        EXPECT_EQ(0, countNonZero(update(*multi, crowd.frame(t)).col(TrackerTLD::RESULT_LEARNED)));
     multi->getTemplates(1, false, after);
     EXPECT_TRUE(sameBits(before, after));
     multi->resetTo(0, crowd.box(5, 0));
@@ -334,12 +337,12 @@ TEST_P(Tld_Multi, startIsReplacedWhileFlowIsTriedAgain)
         update(*multi, crowd.frame(0));
         multi->add(image(crowd.frame(1)).in(), crowd.box(1, 1));
         const Mat failed = update(*multi, texture(99, crowd.frame(0).size()));
-        ASSERT_EQ(0, countNonZero(failed.col(LOCATED)));
+        ASSERT_EQ(0, countNonZero(failed.col(TrackerTLD::RESULT_LOCATED)));
         if (replaced)
             multi->add(image(crowd.frame(2)).in(), crowd.box(2, 2));
         const Mat results = update(*multi, crowd.frame(2));
-        EXPECT_EQ(1., results.at<double>(0, LOCATED));
-        EXPECT_EQ(replaced ? 0. : 1., results.at<double>(1, LOCATED));
+        EXPECT_EQ(1., results.at<double>(0, TrackerTLD::RESULT_LOCATED));
+        EXPECT_EQ(replaced ? 0. : 1., results.at<double>(1, TrackerTLD::RESULT_LOCATED));
     }
 }
 

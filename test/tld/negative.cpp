@@ -318,9 +318,15 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->update(other.in(), out); }, {"image", "100"});
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
+    TLDParams p;
+    p.trees = 9;
+    const std::string file = cv::tempfile(".yml");
+    trackerOn(scene, engine(), p)->save(file);
+    expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "trees is 9", "10"});
+    std::remove(file.c_str());
     EXPECT_EQ(1u, multi->getIds().size());
     multi->update(image(scene.frame(1)).in(), out);
-    EXPECT_EQ(Size(RESULT_COLUMNS, 1), out.size());
+    EXPECT_EQ(Size(TrackerTLD::RESULT_COLUMNS, 1), out.size());
 }
 
 CUDATRACKING_ON_ENGINES(Tld_Arguments);

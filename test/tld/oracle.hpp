@@ -414,10 +414,12 @@ struct Found
 inline std::vector<Found> foundIn(const Mat& table)
 {
     std::vector<Found> all;
-    for (int i = 1; i <= table.at<double>(0, ROWS); ++i)
+    for (int i = 1; i <= table.at<double>(0, TLDDetector::COUNT_STORED); ++i)
     {
         const double* r = table.ptr<double>(i);
-        all.push_back({Rect2d(r[0], r[1], r[2], r[3]), r[CONSERVATIVE], r[RELATIVE], r[POSTERIOR], r[ACCEPTED] == 1.});
+        all.push_back({Rect2d(r[0], r[1], r[2], r[3]), r[TLDDetector::DETECTION_CONSERVATIVE],
+                       r[TLDDetector::DETECTION_RELATIVE], r[TLDDetector::DETECTION_POSTERIOR],
+                       r[TLDDetector::DETECTION_ACCEPTED] == 1.});
     }
     return all;
 }

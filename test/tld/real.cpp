@@ -42,8 +42,8 @@ Quality run(const Sequence& s, int seed)
     return q;
 }
 
-/** Figures of doc/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there. Any change of a rounding makes
-other runs, and means of `seeds` runs spread by deviation / sqrt(seeds). A mean fails when it is worse by more than 0.05, or by two
+/** Figures of doc/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there, those of Pedestrian2 over
+the 60 from 20001 on. Any change of a rounding makes other runs, and means of `seeds` runs spread by deviation / sqrt(seeds). A mean fails when it is worse by more than 0.05, or by two
 such spreads where these are larger: an equally good program fails in one of forty cases, and one that is worse by twice the
 tolerance passes in one of forty. */
 struct Published
@@ -76,7 +76,7 @@ void comparePublished(const Published& published)
 
 TEST(Tld_Sequences, jumping) { comparePublished({"jumping", 20, 0.94, 0.11, 0., 0.}); }
 TEST(Tld_Sequences, pedestrian1) { comparePublished({"pedestrian1", 10, 0.97, 0.053, 0., 0.}); }
-TEST(Tld_Sequences, pedestrian2) { comparePublished({"pedestrian2", 20, 0.90, 0.15, 1.7, 4.}); }
+TEST(Tld_Sequences, pedestrian2) { comparePublished({"pedestrian2", 20, 0.90, 0.17, 5.7, 15.5}); }
 TEST(Tld_Sequences, pedestrian3) { comparePublished({"pedestrian3", 10, 0.965, 0.04, 5.4, 9.}); }
 TEST(Tld_Sequences, david) { comparePublished({"david", 24, 0.947, 0.13, 0., 0.}); }
 TEST(Tld_Sequences, car) { comparePublished({"car", 6, 0.96, 0.025, 27.7, 6.5}); }

@@ -38,7 +38,7 @@ protected:
         requireCuda();
         stream = Stream(static_cast<size_t>(1)); // does not wait for the null stream
         input = GpuMat(scene.frame(0));
-        result.create(1, RESULT_COLUMNS, CV_64FC1);
+        result.create(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
         tracker = TrackerTLD::create();
         twin = TrackerTLD::create();
         tracker->init(input, scene.box(0));
@@ -131,7 +131,7 @@ TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
     const StandardScene scene;
     Stream stream;
     const GpuMat input(scene.frame(1));
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
     const std::string file = cv::tempfile(".yml");
     tracker->save(file);
@@ -171,7 +171,7 @@ TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
     const StandardScene scene;
     Stream stream;
     const GpuMat input(scene.frame(1));
-    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
+    GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Mat expected;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
     const std::string file = cv::tempfile(".yml");
@@ -239,7 +239,7 @@ TEST(Tld_Cuda, smallObjectInALargeImage)
     Mat expected, actual;
     cpu->detect(frame, expected);
     cuda->detect(GpuMat(frame), actual);
-    EXPECT_GT(expected.at<double>(0, WINDOWS), 1.7e7);
+    EXPECT_GT(expected.at<double>(0, TLDDetector::COUNT_WINDOWS), 1.7e7);
     EXPECT_TRUE(sameBits(expected, actual));
 }
 

@@ -212,8 +212,8 @@ TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
     {
         core::updateSupport(s, tenths * core::POSTERIOR_ONE, settings);
         core::resultOf(s, settings, 640, 480, row);
-        EXPECT_EQ(tenths / 10., row[SCORE]);
-        EXPECT_EQ(tenths >= 3 ? 1. : 0., row[LOCATED]);
+        EXPECT_EQ(tenths / 10., row[TrackerTLD::RESULT_SCORE]);
+        EXPECT_EQ(tenths >= 3 ? 1. : 0., row[TrackerTLD::RESULT_LOCATED]);
     }
     core::updateSupport(s, 0, settings);
     EXPECT_EQ(0., s.score);

@@ -16,32 +16,6 @@ using cuda::TLDParams;
 using cuda::TrackerTLD;
 using fuzz::Engine;
 
-//! Columns of tables of results and of detections.
-enum Column
-{
-    SCORE = 4,
-    STATE = 5,
-    LOCATED = 6,
-    LEARNED = 7,
-    EVENT = 8,
-    ID = 9,
-    BOX = 10,
-    RESULT_COLUMNS = 11,
-    CONSERVATIVE = 4,
-    RELATIVE = 5,
-    POSTERIOR = 6,
-    ACCEPTED = 7
-};
-//! Columns of a table of detections' first row.
-enum Count
-{
-    ROWS = 0,
-    WINDOWS = 1,
-    WITH_VARIANCE = 2,
-    PASSED_FERNS = 3,
-    ACCEPTED_WINDOWS = 4
-};
-
 //! Structure of all sizes, as real images have.
 inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
 {

@@ -185,7 +185,7 @@ private:
         {
             const Mat expected = updated(*a.second.tracker);
             EXPECT_TRUE(sameBits(expected, results.row(row++))) << "object " << a.first << " after: " << history_;
-            located_ += expected.at<double>(LOCATED) == 1.;
+            located_ += expected.at<double>(TrackerTLD::RESULT_LOCATED) == 1.;
             ids.push_back(a.first);
         }
         EXPECT_EQ(ids, several_->getIds());
@@ -199,7 +199,8 @@ private:
         loaded_ = loaded_ && !toTheDevice;
         if (engine_ == Engine::CUDA && rng_.uniform(0, 2) && !tracker.empty() && !toTheDevice)
         {
-            cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), RESULT_COLUMNS, CV_64FC1), input(frame_);
+            cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), TrackerTLD::RESULT_COLUMNS, CV_64FC1),
+                input(frame_);
             cuda::Stream stream;
             Graph graph(stream);
             tracker.update(input, device, stream);

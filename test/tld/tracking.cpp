@@ -234,7 +234,7 @@ TEST_P(Tld_Tracking, flatFrames)
         for (int t = 0; t < 4; ++t)
         {
             const Step s = advance(*tracker, engine(), flat);
-            EXPECT_EQ(0., s.detections.at<double>(0, WITH_VARIANCE));
+            EXPECT_EQ(0., s.detections.at<double>(0, TLDDetector::COUNT_WITH_VARIANCE));
             EXPECT_FALSE(s.located && t == 3);
         }
     }

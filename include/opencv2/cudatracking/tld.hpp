@@ -15,9 +15,10 @@ namespace cv { namespace cuda {
 /** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
 
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
-ranges. Parameters to know first: seed, learning, mirror and minReplyScore; the others tune the algorithm. Speed depends
-mainly on the number of windows (minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector
-and TrackerTLD define the terms. */
+ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and those of camera cuts and of
+boxes of a detector switch features on; the others tune the algorithm. Speed depends mainly on the number of windows
+(minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector and TrackerTLD define the terms.
+*/
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
     CV_WRAP TLDParams();
@@ -25,8 +26,9 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int seed;      //!< seed of all random choices, 0 or more; equal seeds give identical runs. Default 1.
     CV_PROP_RW bool learning; //!< whether trackers update the model after init(). Default true.
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
-    /** Score below which update() returns false, 0 to 1; state and box are not affected. 0.5: only boxes on which the ferns
-    find the object. Default 0: not used. */
+    /** Score below which an object is not located (update() returns false), 0 to 1; state, box and learning are not
+    affected. The score is defined in TrackerTLD. 0.5 requires a window on the box whose mean posterior is at least the
+    default fernThreshold. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
     /** Whether reported boxes are clipped to the image; false: they may lie partly outside. Tracking is not affected.
     Default false. */
@@ -56,8 +58,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Threshold on the relative similarity above which a window is accepted, 0 to 1. The first training may raise it.
     Default 0.65. */
     CV_PROP_RW double nnThreshold;
-    /** Threshold on the conservative similarity above which a box is valid, 0 to 1. The first training raises it to at
-    least that for acceptance. Default 0.7. */
+    /** Threshold on the conservative similarity above which a box is valid, 0 to 1. The first training raises it to the
+    acceptance threshold (nnThreshold after that training) if that is larger. Default 0.7. */
     CV_PROP_RW double validThreshold;
     /** Maximum number of positive templates (of the object), 2 to 1024; beyond it a random one is dropped, never the
     first. Default 200. */
@@ -68,7 +70,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Learning.
     CV_PROP_RW int
-        initWindows, //!< number of windows (best overlap with the box) for ferns in init(), 1 to 32. Default 20.
+        initWindows, //!< windows (best overlap with the box) on which init() trains ferns, 1 to 32. Default 20.
         initWarps;   //!< number of random warps of each of them, besides the window itself, 0 to 32. Default 19.
     CV_PROP_RW int updateWindows, //!< number of such windows in each later frame, 1 to 32. Default 10.
         updateWarps;              //!< number of random warps of each of them, 0 to 32. Default 9.
@@ -144,12 +146,13 @@ the image; they cover the whole image; at most 2^26.
 
 **Similarities** of a patch p, a window or box resampled to 15 x 15 pixels:
 
-    S(p, q) = (NCC(p, q) + 1) / 2                  NCC: zero-mean normalised cross-correlation; 0 if p or q is constant
+    S(p, q) = (NCC(p, q) + 1) / 2                  NCC: zero-mean normalised cross-correlation; S is 0 if p or q is flat
     dN = 1 - max S(p, q) over all negative templates q
     dP = 1 - max S(p, q) over all positive templates q           relative similarity     = dN / (dN + dP)
     dE = 1 - max S(p, q) over the first half of the positives    conservative similarity = dN / (dN + dE)
 
-Both are between 0 and 1: 1 without negative templates, 0 if the denominator is 0.
+Flat: of one value. The first half is rounded up. Both similarities are between 0 and 1: 1 without negative templates, 0
+if the denominator is 0.
 
 **Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
 passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of
@@ -170,6 +173,29 @@ doc/tld.md. */
 class CV_EXPORTS_W TLDDetector : public Algorithm
 {
 public:
+    //! Columns of the table of detections, except row 0.
+    enum DetectionColumn
+    {
+        DETECTION_X = 0,            //!< left edge of the window, pixels
+        DETECTION_Y = 1,            //!< upper edge of the window, pixels
+        DETECTION_WIDTH = 2,        //!< width of the window, pixels
+        DETECTION_HEIGHT = 3,       //!< height of the window, pixels
+        DETECTION_CONSERVATIVE = 4, //!< conservative similarity, 0 to 1
+        DETECTION_RELATIVE = 5,     //!< relative similarity, 0 to 1
+        DETECTION_POSTERIOR = 6,    //!< mean posterior, 0 to 1
+        DETECTION_ACCEPTED = 7,     //!< 1 if the window is accepted, else 0
+        DETECTION_COLUMNS = 8       //!< number of columns
+    };
+    //! Columns of row 0 of the table of detections.
+    enum CountColumn
+    {
+        COUNT_STORED = 0,        //!< number of rows that follow
+        COUNT_WINDOWS = 1,       //!< number of windows
+        COUNT_WITH_VARIANCE = 2, //!< number of windows that passed the variance filter
+        COUNT_PASSED = 3,        //!< number of windows that passed the ferns
+        COUNT_ACCEPTED = 4       //!< number of accepted windows
+    };
+
     /** @brief Creates a detector that has not learned an object yet.
     @param params parameters, with members as in TrackerTLD.create(). Default: the defaults of all members.
     @throws cv::Exception naming the member that is out of its range. */
@@ -192,17 +218,20 @@ public:
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Detects the object. Waits only if image is a GpuMat and objects is a Mat, UMat or std::vector.
     @param image image of the size, type and memory (host or device) of the one in init().
-    @param objects table of detections, CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0: n, number of windows,
-    windows that passed the variance filter, windows that passed the ferns, accepted windows. Then n rows: x, y, width,
-    height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0). Pass it to
-    convertDetections().
+    @param objects table of detections, CV_64FC1, 1 + maxDetections rows. Row 0: COUNT_STORED (0), number of rows that
+    follow; COUNT_WINDOWS (1), number of windows; COUNT_WITH_VARIANCE (2), windows that passed the variance filter;
+    COUNT_PASSED (3), windows that passed the ferns; COUNT_ACCEPTED (4), accepted windows. Each row that follows has the
+    columns DETECTION_X (0), DETECTION_Y (1), DETECTION_WIDTH (2) and DETECTION_HEIGHT (3) of a window,
+    DETECTION_CONSERVATIVE (4), conservative similarity, DETECTION_RELATIVE (5), relative similarity,
+    DETECTION_POSTERIOR (6), mean posterior, and DETECTION_ACCEPTED (7), 1 or 0; DETECTION_COLUMNS (8) in all. Pass the
+    table to convertDetections().
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void detect(InputArray image, OutputArray objects, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Converts a table of detect() to vectors. Waits for the stream if it is a GpuMat.
     @param objects table of detections.
     @param boxes windows.
-    @param scores conservative similarity of each window, 0 to 1.
+    @param scores conservative similarity of each window, 0 to 1; this is not the score of a box in TrackerTLD.
     @param all true: also windows that passed the ferns and were not accepted. Default: false.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if objects is no such table. */
@@ -222,8 +251,8 @@ public:
     CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
 
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
-    @param positive true: templates of the object, the first one learned on top, each later one below the one that it
-    resembled most; false: templates of background.
+    @param positive true: templates of the object, the first one learned on top, each later one inserted below the one
+    that it resembled most; false: templates of background.
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
     CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
@@ -237,12 +266,12 @@ public:
     /** @brief Returns the name of the class in files: "TLDDetector". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     /** @brief Writes parameters and model to a file. The file is written completely or the old one stays. Waits.
-    @param filename path; .xml and .json select these formats, every other ending but .gz YAML.
+    @param filename path; .xml and .json select these formats, .gz is refused, and every other ending selects YAML.
     @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads a file written by save() or TrackerTLD.save(), of at most 64 MB. Either backend can use the model
-    afterwards. The file is checked completely before it is used, so it may come from an untrusted source; read() and
-    Algorithm::load() do not offer this.
+    /** @brief Reads a file of save(), TrackerTLD.save() or MultiTrackerTLD.saveObject(), of at most 64 MB. Either
+    backend can use the model afterwards. The file is checked completely before it is used, so it may come from an
+    untrusted source; read() and Algorithm::load() do not offer this.
     @param filename path.
     @throws cv::Exception naming file and node if something is not valid; the detector stays unchanged. */
     CV_WRAP virtual void load(const String& filename) = 0;

@@ -24,9 +24,10 @@ from what the two agree on. A lost object is found again when it comes back.
 - A box is *supported* in a frame if some window that overlaps it by more than 0.6 passes the variance filter with fern
   posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its similarity is not above the validity
   threshold, and there is no cluster on it. A box that begins at a cluster counts as supported.
-- The *score* of a box is the largest mean posterior of the windows that support it, 0 to 1: how sure the ferns are that
-  the object is there. Where a box begins at a cluster it is the largest mean posterior of the cluster's windows, and
-  for a box of the user 1 until the next frame.
+- The *score* of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean posterior
+  of the windows that support the box, and 0 without one. If the box begins at a cluster, it is the largest mean
+  posterior of the cluster's windows. A box that starts an object, or that resetTo() sets, has the score 1 until the
+  next frame.
 - A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and similarity are
   the means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
 
@@ -46,7 +47,7 @@ first window, and no negative template has a similarity S above 0.95 to it.
 | similarity above the validity threshold, or a cluster on the box with such a similarity   | valid                   |
 | the check fails, and there are at least 5 positive templates                              | not valid               |
 | a single cluster elsewhere exceeds the box, see below                                     | begins there, not valid |
-| LOST, and exactly one cluster                                                             | begins there, not valid |
+| LOST, and exactly one cluster; after a camera cut, see below                              | begins there, not valid |
 | flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
 | the box leaves the image                                                                  | LOST                    |
 | unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
@@ -62,30 +63,30 @@ object.
 
 **Camera cuts** are detected if TLDParams.cutFrames is not 0. The difference of two images is H + 0.25 (1 - C), from
 64 x 64 pixels of each of 4 x 4 cells. H, 0 to 1: half the sum of the absolute differences of the cells' histograms of
-gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one image is made
-brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 x 8 blocks; 0 if those of one image are
-all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene, and the object is
-kept aside: it is LOST, nothing is learned, and each frame is compared with the last one before the cut. Where the camera
-returns to another view than it left, the object is found again later than without this option: use it for cuts back to
-the same view.
+gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one or the other image
+is made brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 blocks x 8 blocks; 0 if those
+of one image are all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene,
+and the object is kept aside: it is LOST, nothing is learned, and each frame is compared with the last one before the
+cut. Where the camera returns to another view than it left, the object is found again later than without this option:
+use it for cuts back to the same view.
 
 | frame after a cut                                                                         | effect                  |
 |-------------------------------------------------------------------------------------------|-------------------------|
 | differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
 | exactly one cluster, and its similarity is above the validity threshold                   | begins there, not valid |
 | does not differ by more: the object's scene is back, and its box is as before the cut     | as before the cut       |
-| the same, but its similarity is below the validity threshold and jumpMargin below the old | LOST                    |
-| more than cutFrames frames are over                                                       | LOST, as without cuts   |
+| as above; similarity not above the validity threshold, and more than jumpMargin lower     | LOST                    |
+| differs by more, as the cutFrames frames before it did                                    | LOST, as without cuts   |
 
 A dissolve or a fade is no cut, as each of its frames is similar to the one before.
 
 If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
-LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
-image, unless TLDParams.clipBoxes is set.
+LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
+objects do that leave it, unless TLDParams.clipBoxes is set.
 
-Each object has exactly one Event per frame: where its box comes from. After JUMPED and FOUND_AGAIN the box is where
-only the detector saw the object, so it may be on another object of the same appearance; an application that must not
-confuse objects checks it there.
+Each object has exactly one Event per frame: where its box comes from. After JUMPED and FOUND_AGAIN only the learned
+detector has found the object at the box, so the box may be on another object of the same appearance; an application
+that must not confuse objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
@@ -125,10 +126,27 @@ public:
         JUMPED = 5,         //!< the box left its place for a single cluster elsewhere that exceeded it
         FOUND_AGAIN = 6,    //!< the object was LOST, before the frame or in it, and begins at the only cluster
         BECAME_LOST = 7,    //!< the object had a box after the last frame and has none any more
-        CONFIRMED = 8,      //!< a detector's box is associated with the object's, which comes from flow or is that box
+        CONFIRMED = 8,      //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
         RECOGNIZED = 9,     //!< the object was LOST, and begins at a detector's box that is similar to it
         SCENE_CHANGED = 10, //!< the frame shows another scene than before a camera cut, and there is no box
-        RESUMED = 11        //!< the scene of before a camera cut is back, and so is the box of that time
+        RESUMED = 11 //!< the scene of before a camera cut is back, and so is the box of that time; not if CONFIRMED
+    };
+
+    //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
+    enum ResultColumn
+    {
+        RESULT_X = 0,       //!< left edge of the box, pixels; 0 if LOST
+        RESULT_Y = 1,       //!< upper edge of the box, pixels; 0 if LOST
+        RESULT_WIDTH = 2,   //!< width of the box, pixels; 0 if LOST
+        RESULT_HEIGHT = 3,  //!< height of the box, pixels; 0 if LOST
+        RESULT_SCORE = 4,   //!< score of the box, 0 to 1; 0 if LOST or unsupported
+        RESULT_STATE = 5,   //!< State
+        RESULT_LOCATED = 6, //!< 1 if update() returns true, else 0
+        RESULT_LEARNED = 7, //!< 1 if the detector learned from the frame, else 0
+        RESULT_EVENT = 8,   //!< Event
+        RESULT_ID = 9,      //!< id of MultiTrackerTLD; 0 for an object of init()
+        RESULT_BOX = 10,    //!< index of the detector's box that is associated or has started the object; -1: none
+        RESULT_COLUMNS = 11 //!< number of columns
     };
 
     /** @brief Creates a tracker; init() gives it an object.
@@ -137,7 +155,7 @@ public:
     seed: int, 0 or more; seed of all random choices, equal seeds give identical runs. Default 1.
     learning: bool; whether the model is updated after init(). Default True.
     mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
-    minReplyScore: float, 0 to 1; score below which update() returns False. Default 0.
+    minReplyScore: float, 0 to 1; score below which an object is not located: update() returns False. Default 0.
     clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
@@ -211,13 +229,16 @@ public:
     /** @brief Tracks the object in the next frame. Waits only if image is a GpuMat and result is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param result CV_64FC1, 1 row, 11 columns: x, y, width, height, score, state, located (1 or 0), learned (1 or 0),
-    event, id, -1.
+    @param result CV_64FC1, 1 row with the columns RESULT_X (0), RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3) of
+    the box, RESULT_SCORE (4), RESULT_STATE (5), RESULT_LOCATED (6), 1 or 0, RESULT_LEARNED (7), 1 or 0,
+    RESULT_EVENT (8), RESULT_ID (9) and RESULT_BOX (10), here -1; RESULT_COLUMNS (11) in all.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Returns the score of the box, 0 to 1; 0 if LOST or before init(). Waits. */
+    /** @brief Returns the score of the box, 0 to 1: how sure the ferns are that the object is there. It is 0 if no
+    window supports the box, if the state is LOST, and before init(), and 1 directly after init() and resetTo(). Waits.
+    */
     CV_WRAP virtual float getTrackingScore() = 0;
     /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
     LOST. Waits. */
@@ -337,15 +358,17 @@ public:
       first. Pass 2, only if TLDParams.findByBoxes is set: LOST objects; pairs whose relative similarity is above the
       object's acceptance threshold, the largest conservative similarity first. Of pairs with equal values the one with
       the first object comes first, then the one with the first box.
-    - An associated object is valid and supported, so its model may learn from the frame, and it does not jump. Pass 1,
-      event CONFIRMED: its box becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide
-      it as without boxes. Pass 2, event RECOGNIZED: the object begins at the detector's box.
+    - An associated object is valid and counts as supported, so its model may learn from the frame, and it does not
+      jump. Its score is computed as without boxes, so with TLDParams.minReplyScore it may not be located. Pass 1, event
+      CONFIRMED: its box becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide it as
+      without boxes. Pass 2, event RECOGNIZED: the object begins at the detector's box.
     - If TLDParams.endAfterMisses or startFromBoxes is set, the call waits for GpuMat, cannot be captured, and needs
       results that can be resized, not a std::vector. After the frame it removes the objects that no box was associated
       with in endAfterMisses successive calls with boxes. Then, with startFromBoxes, it takes the boxes in their order:
       each starts an object with the next id, as add() does, unless it is associated, overlaps the part of an object
       inside of the image by boxOverlap or more, has a side below 12 or TLDParams.minWindow, cannot be learned (one gray
-      value; no window is like it), or there are 1,024 objects. Rows: those of getIds() afterwards, new ones STARTED.
+      value; no window overlaps it by more than 0.6), or there are 1,024 objects. The results then have the rows of
+      getIds() after all this; the event of new objects is STARTED.
 
     @param image,stream arguments as in the other update(). Default of stream: the null stream.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4

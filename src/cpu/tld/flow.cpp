@@ -40,7 +40,7 @@ public:
         : window_(follow.window), from_(from), to_(to)
     {}
 
-    Normal normalAt(int level, const Point& corner)
+    Equations equationsAt(int level, const Point& corner)
     {
         const int wide = FLOW_LANES;
         int16_t pixels[WINDOW_PIXELS];
@@ -60,7 +60,7 @@ public:
                 n.xy += gx * gy;
                 n.yy += gy * gy;
             }
-        return n;
+        return equationsOf(n);
     }
     Change changeAt(int level, const Point& corner)
     {

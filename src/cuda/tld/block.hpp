@@ -24,6 +24,17 @@ __device__ __forceinline__ int sumOfWarp(int value)
     return value;
 #endif
 }
+//! Returns the least value of a warp to all lanes.
+__device__ __forceinline__ int leastOfWarp(int value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(WARP, value);
+#else
+    for (int d = 16; d > 0; d /= 2)
+        value = ::min(value, __shfl_xor_sync(WARP, value, d));
+    return value;
+#endif
+}
 //! Sums a value over a block. All threads get the sum. @param storage BLOCK_WARPS entries of shared memory.
 __device__ __forceinline__ int sumOfBlock(int value, int* storage)
 {
@@ -39,13 +50,23 @@ __device__ __forceinline__ int sumOfBlock(int value, int* storage)
     return sum;
 }
 
-//! Copies structs by all threads of a block. If one thread copied them, each load would wait for the store before it.
-template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
+//! Copies structs by all threads of a block, AT_ONCE words per thread at a time, as a load would wait for the store before it.
+template <int AT_ONCE = 2, typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
 {
     static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
-    for (int k = threadIdx.x; k < count * static_cast<int>(sizeof(T) / sizeof(uint32_t));
-         k += static_cast<int>(blockDim.x))
-        reinterpret_cast<uint32_t*>(to)[k] = reinterpret_cast<const uint32_t*>(from)[k];
+    const int words = count * static_cast<int>(sizeof(T) / sizeof(uint32_t)), step = static_cast<int>(blockDim.x);
+    for (int first = threadIdx.x; first < words; first += AT_ONCE * step)
+    {
+        uint32_t some[AT_ONCE];
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; ++n)
+            if (first + n * step < words)
+                some[n] = reinterpret_cast<const uint32_t*>(from)[first + n * step];
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; ++n)
+            if (first + n * step < words)
+                reinterpret_cast<uint32_t*>(to)[first + n * step] = some[n];
+    }
 }
 
 // --- patches ---------------------------------------------------------------------------------------------------------
@@ -137,6 +158,9 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
     const uint2 own = partOf(pixels);
     const auto slotOf = [&](int place)
     { return place < positives ? model.order[place] : settings.maxPositives + place - positives; };
+    PatchStats theirs = {}; // of the template that this thread merges first
+    if (static_cast<int>(threadIdx.x) < positives + negatives)
+        theirs = model.stats[slotOf(static_cast<int>(threadIdx.x))];
 #pragma unroll 4
     for (int place = warp; place < positives + negatives; place += BLOCK_WARPS)
     {
@@ -148,7 +172,9 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
     Similarity best = {0., 0., 0., -1};
     for (int place = threadIdx.x; place < positives + negatives; place += tuning::THREADS)
     {
-        const double value = greater(0., similarity(work.dots[place], stats, model.stats[slotOf(place)]));
+        if (place >= tuning::THREADS)
+            theirs = model.stats[slotOf(place)];
+        const double value = greater(0., similarity(work.dots[place], stats, theirs));
         if (place < positives)
             mergeSimilarity(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
         else

@@ -113,8 +113,6 @@ public:
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
-        if (settings_.learning)
-            gpu::copyModels(batch, fork.stream());
         countGrayValues(batch, gpu::SPARE, fork.stream());
         detectWindows(batch, stream);
         fork.join();

@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_TLD_EXAMPLES_HPP
 
 #include "block.hpp"
+#include "models.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -19,11 +20,25 @@ struct ExampleMemory
 static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
               "a thread for every two comparisons, and for each tree");
 
+//! The two comparisons of a thread.
+struct Comparisons
+{
+    Feature features[2];
+
+    __device__ __forceinline__ Comparisons(const ObjectRecord& object, const Settings& settings, int thread)
+    {
+        const int last = settings.trees * settings.features - 1;
+#pragma unroll
+        for (int c = 0; c < 2; ++c)
+            features[c] = object.features[lesser(2 * thread + c, last)];
+    }
+};
+
 /** Computes the codes of positive example e, as exampleCode() does for one tree, by EXAMPLE_THREADS threads with two comparisons each.
 Contains barriers, so that all threads of the block must call it. @param e may exceed the number of examples. @param thread 0 to
 EXAMPLE_THREADS - 1. */
 __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
-                                            int e, int thread, ExampleMemory& m)
+                                            const Comparisons& own, int e, int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
     const TrainingSet& set = object.live->trainingSet;
@@ -45,7 +60,7 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
 #pragma unroll
         for (int c = 0; c < 2; ++c)
         {
-            const Feature feature = object.features[lesser(first + c, comparisons - 1)];
+            const Feature& feature = own.features[c];
             int value[2];
 #pragma unroll
             for (int p = 0; p < 2; ++p)
@@ -196,18 +211,6 @@ __device__ __forceinline__ void countNegatives(const Settings& settings, const O
 {
     for (int t = 0; sum >= negativeSum(settings.trees) && t < settings.trees; ++t)
         countNegative(object, model, leaves[t]);
-}
-
-//! Returns true to all threads of the last block of a launch, which then sees all writes of the others. @param done 0 between launches.
-__device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
-{
-    __threadfence();
-    __syncthreads(); // the fences of all
-    const bool last = threadIdx.x == 0 && atomicInc(&done, blocks - 1) == blocks - 1;
-    if (!__syncthreads_or(last))
-        return false;
-    __threadfence();
-    return true;
 }
 
 const int TOUCHED_LIST = 2048;

@@ -415,11 +415,14 @@ void ferns(const Batch& batch, detail::StreamHandle stream)
     detail::launchAs(batch.alone, "tld variance", varianceFilter, dim3(batch.tileCount), dim3(tuning::VARIANCE_THREADS),
                      0, stream, batch);
     s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
-    const size_t posteriors = posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
+    const bool direct = readsPosteriors(batch.count, batch.tileCount);
+    const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
     const auto kernel = posteriors > 0 ? kernelFor(s, fernPosteriors<10, 13, true>, fernPosteriors<0, 0, true>)
                                        : kernelFor(s, fernPosteriors<10, 13, false>, fernPosteriors<0, 0, false>);
-    detail::launchEarly("tld posteriors", kernel, dim3(partsOf(batch.count, detail::multiprocessors()), batch.count),
-                        dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch);
+    const int parts = direct ? directParts(batch.count, batch.tileCount, detail::multiprocessors())
+                             : partsOf(batch.count, detail::multiprocessors());
+    detail::launchEarly("tld posteriors", kernel, dim3(parts, batch.count), dim3(tuning::POSTERIOR_THREADS), posteriors,
+                        stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

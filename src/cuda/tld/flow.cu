@@ -4,180 +4,46 @@
 // flow: tracks the points of a box, and moves the box by their medians.
 //
 //   trackPoints   one point per warp, forward and backward through all levels; a lane has up to four pixels of the window in
-//                 registers
+//                 registers. Further blocks copy the model for learning, so that no later kernel has to
+//   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the window of its level,
+//                 and the first one tracks
 //   medianFlow    one object per block: medians of points by counting smaller values, the median of pairs by radix selection
 //
-// Cost: some 60 dependent steps per point of some 300 cycles each. Bound by latency, as 100 warps are few.
-#include "block.hpp"
+// Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before. Bound by latency, as
+// 100 warps are few.
+#include "flow_sums.hpp"
+#include "models.hpp"
 #include "../../common/launch.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int LEAST_WIDE = MAX_FLOW_WINDOW + 2;
+//! The flow of an object in this frame, except what pyramid() has not written yet.
+struct Flow
+{
+    FlowTask task;
+    int before, now; //!< slots of the images
+    FlowParameters parameters;
 
-//! A level of a pyramid.
-struct LevelView
-{
-    const uint8_t* data;
-    int step, cols, rows;
-};
-__device__ __forceinline__ LevelView levelOf(const Batch& batch, int slot, int level)
-{
-    return {batch.level(slot, level), batch.levels.step[level], batch.levels.cols[level], batch.levels.rows[level]};
-}
-
-//! Blends the pixel at (x, y) with its neighbours. Positions outside of a level take its outer pixels.
-__device__ __forceinline__ int blendedAt(const LevelView& level, const Blend& weights, int x, int y)
-{
-    const int x0 = ::min(::max(x, 0), level.cols - 1), x1 = ::min(::max(x + 1, 0), level.cols - 1);
-    const int y0 = ::min(::max(y, 0), level.rows - 1), y1 = ::min(::max(y + 1, 0), level.rows - 1);
-    const uint8_t *const a = level.data + y0 * level.step, *const b = level.data + y1 * level.step;
-    return blended(weights, a[x0], a[x1], b[x0], b[x1]);
-}
-__device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, int size)
-{
-    return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
-}
-
-//! Sums of a warp over pixels for trackPoint(). @tparam WINDOW side of the window; 0: that of the settings.
-template <int WINDOW> class WarpSums
-{
-public:
-    __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels)
-        : batch_(batch), from_(from), to_(to), pixels_(pixels), there_()
+    __device__ __forceinline__ Flow(const Batch& batch, const ObjectRecord& object)
     {
-#pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
-        {
-            // Lanes without a pixel read the last pixel again, with gradients of 0.
-            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, window() * window() - 1);
-            x_[n] = k % window();
-            y_[n] = k / window();
-        }
+        ObjectState state = object.live->states[object.live->current];
+        task = beginFrame(state);
+        before = task.age != 0 ? batch.ring->slot[task.age == START ? START : task.age - 1] : 0;
+        now = batch.ring->slot[SPARE];
+        parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
     }
-
-    __device__ Normal normalAt(int level, const Point& corner)
-    {
-        const LevelView view = levelOf(batch_, from_, level);
-        there_ = levelOf(batch_, to_, level);
-        const int wide = window() + 2, x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
-        const Blend weights = blendOf(corner.x, corner.y);
-        __syncwarp(); // pixels of the level before were read
-        if (isInside(view, x0, y0, wide))
-            fill(wide,
-                 [&](int i, int j)
-                 {
-                     const uint8_t *const a = view.data + ((y0 + j) * view.step + x0 + i), *const b = a + view.step;
-                     return blended(weights, a[0], a[1], b[0], b[1]);
-                 });
-        else
-            fill(wide, [&](int i, int j) { return blendedAt(view, weights, x0 + i, y0 + j); });
-        __syncwarp(); // pixels
-        int xx = 0, xy = 0, yy = 0;
-#pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
-        {
-            here_[n] = gx_[n] = gy_[n] = 0;
-            offset_[n] = static_cast<unsigned>(y_[n] * there_.step + x_[n]);
-            if (!has(n))
-                continue;
-            const int16_t* const p = pixels_ + (y_[n] + 1) * wide + x_[n] + 1;
-            here_[n] = *p;
-            gx_[n] = gradientOf(p[1 - wide] - p[-1 - wide], p[1] - p[-1], p[1 + wide] - p[wide - 1]);
-            gy_[n] = gradientOf(p[wide - 1] - p[-1 - wide], p[wide] - p[-wide], p[wide + 1] - p[1 - wide]);
-            xx += gx_[n] * gx_[n];
-            xy += gx_[n] * gy_[n];
-            yy += gy_[n] * gy_[n];
-        }
-        return {sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)};
-    }
-    //! Kept short, as each step waits for the one before. Usually all pixels are inside, and addresses need no clamping.
-    __device__ Change changeAt(int, const Point& corner)
-    {
-        const int x0 = corner.x >> 16, y0 = corner.y >> 16;
-        const Blend weights = blendOf(corner.x, corner.y);
-        int there[PIXELS];
-        if (isInside(there_, x0, y0, window()))
-        {
-            const uint8_t* const first = there_.data + (y0 * there_.step + x0);
-#pragma unroll
-            for (int n = 0; n < PIXELS; ++n)
-            {
-                const uint8_t *const a = first + offset_[n], *const b = a + there_.step;
-                there[n] = blended(weights, a[0], a[1], b[0], b[1]);
-            }
-        }
-        else
-        {
-#pragma unroll
-            for (int n = 0; n < PIXELS; ++n)
-                there[n] = blendedAt(there_, weights, x0 + x_[n], y0 + y_[n]);
-        }
-        int x = 0, y = 0;
-#pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
-        {
-            x += gx_[n] * (there[n] - here_[n]);
-            y += gy_[n] * (there[n] - here_[n]);
-        }
-        return {sumOfWarp(x), sumOfWarp(y)};
-    }
-
-private:
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
-                     WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
-
-    //! Fills the window with a border of a pixel.
-    template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)
-    {
-        int values[WIDE_PIXELS];
-#pragma unroll
-        for (int n = 0; n < WIDE_PIXELS; ++n)
-        {
-            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, wide * wide - 1);
-            values[n] = at(k % wide, k / wide);
-        }
-#pragma unroll
-        for (int n = 0; n < WIDE_PIXELS; ++n)
-        {
-            const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
-            if (k < wide * wide)
-                pixels_[k] = static_cast<int16_t>(values[n]);
-        }
-    }
-    __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
-    __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
-
-    const Batch& batch_;
-    int from_, to_;
-    int16_t* pixels_;
-    LevelView there_;
-    int x_[PIXELS], y_[PIXELS];
-    unsigned offset_[PIXELS]; //!< from the first pixel of the window, in the other image
-    int here_[PIXELS], gx_[PIXELS], gy_[PIXELS];
 };
 
-//! Returns the NCC of the patches around two points to all lanes.
-__device__ __forceinline__ double compareAt(const Batch& batch, int before, const Point& from, int now, const Point& to)
+//! Lets blocks copy the model, if they are not for points. @return whether this is one.
+__device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
 {
-    const Point a = patchCorner(from), b = patchCorner(to);
-    const Blend weightsA = blendOf(a.x, a.y), weightsB = blendOf(b.x, b.y);
-    const LevelView viewA = levelOf(batch, before, 0), viewB = levelOf(batch, now, 0);
-    int sumA = 0, sumB = 0, squaresA = 0, squaresB = 0, products = 0;
-    for (int k = threadIdx.x & 31; k < FLOW_PATCH * FLOW_PATCH; k += 32)
-    {
-        const int i = k % FLOW_PATCH, j = k / FLOW_PATCH;
-        const int pa = blendedAt(viewA, weightsA, (a.x >> 16) + i, (a.y >> 16) + j);
-        const int pb = blendedAt(viewB, weightsB, (b.x >> 16) + i, (b.y >> 16) + j);
-        sumA += pa;
-        sumB += pb;
-        squaresA += pa * pa;
-        squaresB += pb * pb;
-        products += pa * pb;
-    }
-    return pointNcc(sumOfWarp(sumA), sumOfWarp(sumB), sumOfWarp(squaresA), sumOfWarp(squaresB), sumOfWarp(products));
+    if (blockIdx.z == 0)
+        return false;
+    copyModelPart(object, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+    beginEarly();
+    return true;
 }
 
 template <int WINDOW>
@@ -185,30 +51,103 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
     const ObjectRecord& object = batch.objects[blockIdx.y];
-    const int warp = threadIdx.x >> 5, i = static_cast<int>(blockIdx.x) * tuning::FLOW_WARPS + warp;
-    ObjectState state = object.live->states[object.live->current];
-    const FlowTask task = beginFrame(state);
-    if (task.age == 0 || i >= FLOW_POINTS)
+    if (copiesModel(object))
         return;
-    const int before = batch.ring->slot[task.age == START ? START : task.age - 1], now = batch.ring->slot[SPARE];
-    const FlowParameters parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
+    const int warp = threadIdx.x >> 5, i = static_cast<int>(blockIdx.x) * tuning::FLOW_WARPS + warp;
+    const Flow flow(batch, object);
+    beginEarly();
+    if (flow.task.age == 0 || i >= FLOW_POINTS)
+        return;
     TrackedPoint p = {};
-    p.from = pointOf(task.box, i);
-    WarpSums<WINDOW> there(batch, before, now, pixels[warp]);
-    p.found = trackPoint(parameters, p.from, p.from, there, p.to);
+    p.from = pointOf(flow.task.box, i);
+    WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
+    p.found = trackPoint(flow.parameters, p.from, p.from, there, p.to);
     if (p.found)
     {
         Point end;
-        WarpSums<WINDOW> back(batch, now, before, pixels[warp]);
-        p.found = trackPoint(parameters, p.to, p.from, back, end);
+        WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
+        p.found = trackPoint(flow.parameters, p.to, p.from, back, end);
         if (p.found)
         {
             p.error = squaredDistance(p.from, end);
-            p.ncc = compareAt(batch, before, p.from, now, p.to);
+            p.ncc = compareAt(batch, flow.before, p.from, flow.now, p.to);
         }
     }
     if ((threadIdx.x & 31) == 0)
         object.trackedPoints[i] = p;
+}
+
+//! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are in at most two
+//! sectors of the cache. @param wide side of the window less 1.
+__device__ __forceinline__ int16_t touchWindow(const LevelView& level, const Point& corner, int wide)
+{
+    const int lane = threadIdx.x & 31, x = (corner.x >> 16) + lane % 2 * (wide + 1), y = (corner.y >> 16) + lane / 2;
+    return level.data[::min(::max(y, 0), level.rows - 1) * level.step + ::min(::max(x, 0), level.cols - 1)];
+}
+
+template <int WINDOW> struct TeamMemory
+{
+    PreparedWindow<WINDOW> windows[MAX_LEVELS];
+    int16_t pixels[MAX_LEVELS][LEAST_WIDE * LEAST_WIDE];
+    TrackedPoint point;
+};
+
+//! Tracks a point by as many warps as there are levels. Windows of the earlier image are prepared before that of this one is complete.
+template <int WINDOW>
+__global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
+{
+    __shared__ TeamMemory<WINDOW> m;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    if (copiesModel(object))
+        return;
+    const int level = threadIdx.x >> 5, i = blockIdx.x;
+    const Flow flow(batch, object);
+    const int half = flow.parameters.window / 2 * 65536;
+    TrackedPoint& p = m.point;
+    const Point from = pointOf(flow.task.box, i);
+    WarpSums<WINDOW> there(batch, flow.before, flow.now, m.pixels[level], m.windows);
+    if (flow.task.age != 0)
+        there.prepare(level, cornerAt(from, level, half), m.windows[level]);
+    beginEarly();
+    if (flow.task.age == 0)
+        return;
+    const int16_t touched = touchWindow(levelOf(batch, flow.now, level), cornerAt(from, level, half), half >> 15);
+    __syncthreads(); // windows of the earlier image
+    if (level == 0)
+    {
+        Point to = {};
+        const bool found = trackPoint(flow.parameters, from, from, there, to);
+        if (threadIdx.x == 0)
+            p = {from, to, found, 0, 0.};
+    }
+    m.pixels[level][threadIdx.x & 31] = touched; // keeps the load from being left out
+    __syncthreads();                             // the end of the track; windows are free again
+    const Point to = p.to;
+    if (p.found)
+    {
+        WarpSums<WINDOW> back(batch, flow.now, flow.before, m.pixels[level], m.windows);
+        back.prepare(level, cornerAt(to, level, half), m.windows[level]);
+        __syncthreads(); // windows of this image; all know that the point was found
+        if (level == 0)
+        {
+            Point end;
+            const bool found = trackPoint(flow.parameters, to, from, back, end);
+            if (threadIdx.x == 0)
+            {
+                p.found = found;
+                p.error = found ? squaredDistance(from, end) : 0;
+            }
+        }
+        if (level == (blockDim.x > 32 ? 1 : 0)) // concurrently with the track
+        {
+            const double ncc = compareAt(batch, flow.before, from, flow.now, to);
+            if ((threadIdx.x & 31) == 0)
+                p.ncc = ncc;
+        }
+        __syncthreads(); // the point
+    }
+    if (threadIdx.x == 0)
+        object.trackedPoints[i] = {p.from, p.to, p.found, p.error, p.found ? p.ncc : 0.};
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -218,6 +157,8 @@ static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a po
 
 struct MotionMemory
 {
+    ObjectState state;
+    FlowTask task;
     TrackedPoint points[FLOW_POINTS];
     TrackedPoint kept[FLOW_POINTS];
     int64_t errors[FLOW_POINTS];
@@ -262,9 +203,18 @@ __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
             m.histogram[k] = 0;
         __syncthreads(); // zeros, prefix
         const uint32_t prefix = m.prefix;
-        for (int k = threadIdx.x; k < count; k += tuning::MOTION_THREADS)
-            if (shift == 24 || m.keys[k] >> (shift + 8) == prefix)
-                atomicAdd(&m.histogram[m.keys[k] >> shift & 255u], 1u);
+        // Ratios are close to each other, so that most keys of a warp count in one place.
+        for (int k = threadIdx.x; (k & ~31) < count; k += tuning::MOTION_THREADS)
+        {
+            const uint32_t key = m.keys[::min(k, count - 1)], digit = key >> shift & 255u;
+            const bool counts = k < count && (shift == 24 || key >> (shift + 8) == prefix);
+            const unsigned all = __ballot_sync(WARP, counts);
+            if (!counts)
+                continue;
+            const unsigned same = __match_any_sync(all, digit);
+            if ((same & ((1u << (threadIdx.x & 31)) - 1)) == 0)
+                atomicAdd(&m.histogram[digit], static_cast<unsigned>(__popc(same)));
+        }
         __syncthreads(); // counts
         if (threadIdx.x < 32)
         {
@@ -294,15 +244,20 @@ __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
 //! Returns the median of the ratios of all pairs of kept points.
 __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
 {
-    const int kept = m.keptCount;
-    for (int k = threadIdx.x; k < kept * kept; k += tuning::MOTION_THREADS)
+    // Pair k are the points i and i + d modulo their number, where d is k / kept + 1.
+    const int kept = m.keptCount, most = kept * (kept - 1) / 2, lane = threadIdx.x & 31;
+    for (int k = threadIdx.x; (k & ~31) < most; k += tuning::MOTION_THREADS)
     {
-        const int i = k / kept, j = k % kept;
-        if (i >= j)
-            continue;
-        const int64_t before = squaredDistance(m.kept[i].from, m.kept[j].from);
+        const int d = k / kept + 1, i = k - (d - 1) * kept, j = i + d < kept ? i + d : i + d - kept;
+        const int64_t before = k < most ? squaredDistance(m.kept[i].from, m.kept[j].from) : 0;
+        const unsigned all = __ballot_sync(WARP, before > 0);
+        int base = 0;
+        if (lane == 0)
+            base = atomicAdd(&m.pairs, __popc(all));
+        base = __shfl_sync(WARP, base, 0);
         if (before > 0)
-            m.keys[atomicAdd(&m.pairs, 1)] = ratioKey(before, squaredDistance(m.kept[i].to, m.kept[j].to));
+            m.keys[base + __popc(all & ((1u << lane) - 1))] =
+                ratioKey(before, squaredDistance(m.kept[i].to, m.kept[j].to));
     }
     __syncthreads(); // keys
     const int pairs = m.pairs;
@@ -316,11 +271,22 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
         m.upperKey = 0xffffffffu;
     }
     __syncthreads(); // beginnings
+    int atMost = 0;
+    uint32_t next = 0xffffffffu;
     for (int k = threadIdx.x; k < pairs; k += tuning::MOTION_THREADS)
-        if (m.keys[k] <= lower)
-            atomicAdd(&m.atMost, 1u);
-        else
-            atomicMin(&m.upperKey, m.keys[k]);
+    {
+        const bool isAtMost = m.keys[k] <= lower;
+        atMost += isAtMost ? 1 : 0;
+        next = isAtMost ? next : ::min(next, m.keys[k]);
+    }
+    atMost = sumOfWarp(atMost);
+    for (int d = 16; d > 0; d /= 2)
+        next = ::min(next, __shfl_xor_sync(WARP, next, d));
+    if (lane == 0)
+    {
+        atomicAdd(&m.atMost, static_cast<uint32_t>(atMost));
+        atomicMin(&m.upperKey, next);
+    }
     __syncthreads(); // the next larger key, and its rank
     const uint32_t upper = static_cast<uint32_t>(pairs / 2) < m.atMost ? lower : m.upperKey;
     return scaleOfKeys(lower, upper);
@@ -375,31 +341,46 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
     MotionMemory& m = *reinterpret_cast<MotionMemory*>(memory);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
-    ObjectState state = live.states[live.current];
-    const FlowTask task = beginFrame(state);
-    if (task.age != 0)
+    // The kernel before writes the tracked points only.
+    copyWords(&m.state, &live.states[live.current], 1);
+    if (threadIdx.x == 0)
+        m.found = m.keptCount = m.pairs = 0;
+    __syncthreads(); // the state, zeros
+    if (threadIdx.x == 0)
+        m.task = beginFrame(m.state);
+    beginEarly();
+    __syncthreads(); // the task
+    if (m.task.age != 0)
     {
-        if (threadIdx.x == 0)
-            m.found = m.keptCount = m.pairs = 0;
         if (threadIdx.x < FLOW_POINTS)
             m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
-        __syncthreads(); // points, zeros
+        __syncthreads(); // points
         const Motion all = motionOf(m);
-        endFlow(state, task, all, batch.settings, batch.cols, batch.rows);
+        if (threadIdx.x == 0)
+            endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
     }
-    if (threadIdx.x == 0)
-        live.states[1 - live.current] = state;
+    __syncthreads(); // the state
+    copyWords(&live.states[1 - live.current], &m.state, 1);
 }
 
 } // namespace
 
 void flow(const Batch& batch, detail::StreamHandle stream)
 {
-    const dim3 grid(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count), block(32 * tuning::FLOW_WARPS);
-    detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>, grid, block, 0, stream,
-                   batch);
-    detail::launch("tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS), sizeof(MotionMemory),
-                   stream, batch);
+    const bool is9 = batch.settings.flowWindow == 9;
+    const int copies = batch.settings.learning ? 1 : 0;
+    // Many blocks would fill the device while they wait, and delay the detector.
+    const bool few = batch.count <= tuning::TEAM_OBJECTS;
+    if (few)
+        detail::launchEarly("tld flow", is9 ? trackPointsByTeams<9> : trackPointsByTeams<0>,
+                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
+                            batch);
+    else
+        detail::launch("tld flow", is9 ? trackPoints<9> : trackPoints<0>,
+                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
+                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
+    detail::launchAs(few, "tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS),
+                     sizeof(MotionMemory), stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

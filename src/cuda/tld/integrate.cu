@@ -22,7 +22,9 @@ struct IntegrateMemory
     WindowSums around;
     Cluster clusters[MAX_DETECTIONS];
     uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
-    int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
+    int labels[2]
+              [MAX_DETECTIONS]; //!< lowest index among the detections that are known to be in the cluster; alternating
+    uint32_t numbers[BLOCK_WARPS]; //!< a value per warp
     int acceptedCount, clusterCount, learn;
     bool inDoubt; //!< acceptCorrection() must decide about the box
     BlockPatch patch;
@@ -53,11 +55,11 @@ __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
     const bool accepted = i < m.state.detections && m.detections[i].accepted;
     const unsigned all = __ballot_sync(WARP, accepted);
     if ((i & 31) == 0)
-        m.numbers[warp] = __popc(all);
+        m.numbers[warp] = static_cast<uint32_t>(__popc(all));
     __syncthreads(); // counts of all warps
     int before = 0;
     for (int w = 0; w < warp; ++w)
-        before += m.numbers[w];
+        before += static_cast<int>(m.numbers[w]);
     if (accepted)
         m.accepted[before + __popc(all & ((1u << (i & 31)) - 1))] = m.detections[i];
     if (i == tuning::THREADS - 1)
@@ -65,43 +67,53 @@ __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
     __syncthreads(); // the list
 }
 
-//! Finds linked detections, one detection per warp. Ends with a barrier.
+//! Finds linked detections, one detection per warp. The first of them is its label. Ends with a barrier.
 __device__ __forceinline__ void link(IntegrateMemory& m)
 {
     const int count = m.acceptedCount, lane = threadIdx.x & 31;
     for (int i = threadIdx.x >> 5; i < count; i += BLOCK_WARPS)
-#pragma unroll
-        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+    {
+        int first = i;
+        for (int word = 0; 32 * word < count; ++word)
         {
             const int k = 32 * word + lane;
             const unsigned bits = __ballot_sync(WARP, k < count && linked(m.accepted[i].window, m.accepted[k].window));
+            first = bits ? ::min(first, 32 * word + __ffs(static_cast<int>(bits)) - 1) : first;
             if (lane == 0)
                 m.links[i][word] = bits;
         }
-    __syncthreads(); // links
+        if (lane == 0)
+            m.labels[0][i] = first;
+    }
+    __syncthreads(); // links, labels
 }
 
-//! Computes cluster c by one thread, as similarities must be summed in their order.
+//! Computes cluster c by one warp. Similarities are summed in their order.
 __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
 {
     WindowSums windows = {};
     double similarity = 0.;
-    uint32_t largest = 0;
-#pragma unroll 4
-    for (int k = 0; k < m.acceptedCount; ++k)
+    int largest = 0; // sums of posteriors are below 2^31
+    for (int first = 0; first < m.acceptedCount; first += 32)
     {
-        const Detection& d = m.accepted[k];
-        const bool own = d.cluster == c;
-        windows.x += own ? d.window.x : 0;
-        windows.y += own ? d.window.y : 0;
-        windows.w += own ? d.window.w : 0;
-        windows.h += own ? d.window.h : 0;
-        windows.count += own;
-        largest = own ? greater(largest, d.sum) : largest;
-        const double sum = similarity + d.conservative;
-        similarity = own ? sum : similarity;
+        const int k = first + static_cast<int>(threadIdx.x & 31);
+        const Detection& d = m.accepted[::min(k, m.acceptedCount - 1)];
+        const bool own = k < m.acceptedCount && d.cluster == c;
+        windows.x += sumOfWarp(own ? d.window.x : 0);
+        windows.y += sumOfWarp(own ? d.window.y : 0);
+        windows.w += sumOfWarp(own ? d.window.w : 0);
+        windows.h += sumOfWarp(own ? d.window.h : 0);
+        largest = ::max(largest, -leastOfWarp(own ? -static_cast<int>(d.sum) : 0));
+        const unsigned members = __ballot_sync(WARP, own);
+        windows.count += __popc(members);
+#pragma unroll
+        for (int l = 0; l < 32; ++l)
+        {
+            const double sum = similarity + __shfl_sync(WARP, d.conservative, l);
+            similarity = members >> l & 1u ? sum : similarity;
+        }
     }
-    return meanOf(windows, similarity, largest);
+    return meanOf(windows, similarity, static_cast<uint32_t>(largest));
 }
 
 /** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to, until no label
@@ -110,53 +122,66 @@ __device__ __forceinline__ void cluster(IntegrateMemory& m)
 {
     listAccepted(m);
     link(m);
-    const int i = threadIdx.x, count = m.acceptedCount;
-    unsigned linkedTo[MAX_DETECTIONS / 32] = {};
-    if (i < count)
+    const int i = threadIdx.x, warp = i >> 5, lane = i & 31, count = m.acceptedCount;
+    int now = 0;
+    for (bool changed = true; changed; now = 1 - now)
     {
-        m.labels[i] = i;
-#pragma unroll
-        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
-            linkedTo[word] = m.links[i][word];
-    }
-    for (bool changed = true; changed;)
-    {
-        __syncthreads(); // labels
-        int label = i < count ? m.labels[i] : 0;
-        const int before = label;
-#pragma unroll
-        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
-            for (unsigned bits = linkedTo[word]; bits; bits &= bits - 1)
-                label = ::min(label, m.labels[32 * word + __ffs(bits) - 1]);
-        changed = __syncthreads_or(label != before); // and all have read
-        if (changed && i < count)
-            m.labels[i] = label;
+        bool differs = false;
+        for (int d = warp; d < count; d += BLOCK_WARPS)
+        {
+            const int own = m.labels[now][d];
+            int label = own;
+            for (int word = 0; 32 * word < count; ++word)
+                if (m.links[d][word] >> lane & 1u)
+                    label = ::min(label, m.labels[now][32 * word + lane]);
+            label = leastOfWarp(label);
+            if (lane == 0)
+                m.labels[1 - now][d] = label;
+            differs = differs || label != own;
+        }
+        changed = __syncthreads_or(differs); // and labels
     }
     // Numbers clusters in the order of their first windows.
-    int number = 0;
-    const bool first = i < count && m.labels[i] == i;
-    for (int j = 0; first && j < i; ++j)
-        number += m.labels[j] == j ? 1 : 0;
-    if (first)
-        m.numbers[i] = number;
-    const int clusters = __syncthreads_count(first); // and numbers
+    const int label = i < count ? m.labels[now][i] : -1;
+    const unsigned firsts = __ballot_sync(WARP, label == i);
+    if (lane == 0)
+        m.numbers[warp] = firsts;
+    __syncthreads(); // first windows
+    int number = 0, clusters = 0;
+#pragma unroll
+    for (int w = 0; w < MAX_DETECTIONS / 32; ++w)
+    {
+        const unsigned before = label < 32 * w ? 0u : (label < 32 * w + 32 ? (1u << (label - 32 * w)) - 1 : ~0u);
+        number += __popc(m.numbers[w] & before);
+        clusters += __popc(m.numbers[w]);
+    }
     if (i < count)
-        m.accepted[i].cluster = m.numbers[m.labels[i]];
-    __syncthreads(); // indices of all clusters
-    if (i < clusters)
-        m.clusters[i] = clusterOf(m, i);
+        m.accepted[i].cluster = number;
     if (i == 0)
         m.clusterCount = clusters;
+    __syncthreads(); // indices of all clusters
+    for (int c = warp; c < clusters; c += BLOCK_WARPS)
+    {
+        const Cluster own = clusterOf(m, c);
+        if (lane == 0)
+            m.clusters[c] = own;
+    }
     __syncthreads(); // clusters
 }
 
-__device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
+//! Adds the windows of the threads that have one.
+__device__ __forceinline__ void addTo(WindowSums& sums, const Window& window, bool isOne)
 {
-    atomicAdd(&sums.x, window.x);
-    atomicAdd(&sums.y, window.y);
-    atomicAdd(&sums.w, window.w);
-    atomicAdd(&sums.h, window.h);
-    atomicAdd(&sums.count, 1);
+    const int count = __popc(__ballot_sync(WARP, isOne));
+    const Window all = {sumOfWarp(isOne ? window.x : 0), sumOfWarp(isOne ? window.y : 0),
+                        sumOfWarp(isOne ? window.w : 0), sumOfWarp(isOne ? window.h : 0)};
+    if ((threadIdx.x & 31) != 0 || count == 0)
+        return;
+    atomicAdd(&sums.x, all.x);
+    atomicAdd(&sums.y, all.y);
+    atomicAdd(&sums.w, all.w);
+    atomicAdd(&sums.h, all.h);
+    atomicAdd(&sums.count, count);
 }
 
 //! Clusters detections and integrates them with the box. Ends with a barrier.
@@ -164,8 +189,9 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, uint32_t suppor
 {
     cluster(m);
     const int i = threadIdx.x;
-    if (m.clusterCount > 0 && m.state.alive && i < m.state.detections && isAround(m.detections[i], m.state.box))
-        addTo(m.around, m.detections[i].window);
+    const Detection& own = m.detections[::min(i, MAX_DETECTIONS - 1)];
+    addTo(m.around, own.window,
+          m.clusterCount > 0 && m.state.alive && i < m.state.detections && isAround(own, m.state.box));
     __syncthreads(); // those around
     if (i == 0)
     {
@@ -188,9 +214,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
 {
     const bool wasAlive = m.state.alive;
     const Box before = m.state.box;
-    if (wasAlive)
-        copyWords(&m.trackResult, &object.live->trackResult, 1);
-    __syncthreads(); // all know the box; what was compared
+    __syncthreads(); // all know the box
     if (wasAlive && threadIdx.x == 0)
         updateSimilarity(m.state, m.trackResult.similarity, batch.settings);
     __syncthreads(); // the state
@@ -255,15 +279,18 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const int other = 1 - live.current;
     copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
     copyWords(&m.near.grid, object.grid, 1);
+    const int detections = static_cast<int>(live.counts.detections); // of the kernel before the last one
     beginEarly();
-    copyWords(m.detections, object.detections[other], static_cast<int>(live.counts.detections));
-    __syncthreads(); // state, detections, grid
+    const Counts counts = live.counts;
+    copyWords(&m.trackResult, &live.trackResult, 1); // of no use without a box
+    copyWords<6>(m.detections, object.detections[other], detections);
+    __syncthreads(); // state, detections, grid, what was compared
     if (threadIdx.x == 0)
     {
-        m.state.withVariance = static_cast<int32_t>(live.counts.withVariance);
-        m.state.passed = static_cast<int32_t>(live.counts.passed);
-        m.state.accepted = static_cast<int32_t>(live.counts.accepted);
-        m.state.detections = static_cast<int32_t>(live.counts.detections);
+        m.state.withVariance = static_cast<int32_t>(counts.withVariance);
+        m.state.passed = static_cast<int32_t>(counts.passed);
+        m.state.accepted = static_cast<int32_t>(counts.accepted);
+        m.state.detections = static_cast<int32_t>(counts.detections);
         m.around = WindowSums();
         m.learn = 0;
     }

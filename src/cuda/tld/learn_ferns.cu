@@ -33,9 +33,22 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
     const Live& live = *object.live;
     const Settings& settings = batch.settings;
     const uint32_t threshold = live.states[live.current].fernThreshold;
-    for (int first = 0; first < live.trainingSet.examples; first += POSITIVE_CHUNK)
+    const int count = live.trainingSet.examples;
+    uint32_t next[TASKS]; // leaves of a chunk, loaded while the one before is learned
+    const auto loadLeaves = [&](int first)
     {
-        const int tasks = lesser(live.trainingSet.examples - first, POSITIVE_CHUNK) * trees;
+        const int tasks = lesser(count - first, POSITIVE_CHUNK) * trees;
+#pragma unroll
+        for (int n = 0; n < TASKS; ++n)
+        {
+            const int k = static_cast<int>(threadIdx.x + n * blockDim.x), e = k / trees;
+            next[n] = k < tasks ? leafOf(object, settings, first + e, k - e * trees) : 0;
+        }
+    };
+    loadLeaves(0);
+    for (int first = 0; first < count; first += POSITIVE_CHUNK)
+    {
+        const int tasks = lesser(count - first, POSITIVE_CHUNK) * trees;
         uint32_t leaves[TASKS];
         int examples[TASKS]; //!< index in the chunk; negative: none
         for (int k = threadIdx.x; k < POSITIVE_CHUNK; k += static_cast<int>(blockDim.x))
@@ -43,10 +56,11 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
         {
-            const int k = static_cast<int>(threadIdx.x + n * blockDim.x), e = k / trees;
-            examples[n] = k < tasks ? e : -1;
-            leaves[n] = k < tasks ? leafOf(object, settings, first + e, k - e * trees) : 0;
+            const int k = static_cast<int>(threadIdx.x + n * blockDim.x);
+            examples[n] = k < tasks ? k / trees : -1;
+            leaves[n] = next[n];
         }
+        loadLeaves(first + POSITIVE_CHUNK);
         __syncthreads(); // zeros; posteriors of the chunk before
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
@@ -70,16 +84,18 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
 template <int TREES>
 __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const __grid_constant__ Batch batch)
 {
-    beginEarly();
     __shared__ ExampleMemory m[EXAMPLES];
     __shared__ uint32_t sums[POSITIVE_CHUNK];
     const ObjectRecord& object = batch.objects[blockIdx.y];
+    const int own = static_cast<int>(threadIdx.x) / EXAMPLE_THREADS,
+              thread = static_cast<int>(threadIdx.x) % EXAMPLE_THREADS;
+    const Comparisons comparisons(object, batch.settings, thread); // the preceding kernel does not write them
     Live& live = *object.live;
+    beginEarly();
     if (!live.trainingSet.learn || live.trainingSet.near == 0)
         return;
-    const int own = static_cast<int>(threadIdx.x) / EXAMPLE_THREADS;
-    makeExample(batch, object, live.states[1 - live.current], static_cast<int>(blockIdx.x) * EXAMPLES + own,
-                static_cast<int>(threadIdx.x) % EXAMPLE_THREADS, m[own]);
+    makeExample(batch, object, live.states[1 - live.current], comparisons,
+                static_cast<int>(blockIdx.x) * EXAMPLES + own, thread, m[own]);
     if (isLastBlock(live.blocksDone, gridDim.x))
         learnPositives<TREES>(batch, object, object.models[1 - live.model], sums);
 }
@@ -131,43 +147,72 @@ struct PositiveWords
     }
 };
 
-/** Counts the far windows that are negative examples for the current posteriors. A warp reads some words of bits, and evaluates 32
-fern-positive windows at a time. */
-template <int TREES, int FEATURES>
-__device__ __forceinline__ void learnFarWindows(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                                const uint16_t* posteriors, const ListPlaces& places)
+/** Far windows as negative examples. A warp reads some words of bits, and evaluates 32 fern-positive windows at a time. Neither the
+windows nor their codes depend on the posteriors, so that the first ones are loaded before these are known. */
+template <int TREES, int FEATURES> class FarWindows
 {
-    const Settings& settings = batch.settings;
-    const Grid& grid = *object.grid;
-    const CodeList list = batch.codeList(batch.objectGroups[object.group]);
-    const Box box = object.live->trainingSet.box;
-    const int lane = threadIdx.x & 31, words = detail::ceilDiv(places.before[grid.scales], 32);
-    const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-    const int some = ::max(1, ::min(32, words / warps)); // words per warp at a time, so that all warps have work
-    int scaleNumber = 0;
-    for (int first = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32 * some; first < words;
-         first += warps * some)
+public:
+    __device__ __forceinline__ FarWindows(const Batch& batch, const ObjectRecord& object, const ListPlaces& places)
+        : settings_(batch.settings),
+          object_(object),
+          places_(places),
+          list_(batch.codeList(batch.objectGroups[object.group])),
+          words_(detail::ceilDiv(places.before[object.grid->scales], 32)),
+          warps_(static_cast<int>(gridDim.x * blockDim.x / 32)),
+          some_(::max(1, ::min(32, words_ / warps_))),
+          first_((static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32 - warps_) * some_),
+          positives_(0)
+    {}
+
+    //! Loads the next windows of the warp. @return false if there are none.
+    __device__ __forceinline__ bool load()
     {
-        const PositiveWords positives(lane < some && first + lane < words ? object.listedPositives[first + lane] : 0);
-        for (int base = 0; base < positives.count; base += 32)
+        const int lane = threadIdx.x & 31;
+        while (base_ >= positives_.count)
         {
-            const int k = 32 * first + positives.find(base + lane);
-            if (base + lane >= positives.count)
-                continue;
-            const int at = places.of(k, scaleNumber);
-            PackedCodes<TREES, FEATURES> codes;
-            codes.load(settings, list, at);
-            if (codes.sum(settings, posteriors) < negativeSum(settings.trees))
-                continue;
-            const Scale& scale = grid.scale[scaleNumber];
-            const int place = static_cast<int>(list.places[at]);
-            if (!isFar(windowOf(scale, place % scale.nx, place / scale.nx), box))
-                continue;
-            for (int t = 0; t < settings.trees; ++t)
-                countNegative(object, model, codes.leafOf(settings, t));
+            first_ += warps_ * some_;
+            if (first_ >= words_)
+                return false;
+            positives_ =
+                PositiveWords(lane < some_ && first_ + lane < words_ ? object_.listedPositives[first_ + lane] : 0);
+            base_ = 0;
         }
+        const int k = 32 * first_ + positives_.find(base_ + lane);
+        isOne_ = base_ + lane < positives_.count;
+        base_ += 32;
+        if (!isOne_)
+            return true;
+        const int at = places_.of(k, scale_);
+        codes_.load(settings_, list_, at);
+        place_ = static_cast<int>(list_.places[at]);
+        return true;
     }
-}
+    //! Counts those of the loaded windows that are negative examples for the current posteriors.
+    __device__ __forceinline__ void count(const Model& model, const uint16_t* posteriors) const
+    {
+        if (!isOne_ || codes_.sum(settings_, posteriors) < negativeSum(settings_.trees))
+            return;
+        const Scale& scale = object_.grid->scale[scale_];
+        if (isFar(windowOf(scale, place_ % scale.nx, place_ / scale.nx), object_.live->trainingSet.box))
+#pragma unroll
+            for (int t = 0; t < PackedCodes<TREES, FEATURES>::MOST; ++t)
+                if (TREES || t < settings_.trees)
+                    countNegative(object_, model, codes_.leafOf(settings_, t));
+    }
+
+private:
+    const Settings& settings_;
+    const ObjectRecord& object_;
+    const ListPlaces& places_;
+    const CodeList list_;
+    const int words_, warps_;
+    const int some_; //!< words per warp at a time, so that all warps have work
+    int first_, base_ = 0;
+    PositiveWords positives_;
+    bool isOne_ = false; //!< this lane has a window
+    int scale_ = 0, place_ = 0;
+    PackedCodes<TREES, FEATURES> codes_;
+};
 
 struct NegativeMemory
 {
@@ -191,14 +236,16 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     const bool learns = live.trainingSet.learn && live.trainingSet.near > 0;
     // The preceding kernel writes neither the training set nor the code list.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
+    FarWindows<TREES, FEATURES> windows(batch, object, m.places);
+    bool loaded = learns && windows.load();
     beginEarly();
     if (!learns)
         return;
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);
     __syncthreads(); // posteriors
-    learnFarWindows<TREES, FEATURES>(batch, object, model,
-                                     SHARED ? reinterpret_cast<const uint16_t*>(memory) : model.posteriors, m.places);
+    for (; loaded; loaded = windows.load())
+        windows.count(model, SHARED ? reinterpret_cast<const uint16_t*>(memory) : model.posteriors);
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
     refreshTouched(batch.settings, object, model, m.touched);
@@ -215,10 +262,13 @@ void learnFerns(const Batch& batch, detail::StreamHandle stream)
     detail::launchEarly("tld examples", s.trees == 10 ? makePositives<10> : makePositives<0>,
                         dim3(detail::ceilDiv(examples, EXAMPLES), batch.count), dim3(EXAMPLES * EXAMPLE_THREADS), 0,
                         stream, batch);
-    const size_t posteriors = posteriorBytes(s, sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
+    const bool direct = readsPosteriors(batch.count, batch.tileCount);
+    const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
     const auto kernel = posteriors > 0 ? kernelFor(s, learnNegatives<10, 13, true>, learnNegatives<0, 0, true>)
                                        : kernelFor(s, learnNegatives<10, 13, false>, learnNegatives<0, 0, false>);
-    const dim3 grid(partsOf(batch.count, detail::multiprocessors()), batch.count);
+    const int parts = direct ? directParts(batch.count, batch.tileCount, detail::multiprocessors())
+                             : partsOf(batch.count, detail::multiprocessors());
+    const dim3 grid(parts, batch.count);
     for (int pass = 0; pass < 2; ++pass)
         detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch,
                             pass);

@@ -14,73 +14,64 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Windows that a round of findSupport() has listed, and their sums of posteriors.
+//! Windows near the box, and sums of posteriors of those that findSupport() evaluates at a time.
 struct SupportMemory
 {
     NearSpans near;
-    Window windows[tuning::THREADS];
+    Feature features[ALL_FEATURES];
     uint32_t sums[tuning::THREADS];
-    int count;
     uint32_t largest;
 };
 
-//! Adds the posteriors of all ferns to the sums of the listed windows: a fern of a window per thread.
-__device__ __forceinline__ void sumPosteriors(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                              SupportMemory& m)
+//! Returns the code of a fern. @param features of this fern.
+__device__ __forceinline__ uint32_t codeOfWindow(const Batch& batch, const Feature* features, const Window& window)
 {
-    const int features = batch.settings.features, count = m.count;
-    for (int task = threadIdx.x; task < count * batch.settings.trees; task += tuning::THREADS)
-    {
-        const int tree = task / count, i = task - tree * count;
-        const Window window = m.windows[i];
-        const Feature* const feature = object.features + tree * features;
-        uint32_t code = 0;
+    const auto at = [&](int x, int y)
+    { return batch.blurred.row(window.y + offsetOf(y, window.h))[window.x + offsetOf(x, window.w)]; };
+    uint32_t code = 0;
 #pragma unroll 13
-        for (int f = 0; f < features; ++f)
-        {
-            const Feature c = feature[f];
-            const uint8_t first =
-                batch.blurred.row(window.y + offsetOf(c.y0, window.h))[window.x + offsetOf(c.x0, window.w)];
-            const uint8_t second =
-                batch.blurred.row(window.y + offsetOf(c.y1, window.h))[window.x + offsetOf(c.x1, window.w)];
-            code = 2 * code + (first > second ? 1u : 0u);
-        }
-        atomicAdd(&m.sums[i],
-                  static_cast<uint32_t>(model.posteriors[(static_cast<uint32_t>(tree) << features) + code]));
+    for (int f = 0; f < batch.settings.features; ++f)
+    {
+        const Feature c = features[f];
+        code = 2 * code + (at(c.x0, c.y0) > at(c.x1, c.y1) ? 1u : 0u);
     }
+    return code;
 }
 
-/** Finds the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP, among every
-SUPPORT_BLOCKS-th window near it. There are few, so that computing their codes again costs less than storing the sums of all windows.
-@param part index of the block. */
+/** Finds the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP, in every
+SUPPORT_BLOCKS-th part of the windows near it. A thread has one fern. There are few windows, so that computing the codes of all again, at
+the same time as they are tested, costs less than storing the sums of all windows. @param part index of the block. */
 __device__ __forceinline__ void findSupport(const Batch& batch, const ObjectRecord& object, const Model& model,
                                             const Box& box, int part, SupportMemory& m)
 {
+    const int trees = batch.settings.trees, atOnce = tuning::THREADS / trees;
+    const int tree = static_cast<int>(threadIdx.x) / atOnce, i = static_cast<int>(threadIdx.x) % atOnce;
     copyWords(&m.near.grid, object.grid, 1);
+    copyWords(m.features, object.features, trees * batch.settings.features);
     if (threadIdx.x == 0)
         m.largest = 0;
-    __syncthreads(); // the grid, zero
+    __syncthreads(); // the grid, comparisons, zero
     makeSpans(box, m.near);
-    for (int first = part; first < windowsNear(m.near); first += tuning::SUPPORT_BLOCKS * tuning::THREADS)
+    const int near = windowsNear(m.near);
+    for (int first = part * atOnce; first < near; first += tuning::SUPPORT_BLOCKS * atOnce)
     {
-        if (threadIdx.x == 0)
-            m.count = 0;
         m.sums[threadIdx.x] = 0;
         __syncthreads(); // zeros
-        const int k = first + tuning::SUPPORT_BLOCKS * static_cast<int>(threadIdx.x);
-        if (k < windowsNear(m.near))
+        bool supports = false;
+        if (tree < trees && first + i < near)
         {
-            const NearWindow w = nearWindow(m.near, k);
-            if (bitOf(object.fernPositives + object.bits.first[w.scale], w.place) &&
-                overlap(w.window, box) > NEAR_OVERLAP)
-                m.windows[atomicAdd(&m.count, 1)] = w.window;
+            const NearWindow w = nearWindow(m.near, first + i);
+            const bool isPositive = bitOf(object.fernPositives + object.bits.first[w.scale], w.place);
+            const uint32_t leaf = (static_cast<uint32_t>(tree) << batch.settings.features) +
+                                  codeOfWindow(batch, m.features + tree * batch.settings.features, w.window);
+            const uint32_t posterior = model.posteriors[leaf];
+            supports = tree == 0 && overlap(w.window, box) > NEAR_OVERLAP && isPositive;
+            atomicAdd(&m.sums[i], posterior);
         }
-        __syncthreads(); // the list
-        sumPosteriors(batch, object, model, m);
         __syncthreads(); // sums
-        if (static_cast<int>(threadIdx.x) < m.count)
-            atomicMax(&m.largest, m.sums[threadIdx.x]);
-        __syncthreads(); // the list is free
+        if (supports)
+            atomicMax(&m.largest, m.sums[i]);
+        __syncthreads(); // sums were read; the largest one
     }
     if (threadIdx.x == 0 && m.largest > 0)
         atomicMax(&object.live->trackResult.support, m.largest);
@@ -93,7 +84,7 @@ struct PatchMemory
 };
 
 //! Compares detections with all templates. The blocks after those of detections process the tracker's box.
-__global__ void __launch_bounds__(tuning::THREADS) templateSimilarities(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS, 4) templateSimilarities(const __grid_constant__ Batch batch)
 {
     __shared__ union
     {

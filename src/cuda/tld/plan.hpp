@@ -28,6 +28,18 @@ inline int partsOf(int objects, int multiprocessors)
     return greater(1, rounds * multiprocessors / greater(1, objects));
 }
 
+/** Whether blocks read posteriors from device memory although they fit into shared memory: where there are few windows, copies of all
+posteriors take longer than their look-ups. @param tiles number of tiles of all groups. */
+inline bool readsPosteriors(int objects, int tiles)
+{
+    return static_cast<int64_t>(objects) * tiles <= tuning::DIRECT_TILES;
+}
+//! Returns partsOf(), but at most a block per tile where blocks need not be balanced.
+inline int directParts(int objects, int tiles, int multiprocessors)
+{
+    return lesser(greater(1, tiles), partsOf(objects, multiprocessors));
+}
+
 const int PIXEL_STEP = 32 * sizeof(uint32_t); //!< bytes per point: one word per lane
 
 //! Returns the shared memory of fernCodes: offsets of points, and their pixels per chunk of windows. @param points result of

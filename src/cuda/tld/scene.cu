@@ -4,9 +4,9 @@
 // scene: camera cuts. Only launched with Settings::cutFrames.
 //
 //   countCell        one cell of the image per block: the histogram of its gray values, and sums over four blocks
-//   compareScenes    one object per block: the difference of two scenes, for all shifts of brightness, then changeScene()
+//   compareScenes    one object per block: the difference of two scenes, for all moves of brightness, then changeScene()
 //
-// Cost: 65,536 pixels read at most, whatever the size of the image; 512 counts per shift and object. Bound by latency.
+// Cost: 65,536 pixels read at most, whatever the size of the image; 512 counts per move and object. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -54,26 +54,55 @@ __global__ void __launch_bounds__(tuning::THREADS) countCell(const __grid_consta
 struct SceneMemory
 {
     Scene now, other;
-    int differences[SCENE_SHIFTS];
+    CountsBelow sumsNow, sumsOther;
+    int differences[SCENE_MOVES];
     bool cut; //!< one begins in this frame
 };
 
-//! Returns histogramDifference() to all threads.
+//! Computes sumCounts(): one warp per cell, one lane per bin.
+__device__ __forceinline__ void sumCountsByBlock(const Scene& scene, CountsBelow& sums)
+{
+    static_assert(SCENE_BINS == 32, "one lane per bin");
+    const int lane = threadIdx.x % 32;
+    for (int cell = threadIdx.x / 32; cell < SCENE_GRID * SCENE_GRID; cell += tuning::THREADS / 32)
+    {
+        int sum = scene.counts[cell * SCENE_BINS + lane];
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2)
+        {
+            const int other = __shfl_up_sync(WARP, sum, d);
+            sum += lane >= d ? other : 0;
+        }
+        int16_t* const edge = sums.below[cell] + SCENE_SHIFT;
+        edge[lane + 1] = static_cast<int16_t>(sum);
+        if (lane <= SCENE_SHIFT)
+            edge[-lane] = 0;
+        else if (lane <= 2 * SCENE_SHIFT)
+            edge[SCENE_BINS + lane - SCENE_SHIFT] = CELL_PIXELS;
+    }
+}
+
+//! Returns histogramDifference() to all threads. One warp per move, one lane per bin.
 __device__ __forceinline__ int differenceOfHistograms(SceneMemory& m)
 {
-    for (int shift = -SCENE_SHIFT; shift <= SCENE_SHIFT; ++shift)
+    sumCountsByBlock(m.now, m.sumsNow);
+    sumCountsByBlock(m.other, m.sumsOther);
+    __syncthreads(); // sums
+    for (int move = threadIdx.x / 32; move < SCENE_MOVES; move += tuning::THREADS / 32)
     {
         int sum = 0;
-        for (int count = threadIdx.x; count < SCENE_COUNTS; count += tuning::THREADS)
-            sum += countDifference(m.now, m.other, count, shift);
+#pragma unroll
+        for (int cell = 0; cell < SCENE_GRID * SCENE_GRID; ++cell)
+            sum += binDifference(movedRow(m.sumsNow, cell, move, false), movedRow(m.sumsOther, cell, move, true),
+                                 threadIdx.x % 32);
         sum = sumOfWarp(sum);
         if (threadIdx.x % 32 == 0)
-            atomicAdd(&m.differences[shift + SCENE_SHIFT], sum);
+            m.differences[move] = sum;
     }
     __syncthreads(); // differences
     int least = 2 * SCENE_PIXELS;
-    for (int k = 0; k < SCENE_SHIFTS; ++k)
-        least = ::min(least, m.differences[k]);
+    for (int move = 0; move < SCENE_MOVES; ++move)
+        least = ::min(least, m.differences[move]);
     return least;
 }
 
@@ -86,9 +115,7 @@ __global__ void __launch_bounds__(tuning::THREADS) compareScenes(const __grid_co
     const Scene &last = batch.scenes[ring.slot[before.started ? START : 0]], &kept = live.scenes[live.current];
     copyWords(&m.now, &batch.scenes[ring.slot[SPARE]], 1);
     copyWords(&m.other, isInItsScene(before) ? &last : &kept, 1);
-    if (threadIdx.x < SCENE_SHIFTS)
-        m.differences[threadIdx.x] = 0;
-    __syncthreads(); // scenes, zeros
+    __syncthreads(); // scenes
     const int counts = differenceOfHistograms(m);
     if (threadIdx.x == 0)
         m.cut =

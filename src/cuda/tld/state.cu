@@ -13,28 +13,7 @@ namespace {
 
 __global__ void __launch_bounds__(tuning::THREADS) copyModel(const __grid_constant__ Batch batch)
 {
-    const int AT_ONCE = 4;
-    const ObjectRecord& object = batch.objects[blockIdx.y];
-    Live& live = *object.live;
-    if (!live.spareIsOld)
-        return;
-    const uint4* const from = reinterpret_cast<const uint4*>(object.models[live.model].leaves);
-    uint4* const to = reinterpret_cast<uint4*>(object.models[1 - live.model].leaves);
-    const int count = static_cast<int>(object.modelBytes / sizeof(uint4)), step = tuning::THREADS * tuning::COPY_BLOCKS;
-    for (int first = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x); first < count;
-         first += AT_ONCE * step)
-    {
-        uint4 some[AT_ONCE];
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; ++n)
-            some[n] = from[::min(first + n * step, count - 1)];
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; ++n)
-            if (first + n * step < count)
-                to[first + n * step] = some[n];
-    }
-    if (isLastBlock(live.copiesDone, gridDim.x) && threadIdx.x == 0)
-        live.spareIsOld = 0;
+    copyModelPart(batch.objects[blockIdx.y], static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
 }
 
 __global__ void __launch_bounds__(tuning::THREADS) commitFrame(const __grid_constant__ Batch batch, Purpose purpose)

@@ -111,8 +111,9 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
 {
     __shared__ ExampleMemory m;
     if (object.live->trained)
-        makeExample(batch, object, object.live->states[0], static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x),
-                    m);
+        makeExample(batch, object, object.live->states[0],
+                    Comparisons(object, batch.settings, static_cast<int>(threadIdx.x)), static_cast<int>(blockIdx.x),
+                    static_cast<int>(threadIdx.x), m);
 }
 
 //! Lists the windows of a kind in this block's part of the grid.

@@ -7,9 +7,9 @@
 //
 //   kernel                 | time    | device, date       | case
 //   grayBlurAndSums        | 11.5 us | H200, 2026-11-22   | 1920 x 1080
-//   halveLevel, all levels | 20 us   | H200, 2026-11-22   | 1920 x 1080
-//   trackPoints            | 31 us   | H200, 2026-11-22   | 1920 x 1080
-//   medianFlow             | 11 us   | H200, 2026-11-22   | 1920 x 1080
+//   halveLevels            | 5.6 us  | H200, 2026-11-23   | 320 x 240
+//   trackPointsByTeams     | 21 us after halveLevels | H200, 2026-11-23 | 320 x 240
+//   medianFlow             | 8.1 us after trackPointsByTeams | H200, 2026-11-23 | 320 x 240
 //   varianceFilter         | 12.6 us | H200, 2026-11-22   | 1920 x 1080
 //   fernCodes              | 30 us   | H200, 2026-11-22   | 1920 x 1080
 //   fernPosteriors         | 13.6 us | H200, 2026-11-22   | 1920 x 1080
@@ -36,11 +36,21 @@ const int PREPROCESS_THREADS = 256;
 const int STRIP = 8;
 //! Threads per block of sumTableStrips | - | - | -
 const int TABLE_THREADS = 512;
-//! Threads per block of halveLevel | - | - | -
-const int HALVE_THREADS = 256;
+//! Levels per launch of halveLevels; a launch per level takes 8.5 us | all levels 5.6 us | H200, 2026-11-23 | 320 x 240
+const int PYRAMID_DEPTH = 4;
+//! Side of the tiles of halveLevels in the first level of a launch, pixels | - | - | -
+const int PYRAMID_TILE = 64;
+//! PYRAMID_TILE for small levels, so that they occupy more multiprocessors | all levels 8.7 us with 64 (and more instructions per pixel) -> 5.6 us | H200, 2026-11-23 | 320 x 240
+const int PYRAMID_SMALL_TILE = 32;
+//! Pixels of small levels, at most | - | - | -
+const int PYRAMID_SMALL = 512 * 384;
+//! Threads per block of halveLevels | - | - | -
+const int HALVE_THREADS = 512;
 
 //! Points per block of trackPoints; few, so that one object occupies many multiprocessors | - | - | -
 const int FLOW_WARPS = 4;
+//! Objects up to which a block of several warps tracks a point | frame 90.0 us -> 85.9 us | H200, 2026-11-23 | 320 x 240, one object
+const int TEAM_OBJECTS = 4;
 //! Threads per block of medianFlow | - | - | -
 const int MOTION_THREADS = 512;
 
@@ -61,10 +71,13 @@ const int MOST_ROUNDS = 4;
 //! Threads per block of fernPosteriors and learnNegatives, which has the posteriors in shared memory | - | - | -
 const int POSTERIOR_THREADS = 1024;
 
-//! Threads per block of kernels with one block per object or patch | - | - | -
+//! Objects times tiles up to which posteriors are read from device memory | both launches of learnNegatives 19.6 us -> 13.8 us, with windows loaded early | H200, 2026-11-23 | 320 x 240, one object
+const int DIRECT_TILES = 128;
+
+//! Threads per block of kernels with one block per object or patch | 512: frame 95.6 us -> 100.5 us | H200, 2026-11-23 | 320 x 240, one object
 const int THREADS = 256;
 //! Blocks per object that search the support of its box | - | - | -
-const int SUPPORT_BLOCKS = 4;
+const int SUPPORT_BLOCKS = 8;
 //! Windows near a box that are ranked in shared memory; more take longer | - | - | -
 const int NEAR_LIST = 1024;
 
