@@ -3,6 +3,7 @@
 
 // The linker sends each call of X to __wrap_X here (option --wrap=X, see CMakeLists.txt); __real_X is the function itself.
 #include "faults.hpp"
+#include "plans.hpp"
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -397,6 +398,9 @@ cudaError_t CUDARTAPI __wrap_cudaDeviceGetAttribute(int* value, cudaDeviceAttr a
         return result;
     if (limits.sharedBytes > 0 && attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
         *value = std::min(*value, limits.sharedBytes);
+    if (limits.sharedBytes > 0 && limits.sharedBytes <= static_cast<int>(opencv_test::plans::SLOW_DOUBLES_BYTES) &&
+        attribute == cudaDevAttrSingleToDoublePrecisionPerfRatio)
+        *value = 64;
     // A multiprocessor has 1 KB more than a block can have, but for those with 64 KB.
     if (limits.sharedBytes > 0 && attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor)
         *value = std::min(*value, limits.sharedBytes + (limits.sharedBytes > 65536 ? 1024 : 0));

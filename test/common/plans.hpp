@@ -20,6 +20,8 @@ inline void require()
 
 //! Shared memory of a block, static memory included: of compute capability 7.5; 8.6, 8.9 and 12; 8.0 and 8.7; 9.0 and 10.
 const size_t SHARED_BYTES[] = {65536, 101376, 166912, 232448};
+//! Devices that give a block no more than this have slow double precision; faked limits say so as well.
+const size_t SLOW_DOUBLES_BYTES = 101376;
 const int MULTIPROCESSORS[] = {14, 30, 46, 84, 108, 128, 132, 170};
 const int64_t MOST_BLOCKS = 0x7fffffff, MOST_BLOCKS_DEEP = 65535; //!< of a grid: in x, in y and z
 

@@ -3,6 +3,7 @@
 
 // Plans of QuickShift, cascades and TLD for devices that no machine of ours has. No GPU needed.
 #include "plans.hpp"
+#include "../cascade/fuzz.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
 #include "../../src/cuda/cascade/plan.hpp"
 #include "../../src/cuda/quick_shift/plan.hpp"
@@ -128,17 +129,16 @@ namespace cascade = cv::cuda::cascade;
 namespace cascadeTuning = cv::cuda::cascade::gpu::tuning;
 
 //! classify: a block has norms, then the patch, over which lists come, then tables. @param pairs two windows per word
-const char* wrongWith(const cascade::PackedModel& packed, const cascade::Model& model, const SharedLimit& shared,
-                      bool pairs)
+const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model, const SharedLimit& shared, bool pairs)
 {
-    const cascade::gpu::Layout& layout = packed.layout;
+    const cascade::gpu::Layout& layout = form.layout;
     CT_HOLDS(layout.bytes > 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::STATIC_BYTES));
     for (int step = 1; step <= 2; ++step)
     {
-        const cascade::gpu::Shape& shape = packed.shapes[step - 1];
+        const cascade::gpu::Shape& shape = form.shapes[step - 1];
         const int windows = shape.cols * shape.rows;
         CT_HOLDS(windows > 0 && windows <= cascadeTuning::MAX_WINDOWS && shape.cols <= 64);
-        CT_HOLDS(shape.cols == packed.shapes[0].cols && shape.rows == packed.shapes[0].rows);
+        CT_HOLDS(shape.cols == form.shapes[0].cols && shape.rows == form.shapes[0].rows);
         CT_HOLDS(1 << shape.columnBits == shape.cols); // windows by shifts
         CT_HOLDS(!pairs || shape.rows % 2 == 0);
         CT_HOLDS(shape.patchCols == (shape.cols - 1) * step + model.width && shape.patchStep >= shape.patchCols);
@@ -163,11 +163,49 @@ const char* wrongWith(const cascade::PackedModel& packed, const cascade::Model& 
     return nullptr;
 }
 
+//! Halves use the records of whole tiles, and a thread has as many windows.
+const char* wrongWithHalf(const cascade::PackedModel& packed)
+{
+    for (int k = 0; k < 2; ++k)
+    {
+        const cascade::gpu::Shape &whole = packed.form.shapes[k], &half = packed.half.shapes[k];
+        CT_HOLDS(half.cols == whole.cols && 2 * half.rows == whole.rows);
+        CT_HOLDS(half.step == whole.step && half.half == whole.half && half.shift == whole.shift);
+    }
+    CT_HOLDS(2 * packed.half.threads == packed.form.threads && packed.half.threads >= packed.half.shapes[0].cols);
+    return nullptr;
+}
+
+//! Late stages: after the dense ones, and a block's integral images, records and stages follow each other in shared memory.
+const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade::Model& model, int dense,
+                          const SharedLimit& shared)
+{
+    const int stages = static_cast<int>(model.stages.size()), nodes = static_cast<int>(model.nodes.size());
+    CT_HOLDS(layout.stage >= dense && layout.stage <= stages);
+    if (layout.stage == stages)
+        return nullptr;
+    CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && model.stumps);
+    CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
+    CT_HOLDS(layout.firstNode == model.trees[layout.stage].firstNode && layout.firstNode >= cascadeTuning::LATE_NODES);
+    CT_HOLDS(layout.warps > 0 && layout.warps <= 32 && cascadeTuning::LATE_ALL_WARPS % layout.warps == 0);
+    const cascade::gpu::Shape shape = cascade::lateShapeOf(model);
+    CT_HOLDS(shape.step == model.width + 1 && shape.place(model.width, model.height) < shape.words);
+    CT_HOLDS(layout.table >= 4 * (shape.words + 2 * shape.step)); // rows of the lower window
+    CT_HOLDS(layout.warps * layout.table <= layout.records && layout.records % 16 == 0);
+    CT_HOLDS(layout.records + static_cast<int>(sizeof(cascade::gpu::HaarRecord)) * (nodes - layout.firstNode) <=
+             layout.stages);
+    CT_HOLDS(layout.stages + static_cast<int>(sizeof(cascade::gpu::StageRecord)) * (stages - layout.stage) <=
+             layout.terms);
+    CT_HOLDS(layout.stages % 8 == 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(0));
+    CT_HOLDS(layout.terms % 16 == 0 && layout.terms + 16 * layout.fours <= layout.bytes && layout.fours >= 0);
+    return nullptr;
+}
+
 //! All windows that models may have.
 TEST(Cascade_Plans, tiles)
 {
     Enumeration all;
-    int64 pairs = 0, global = 0;
+    int64 pairs = 0, halves = 0, global = 0;
     cascade::PackedModel packed;
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
@@ -186,17 +224,101 @@ TEST(Cascade_Plans, tiles)
                         if (choosePairTile(model, shared, packed))
                         {
                             ++pairs;
-                            all.add(wrongWith(packed, model, shared, true), describe);
+                            all.add(wrongWith(packed.form, model, shared, true), describe);
+                            if (packed.half.threads > 0)
+                            {
+                                ++halves;
+                                all.add(wrongWith(packed.half, model, shared, true), describe);
+                                all.add(wrongWithHalf(packed), describe);
+                            }
                         }
                         chooseTile(model, shared, packed);
-                        global += packed.layout.global;
-                        all.add(wrongWith(packed, model, shared, false), describe);
+                        global += packed.form.layout.global;
+                        all.add(wrongWith(packed.form, model, shared, false), describe);
                         if (all.failedOften())
                             return;
                     }
     EXPECT_GT(all.plans(), 1000000);
     EXPECT_GT(pairs, 100000);
+    EXPECT_GT(halves, 1000);
     EXPECT_GT(global, 1000);
+}
+
+//! All sizes of windows, with stages from few to many nodes.
+TEST(Cascade_Plans, lateStages)
+{
+    Enumeration all;
+    int64 late = 0;
+    RNG rng(0x27D4EB2F);
+    cascade::Model model = {};
+    for (const size_t bytes : SHARED_BYTES)
+        for (const int kind : {cascade::HAAR, cascade::LBP})
+            for (const bool tilted : {false, true})
+                for (model.width = cascade::MIN_WINDOW; model.width <= cascade::MAX_WINDOW; ++model.width)
+                    for (model.height = cascade::MIN_WINDOW; model.height <= cascade::MAX_WINDOW; ++model.height)
+                    {
+                        model.kind = kind;
+                        model.tilted = tilted && kind == cascade::HAAR;
+                        const int stages = rng.uniform(1, 30), dense = rng.uniform(1, std::min(stages, 3) + 1);
+                        model.stages.clear();
+                        model.trees.clear();
+                        int nodes = 0;
+                        for (int s = 0; s < stages; ++s)
+                        {
+                            model.stages.push_back({s, 1, 0.f, 0, 0});
+                            model.trees.push_back({nodes, rng.uniform(1, 200)});
+                            nodes += model.trees.back().nodes;
+                        }
+                        model.nodes.resize(nodes);
+                        model.stumps = rng.uniform(0, 8) > 0;
+                        const SharedLimit shared(bytes);
+                        const int terms = 4 * rng.uniform(0, 3000);
+                        const cascade::gpu::LateLayout layout = cascade::lateLayoutOf(model, dense, terms, shared);
+                        late += layout.stage < stages;
+                        all.add(wrongWithLate(layout, model, dense, shared),
+                                [&]
+                                {
+                                    return cv::format("kind %d, %d x %d, %d stages, late from %d, %zu bytes", kind,
+                                                      model.width, model.height, stages, layout.stage, bytes);
+                                });
+                    }
+    EXPECT_GT(late, 1000);
+    cascade::PackedModel packed;
+    packed.view = {};
+    packed.view.stages = 9;
+    packed.form.shapes[0].rows = 32;
+    packed.half.shapes[0].rows = 16;
+    for (const int multiprocessors : MULTIPROCESSORS)
+        for (const int first : {3, 9})
+            for (const bool half : {false, true})
+                for (const int tiles : {0, 1, 30, 280, 560, 2526, INT_MAX})
+                {
+                    packed.view.late.stage = first;
+                    const int most = cascadeTuning::PAIR_BLOCKS * multiprocessors * (half ? 2 : 1);
+                    const int capacity =
+                        cascade::lateCapacityOf(packed, half ? packed.half : packed.form, tiles, multiprocessors);
+                    all.add(capacity != (first < 9 && tiles <= most ? cascadeTuning::LATE_PAIRS * tiles : 0)
+                                ? "room for all tiles, if they are processed at once"
+                                : nullptr,
+                            [&] { return cv::format("%d tiles, capacity %d", tiles, capacity); });
+                }
+}
+
+//! Random cases that are to have late stages do.
+TEST(Cascade_Plans, longRandomCascadesHaveLateStages)
+{
+    int late = 0, halves = 0;
+    for (int64 n = 0; n < 40; ++n)
+    {
+        const std::string text = fuzz::makeLongCascadeCase(77, n).text;
+        const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "random");
+        const auto packed = cascade::packModel(model->ordered ? *model->ordered : *model, SharedLimit(232448));
+        const bool has = packed->view.late.stage < packed->view.stages;
+        late += has;
+        halves += has && packed->half.threads > 0;
+    }
+    EXPECT_GE(late, 5);
+    std::cout << late << " of 40 have late stages, " << halves << " of these in half tiles" << std::endl;
 }
 
 // --- TLD -------------------------------------------------------------------------------------------------------------
