@@ -29,7 +29,7 @@ Options makeOptions()
         {argument("input", "image, " SAMPLE_INPUT_HELP),
          text("cascade", "", "files of cascades, with commas between them: one call detects with all", true),
          text("inside", "", "a cascade that detects inside of each object of the first one, such as eyes in faces"),
-         real("scale-factor", 1.1, 1.0001, 1000, "from one size to the next"),
+         real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"), framesOption(),
          text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), engineOption(),

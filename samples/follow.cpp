@@ -28,14 +28,15 @@ Options makeOptions()
          "--cascade=haarcascade_frontalface_alt.xml --pan=200 photo.jpg"},
         {argument("input", "image with --pan, " SAMPLE_INPUT_HELP), text("cascade", "", "file of the cascade", true),
          integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
-         real("scale-factor", 1.1, 1.0001, 1000, "of the cascade, from one size to the next"),
+         real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales of the cascade"),
          integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 24, 12, 1 << 14, "least width and height of objects in pixels"),
          real("overlap", 0.3, 0.01, 1, "least overlap of a found box with the object that it belongs to"),
-         integer("end-after", 20, 0, INT_MAX, "an object ends that the cascade has missed so many times (0: never)"),
+         integer("end-after", 20, 0, INT_MAX,
+                 "remove an object that the cascade misses so many times in a row (0: never)"),
          real("min-score", 0.5, 0, 1, "least score of an object that counts as located"),
          integer("pan", 0, 0, INT_MAX, "the input is one image: so many frames of a view that moves over it"),
-         framesOption(), integer("seed", 1, 0, INT_MAX, "of all random choices"), imageOption(), engineOption(),
+         framesOption(), integer("seed", 1, 0, INT_MAX, "seed of all random choices"), imageOption(), engineOption(),
          windowOption(), videoOption("follow.avi"), outputOption("video, images and follow.csv")});
 }
 
@@ -144,8 +145,9 @@ void draw(Mat& image, const Mat& results)
     for (int i = 0; i < results.rows; ++i)
     {
         const double* r = results.ptr<double>(i);
-        const int id = static_cast<int>(r[ID]), event = static_cast<int>(r[EVENT]);
-        const bool located = r[LOCATED] > 0.;
+        const int id = static_cast<int>(r[TrackerTLD::RESULT_ID]),
+                  event = static_cast<int>(r[TrackerTLD::RESULT_EVENT]);
+        const bool located = r[TrackerTLD::RESULT_LOCATED] > 0.;
         const Scalar colour = colours[id % 5];
         if (located)
         {
@@ -153,9 +155,9 @@ void draw(Mat& image, const Mat& results)
             rectangle(image, box, colour, 2);
             putText(image, std::to_string(id), box.tl() + Point(3, 16), FONT_HERSHEY_SIMPLEX, 0.5, colour, 2, LINE_AA);
         }
-        const std::string state = located                                          ? "located"
-                                  : static_cast<int>(r[STATE]) == TrackerTLD::LOST ? "lost"
-                                                                                   : "uncertain";
+        const std::string state = located                                                             ? "located"
+                                  : static_cast<int>(r[TrackerTLD::RESULT_STATE]) == TrackerTLD::LOST ? "lost"
+                                                                                                      : "uncertain";
         putText(image, format("%d: %s, %s", id, state.c_str(), nameOf(event)), Point(6, 16 + 16 * i),
                 FONT_HERSHEY_SIMPLEX, 0.45, colour, 1, LINE_AA);
     }
@@ -177,11 +179,11 @@ public:
         for (int i = 0; i < results.rows; ++i)
         {
             const double* r = results.ptr<double>(i);
-            table_.rows() << number << ',' << r[ID];
+            table_.rows() << number << ',' << r[TrackerTLD::RESULT_ID];
             writeRow(table_.rows(), r);
-            table_.rows() << ',' << r[BOX] << '\n';
-            located_ += r[LOCATED] > 0.;
-            objects_ = std::max(objects_, static_cast<size_t>(r[ID]) + 1);
+            table_.rows() << ',' << r[TrackerTLD::RESULT_BOX] << '\n';
+            located_ += r[TrackerTLD::RESULT_LOCATED] > 0.;
+            objects_ = std::max(objects_, static_cast<size_t>(r[TrackerTLD::RESULT_ID]) + 1);
         }
         table_.tick();
         video_.write(image);

@@ -27,7 +27,7 @@ Options makeOptions()
                    {"vtest.avi", "--renew=0 --frames=100 --output-dir=out vtest.avi"},
                    {argument("input", SAMPLE_INPUT_HELP), engineOption(),
                     flag("no-graph", "cuda: make the calls anew each frame instead of replaying a graph"),
-                    integer("fragments", 400, 1, 100000, "how many at most"),
+                    integer("fragments", 400, 1, 100000, "largest number of fragments"),
                     integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
                     integer("radius", 14, 1, 1 << 15, "how far a fragment may move between two frames"),
                     integer("renew", 25, 0, INT_MAX, "cut new fragments every so many frames (0: never)"),

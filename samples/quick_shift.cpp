@@ -29,7 +29,7 @@ Options makeOptions()
          real("max-dist", 0, 0, 1e4, "largest distance to a parent; 0: the preset's"),
          real("scale", 0, 0, 1e6, "factor on the colours; 0: the preset's"),
          integer("min-size", 1, 0, INT_MAX,
-                 "make superpixels 4-connected and join those of fewer pixels; 0: leave them as trees"),
+                 "make superpixels 4-connected and merge those of fewer pixels; 0: leave them as trees"),
          framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),
          outputOption("images, video and CSV"), videoOption("contours.avi")});
 }

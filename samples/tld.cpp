@@ -32,12 +32,13 @@ Options makeOptions()
               "first boxes: x,y,width,height, several with semicolons between them; without it and "
               "without --load they are drawn with the mouse"),
          text("load", "", "files of learned objects, with commas between them"),
-         text("save", "", "writes learned objects to files of this name with an id and .yml added"),
-         integer("first-frame", 0, 0, INT_MAX, "where to begin"), framesOption(),
-         integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
+         text("save", "", "write learned objects to files of this name with the id and .yml added"),
+         integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
+         integer("seed", 1, INT_MIN, INT_MAX, "seed of all random choices"),
          flag("no-learning", "keep the detectors as they are"),
          integer("cut-frames", 0, 0, 1000000,
-                 "keep objects aside for so many frames after a camera cut (0: ignore cuts)"),
+                 "frames for which an object's place is kept after a camera cut, until its scene is back (0: do not "
+                 "detect cuts)"),
          imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"),
          outputOption("video, images and tracks.csv")});
 }
@@ -141,12 +142,13 @@ void draw(Mat& image, MultiTrackerTLD& tracker, const std::vector<int>& ids, con
     for (size_t i = 0; i < ids.size(); ++i)
     {
         const double* r = results.ptr<double>(static_cast<int>(i));
-        const int state = static_cast<int>(r[STATE]);
+        const int state = static_cast<int>(r[TrackerTLD::RESULT_STATE]);
         const Rect box = boxOf(r);
         if (state != TrackerTLD::LOST)
         {
-            rectangle(image, box, colourOf(state), r[LOCATED] > 0. ? 2 : 1);
-            const std::string text = format("%d: %.2f%s", ids[i], r[SCORE], state == TrackerTLD::UNCERTAIN ? "?" : "");
+            rectangle(image, box, colourOf(state), r[TrackerTLD::RESULT_LOCATED] > 0. ? 2 : 1);
+            const std::string text =
+                format("%d: %.2f%s", ids[i], r[TrackerTLD::RESULT_SCORE], state == TrackerTLD::UNCERTAIN ? "?" : "");
             const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
             putText(image, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1, LINE_AA);
         }
@@ -201,7 +203,7 @@ public:
             table_.rows() << number << ',' << ids[i];
             writeRow(table_.rows(), r);
             table_.rows() << '\n';
-            located_ += r[LOCATED] > 0.;
+            located_ += r[TrackerTLD::RESULT_LOCATED] > 0.;
         }
         table_.tick();
         objects_ += ids.size();

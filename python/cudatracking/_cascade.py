@@ -50,7 +50,7 @@ class Detections(NamedTuple):
 
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
-        neighbors: n int32: number of windows grouped to each object; 1 without grouping.
+        neighbors: n int32: number of candidates (windows that pass all stages) grouped to each object; 1 without grouping.
         weights: n float64: largest sum of the last stage within the group; larger is more certain.
     """
 
@@ -81,14 +81,13 @@ class CascadeClassifier(Worker):
         cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
             bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
-            device, or on the CPU if there is none; "cpu"; "cuda";
-            "cuda:<number>". The boxes are the same everywhere.
+            device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>". The boxes are the same everywhere.
         scale_factor: ratio of one scale to the one before, above 1. Default 1.1.
-        min_neighbors: a group of more windows than this is an object; 0: all windows, not grouped. Default 3.
+        min_neighbors: a group of more candidates (windows that pass all stages) than this is an object; 0: all candidates, not grouped. Default 3.
         min_size, max_size: (width, height) in pixels, or one number for both; 0: no limit. Default 0.
         find_largest: keep only the object of largest area. Default False.
         max_objects: capacity of the results of detect_async(), in objects per image, 1 to 65536. Default 256.
-        max_candidates: largest number of windows per image that detect_async() can group, 1 to 65536. Default 8192.
+        max_candidates: largest number of candidates per image that detect_async() and detect_batch() can group, 1 to 65536. Default 8192.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). One object serves one thread at a time; clone() makes others.
     """
@@ -158,7 +157,7 @@ class CascadeClassifier(Worker):
 
     @property
     def min_neighbors(self) -> int:
-        """Threshold of grouping: a group of more windows is an object; 0: all windows, not grouped."""
+        """Threshold of grouping: a group of more candidates is an object; 0: all candidates, not grouped."""
         return int(self._native.getMinNeighbors())
 
     @min_neighbors.setter
@@ -205,7 +204,7 @@ class CascadeClassifier(Worker):
 
     @property
     def max_candidates(self) -> int:
-        """Largest number of windows per image that detect_async() can group."""
+        """Largest number of candidates per image that detect_async() and detect_batch() can group."""
         return int(self._native.getMaxCandidates())
 
     @max_candidates.setter
@@ -220,7 +219,7 @@ class CascadeClassifier(Worker):
         Args:
             image: uint8, height x width, x 3 (BGR) or x 4 (BGRA), on the host or a device. Empty: no objects.
             scale_factor, min_neighbors, min_size, max_size: values for this call; None (default): those of this object.
-            mask: bool or uint8, height x width. Windows whose centre is at a 0 are ignored. Default: none.
+            mask: bool or uint8, height x width. Candidates whose centre is at a 0 are ignored. Default: none.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
@@ -242,7 +241,7 @@ class CascadeClassifier(Worker):
     def detect_batch(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> list[Detections]:
         """Detects the objects in several images of any sizes in one pass. Returns their group sizes and weights, too. Waits for them.
 
-        Raises error when an image has more than max_candidates windows to group; max_objects does not matter here.
+        Raises error when an image has more than max_candidates candidates; max_objects does not matter here.
 
         Args:
             images: list of images as in detect(), all on the host or all on one device.
@@ -307,7 +306,7 @@ class CascadeClassifier(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
+        """Device and pinned host memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:

@@ -43,10 +43,22 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", " ".join(line for line in lines if line))
 
 
-def _named(text: str) -> Optional[str]:
-    """The argument a message of the module names: 'Class: argument: ...' or '... 'argument' is ...'."""
-    found = re.search(r"where '(\w+)[^']*' is", text) or re.search(r"^(?:\w+: )?([a-z]\w*)(?:\[\d+\])?(?::| must)", text)
-    return found.group(1) if found else None
+def _pythonic(text: str) -> tuple[str, Optional[str], Any]:
+    """The text, with the name that this package has for an argument, that name, and the number that is its value.
+
+    Messages of the module begin with 'Class: argument: ...', 'Params::argument: ...' or 'Class: argument must be ..., this is
+    value'; those of OpenCV have '... 'argument' is ...'.
+    """
+    found = re.search(r"where '(\w+)[^']*' is", text) or re.search(r"^(?:\w+: |Params::)?([a-z]\w*)(?:\[\d+\])?(?::| must)", text)
+    if not found:
+        return text, None, None
+    name = re.sub(r"(?<=[a-z0-9])[A-Z]", lambda capital: "_" + capital.group().lower(), found.group(1))
+    number = re.search(r"^: (-?\d+(?:\.\d+)?(?:e[+-]\d+)?), but |, this is (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)$", text[found.end(1):])
+    value: Any = None
+    if number:
+        value = float(number.group(1) or number.group(2))
+        value = int(value) if value.is_integer() else value
+    return re.sub(r"^Params::", "", text[:found.start(1)]) + name + text[found.end(1):], name, value
 
 
 def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -64,5 +76,5 @@ def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
     text = _plain(getattr(failure, "err", None) or str(failure))
     # CV_Check() has no code of its own, but always says where which value is what.
     kind = ArgumentError if code in _ABOUT_ARGUMENTS or re.search(r"\bwhere '[^']+' is ", text) else error
-    about = _named(text)
-    raise kind(re.sub(r": '[^']*',? where '\w+' is ", "; it is ", text), about, None, code) from None
+    text, about, value = _pythonic(text)
+    raise kind(re.sub(r": '[^']*',? where '\w+' is ", "; it is ", text), about, value, code) from None

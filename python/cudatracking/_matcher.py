@@ -27,13 +27,13 @@ class Status(enum.IntEnum):
     """Outcome of the search of a fragment."""
 
     FOUND = 0
-    """The fragment was located."""
+    """There is at least one peak."""
     NO_POSITION = 1
     """The fragment does not fit into its search area."""
     FLAT_FRAGMENT = 2
-    """The fragment has no contrast, so that every ZNCC score is 0."""
+    """ZNCC only: the fragment is flat (of one value), so that all its scores are 0."""
     AREA_TOO_LARGE = 3
-    """The search area is in device memory and exceeds max_search_area; the results are those of NO_POSITION."""
+    """The search area is in device memory, and its part inside of the frame exceeds max_search_area; the results are those of NO_POSITION."""
 
 
 class Match(NamedTuple):
@@ -43,7 +43,7 @@ class Match(NamedTuple):
         locations: peaks x 2 int32, (x, y) of the top-left corner in the frame.
         refined: peaks x 2 float32, locations with sub-pixel offset.
         scores: peaks float32, one score per peak.
-        confidence: distinctiveness of the best peak, see Matches; -1 if there is no second peak.
+        confidence: how distinct the best peak is, see Matches; -1 if there is no second peak.
         status: Status of the search.
     """
 
@@ -61,8 +61,8 @@ class Matches:
     Attributes:
         locations: n x k x 2 int32, (x, y) of the top-left corner in the frame, best first; (-1, -1) if there is no such peak.
         scores: n x k float32: a perfect match has 0 with SAD and SSD, 1 with ZNCC; 0 where there is no peak.
-        confidence: n float32: second score / best score (ZNCC: (1 - second) / (1 - best)); larger is more certain. Infinite if only the
-            best match is perfect, -1 if there is no second peak.
+        confidence: n float32: second score / best score (ZNCC: (1 - second) / (1 - best)); larger is more distinct. Infinite if only the
+            best match is perfect, 1 if both are, -1 if there is no second peak.
         status: n uint8, Status.
         refined: n x k x 2 float32: locations with sub-pixel offset in [-0.5, 0.5]; locations themselves without subpixel=True.
 
@@ -99,17 +99,18 @@ class Matches:
 
 
 class FragmentMatcher(Worker):
-    """Locates many fragments (templates), each in its own search area of a frame. Evaluates every position, without approximation.
+    """Locates many fragments (templates), each in its own search area of a frame, by an exhaustive search without approximation.
 
     Args:
         metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect
             match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels.
-        subpixel: True interpolates positions from the scores of neighbouring positions. Default False.
+        subpixel: True refines positions from the scores of neighbouring positions. Default False.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
         exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
-        search: "full" (default): evaluates every position; "three_step": approximates the best position by a three-step search.
-        max_search_area: largest (width, height) of search areas in device memory; bounds memory and work. 0 (default): size of the frame.
+        search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
+        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): size
+            of the frame.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
@@ -355,7 +356,7 @@ class FragmentMatcher(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
+        """Device and pinned host memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:

@@ -147,7 +147,7 @@ class QuickShift(Worker):
         return self._get(self._native.segment, _arrays.number(tau, "tau"), stream=stream)
 
     def apply_tau(self, tau: float, *, stream: Any = None) -> None:
-        """Makes the labels of segment(tau) the current ones: all other methods then refer to them. Arguments as in segment()."""
+        """Makes the labels of segment(tau) the current ones: all methods that depend on labels then refer to them. Arguments as in segment()."""
         with self._results(stream) as work:
             call(self._native.applyTau, _arrays.number(tau, "tau"), **work.named)
 
@@ -157,7 +157,8 @@ class QuickShift(Worker):
             return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
 
     def tau_for(self, number: int, *, stream: Any = None) -> float:
-        """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(). `number` is at least 1. Waits."""
+        """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(); max_dist if even that leaves more. `number` is at
+        least 1. Waits."""
         with self._results(stream) as work:
             return float(call(self._native.tauForSuperpixels, _arrays.number(number, "number", whole=True), **work.named))
 
@@ -239,7 +240,7 @@ class QuickShift(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
+        """Device and pinned host memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:
@@ -283,23 +284,24 @@ def quickshift(image: ImageLike, ratio: float = ..., kernel_size: float = ..., m
 def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max_dist: float = 10, return_tree: bool = False, sigma: float = 0,
                convert2lab: bool = True, rng: None = None, *, channel_axis: int = -1, mask: Optional[ImageLike] = None, device: str = "auto",
                stream: Any = None) -> Union[Array, tuple[Array, Array, Array]]:
-    """Superpixels of an image with the names of skimage.segmentation.quickshift: labels, height x width int32, from 0.
+    """Returns the superpixels of an image as labels, height x width int32, from 0. Parameters have the names of skimage.segmentation.quickshift.
 
-    The mapping: QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict") on the image
-    as floats of [0, 1], or on its Lab values (L 0 to 100) with convert2lab.
+    The result is that of QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict") for
+    the image as floats of [0, 1], or for its Lab values (L 0 to 100) with convert2lab.
 
-    What is not the same: scikit-image adds random noise to densities to break ties, this does not, so that runs are equal and each
-    pixel of an even area is a superpixel of its own (class QuickShift with tie_rule="index" makes one of them); it computes in double, this with exact
-    integer sums of weights of 23 bits; its labels are int64. Distances of return_tree are infinite for roots, where scikit-image keeps that to a parent too far away.
+    Differences from scikit-image: it adds random noise to densities to break ties. This function does not, so that all runs are equal, and pixels of a
+    flat area can become superpixels of their own (class QuickShift with tie_rule="index" joins them). scikit-image computes in double
+    precision, this function sums weights of 23 bits exactly. Its labels are int64. Distances of return_tree are infinite for roots, where
+    scikit-image returns the distance to a parent that is too far away.
 
     Args:
         image: RGB or, without convert2lab, 1 to 4 channels in the last axis: uint8, uint16, float32 or float64 (becomes float32), on the host or a device.
         ratio: weight of colours, 0 to 1e9. Default 1.
         kernel_size: bandwidth of the Gaussian kernel; above 0, at most 341. Default 5.
         max_dist: largest distance of a link; above 0, at most 32767. Default 10.
-        return_tree: also return parents (int32) and distances (float32) of all pixels. Default False.
+        return_tree: True returns (labels, parents, distances): also parents (int32) and distances (float32) of all pixels. Default False.
         sigma: width of a Gaussian that smooths the image first, pixels, 0 to 100. Default 0: none.
-        convert2lab: RGB to Lab first; host images only. Default True, so give False for images on a device, or Lab.
+        convert2lab: True converts RGB to Lab first, for images on the host only. Default True; give False for images on a device or in Lab.
         rng: None; there is no noise to be seeded.
         channel_axis: -1 or 2, the last one.
         mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.

@@ -22,13 +22,14 @@ from ._work import Work, Worker
 class State(enum.IntEnum):
     """State of a tracker after a frame.
 
-    A box is valid if the detector may learn from it, and supported if the ferns find something similar to the object there.
+    A box is valid if the detector may learn from it, and supported if the ferns find at least weak evidence of the object there: a window that
+    overlaps the box by more than 0.6 has enough variance and fern posteriors that sum to 1 or more.
     """
 
     LOST = 0
     """There is no box."""
     UNCERTAIN = 1
-    """There is a box that is not valid or not supported. update() returns False if the detector finds nothing similar to the object there."""
+    """There is a box that is not valid or not supported. update() returns False if it is not supported."""
     TRACKING = 2
     """There is a box that is valid and supported; the detector may learn from it."""
 
@@ -53,30 +54,32 @@ class Event(enum.IntEnum):
     BECAME_LOST = 7
     """The object had a box after the last frame and has none any more."""
     CONFIRMED = 8
-    """A box given to update() is associated with the object. The object's box is that of flow, or with correct_by_boxes the given one."""
+    """A box given to update() is associated with the object. With correct_by_boxes it is the object's box now, otherwise this comes from flow."""
     RECOGNIZED = 9
     """The object was lost, and begins at a box given to update() that is similar to it."""
     SCENE_CHANGED = 10
     """The frame shows another scene than before a camera cut, and there is no box. Only with cut_frames."""
     RESUMED = 11
-    """The scene of before a camera cut is back, and so is the box of that time."""
+    """The scene of before a camera cut is back, and so is the box of that time. If a box given to update() is associated too: CONFIRMED."""
 
 
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
-    Start with seed, learning, min_reply_score, min_window and scales; change the others only for experiments.
+    Start with seed, learning, mirror and min_reply_score; clip_boxes, cut_frames and the parameters of boxes switch features on; the others tune
+    the algorithm.
 
     Attributes:
         seed: seed of all random choices, 0 or more. Equal seeds give equal runs. Default 1.
-        learning: True if the detector learns in each frame. Default True.
-        mirror: True trains on mirrored images of the object, too. Default False.
-        min_reply_score: score below which update() returns False; state and box are not affected. 0 to 1. Default 0: not used.
+        learning: True lets trackers update the model after init(). Default True.
+        mirror: True trains the ferns on mirror images of the object, too. Default False.
+        min_reply_score: score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and
+            learning are not affected. 0 to 1. Default 0: not used.
         clip_boxes: True clips reported boxes to the image; tracking is the same. Default False.
         min_window: smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)). Default 0.
-        scale_factor: ratio of one scale of windows to the one before, 1.01 to 2. Default 1.2.
-        scales: number of scales below the initial size of the object, and again above it, 0 to 20. Default 10.
+        scale_factor: ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
+        scales: number of scales below and also above the initial size of the object, 0 to 20. Default 10.
         step_percent: step between windows in percent, of the shorter side horizontally, of the height vertically. 1 to 100. Default 10.
         trees: number of ferns, 1 to 16. Default 10.
         features: pixel comparisons per fern, 1 to 16; trees * features is at most 164. Default 13.
@@ -88,30 +91,30 @@ class TLDParams:
             Default 0.65.
         valid_threshold: threshold on the conservative similarity above which a box is valid, so that the detector may learn
             from it; the first training may raise it. 0 to 1. Default 0.7.
-        max_positives: largest number of templates of the object; beyond it, random ones are dropped. 2 to 1024. Default 200.
-        max_negatives: largest number of templates of the background. 2 to 2048. Default 400.
-        init_windows: number of windows around the first box to train on, best overlap first, 1 to 32. Default 20.
+        max_positives: largest number of templates of the object; beyond it, a random one is dropped, never the first. 2 to 1024. Default 200.
+        max_negatives: largest number of templates of the background; beyond it, a random one is dropped. 2 to 2048. Default 400.
+        init_windows: number of windows around the first box to train the ferns on, best overlap first, 1 to 32. Default 20.
         init_warps: number of warped images per such window, 0 to 32. Default 19.
-        update_windows: number of windows around the box to train on in each frame, best overlap first, 1 to 32. Default 10.
+        update_windows: number of windows around the box to train on in each later frame, best overlap first, 1 to 32. Default 10.
         update_warps: number of warped images per such window, 0 to 32. Default 9.
         init_angle: largest rotation of warps in the first frame, +- degrees, 0 to 45. Default 10.
         update_angle: largest rotation of warps in later frames, +- degrees, 0 to 45. Default 5.
         warp_scale: largest change of scale of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
         warp_shift: largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5. Default 0.01.
         warp_noise: standard deviation of the noise added to warps, in gray levels, 0 to 64. Default 5.
-        init_negatives: number of background templates in the first frame, half of which set the thresholds. 2 to 128. Default 100.
+        init_negatives: number of background templates in the first frame, half of which set thresholds. 2 to 128. Default 100.
         flow_window: side of the optical flow window in pixels, odd, 3 to 11. Default 9.
         flow_levels: number of pyramid levels above full resolution; fewer for small images. 0 to 6. Default 5.
         flow_iterations: largest number of iterations per pyramid level, 1 to 100. Default 20.
         flow_epsilon: step in pixels below which the optical flow has converged, 0 to 16. Default 0.03.
         max_flow_error: median forward-backward error in pixels above which the optical flow has failed, 0 to 16384. Default 10.
-        retry_frames: number of frames in which a failed optical flow is tried again, 0 to 3. Default 3.
-        max_unsupported: number of consecutive frames without a similar window at the box, after which the box is given up; 0: no limit.
+        retry_frames: number of frames after a failure in which optical flow is tried again, 0 to 3. Default 3.
+        max_unsupported: number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.
             Default 3.
-        max_probation: number of unconfirmed frames after which the first frame without a similar window ends the box; 0: no limit.
-            Default 100.
-        jump_margin: margin by which a cluster of detections elsewhere must exceed the box to replace it, in similarity and, where it does not
-            touch the box, in score. 0 to 1. Default 0.1.
+        max_probation: number of consecutive frames in which neither similarity nor a cluster of detections confirms the box, from which on a frame
+            without support ends in LOST; 0: no limit. Default 100.
+        jump_margin: margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch
+            the box, also in score. 0 to 1. Default 0.1.
         first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
         box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.
             Default 0.3.
@@ -121,8 +124,9 @@ class TLDParams:
             Default False.
         end_after_misses: number of successive calls with boxes in which none is associated with an object, after which the object is
             removed; calls without boxes do not count. 0: never. Default 0.
-        cut_frames: number of frames for which an object is kept aside after a camera cut, 0 to 1000000; 0: cuts are not detected. Default 0.
-        cut_threshold: difference of two frames above which there is a camera cut, 0 to 1.5. Default 0.42.
+        cut_frames: number of frames for which an object is kept aside after a camera cut: it is LOST, and continues at its old box if the camera
+            comes back. 0 to 1000000; 0: cuts are not detected. Default 0.
+        cut_threshold: difference of two frames above which they show different scenes, 0 to 1.5. Default 0.42.
     """
 
     seed: int = 1
@@ -237,7 +241,7 @@ class _Frames(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
+        """Device and pinned host memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._ask(self._native.workspaceBytes))
 
 
@@ -246,7 +250,7 @@ class Found(NamedTuple):
 
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
-        scores: n float32: conservative similarity of each, 0 to 1.
+        scores: n float32: conservative similarity of each, 0 to 1; this is not Tracker.score.
     """
 
     boxes: npt.NDArray[np.int32]
@@ -326,12 +330,16 @@ class Tracker(_Frames):
 
     @property
     def event(self) -> Event:
-        """What the box of the last frame comes from. Waits."""
+        """Where the box of the last frame comes from. Waits."""
         return Event(self._ask(self._native.getEvent))
 
     @property
     def score(self) -> float:
-        """Score of the box, 0 to 1: how sure the ferns are that the object is there; 0 if it is lost. Waits."""
+        """Score of the box, 0 to 1: how sure the ferns are that the object is there. Waits.
+
+        It is the largest mean posterior of the windows that support the box, or of the cluster at which it begins. It is 0 if no window supports
+        the box and if the object is lost, and 1 directly after init() and reset_to().
+        """
         return float(self._ask(self._native.getTrackingScore))
 
     @property
@@ -342,7 +350,7 @@ class Tracker(_Frames):
 
     @property
     def learning(self) -> bool:
-        """True if the detector learns in each frame."""
+        """Whether the model is updated after init()."""
         return bool(self._ask(self._native.getLearning))
 
     @learning.setter
@@ -364,7 +372,7 @@ class Tracker(_Frames):
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
         """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Waits.
 
-        The first template learned of the object comes first, each later one follows the one that it resembled most.
+        The first template learned of the object comes first; each later one is inserted after the one that it resembled most.
         """
         return _templates(self._ask(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
@@ -377,7 +385,7 @@ class Tracker(_Frames):
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file of save() of a Tracker or a Detector. The object of a Detector is LOST until it is detected."""
+        """Reads a file of Tracker.save(), Detector.save() or MultiTracker.save_object(). The object of a Detector is LOST until it is detected."""
         self._read(_arrays.file_name(path, "path"))
 
     def __repr__(self) -> str:
@@ -390,7 +398,7 @@ class Tracker(_Frames):
 
 TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("width", np.float64), ("height", np.float64), ("score", np.float64),
                    ("state", np.int32), ("located", np.bool_), ("learned", np.bool_), ("event", np.int32), ("box", np.int32)])
-_COLUMNS = {"x": 0, "y": 1, "width": 2, "height": 3, "score": 4, "state": 5, "located": 6, "learned": 7, "event": 8, "id": 9, "box": 10}
+_COLUMNS: dict[str, int] = {name: getattr(cv2.cuda, f"TrackerTLD_RESULT_{name.upper()}") for name in TRACKS.fields or ()}
 
 
 class MultiTracker(_Frames):
@@ -479,7 +487,7 @@ class MultiTracker(_Frames):
 
     @property
     def learning(self) -> bool:
-        """True if the detectors learn in each frame."""
+        """Whether the models are updated after add()."""
         return bool(self._ask(self._native.getLearning))
 
     @learning.setter
@@ -591,7 +599,7 @@ class Detector(_Frames):
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file of save() of a Detector or a Tracker."""
+        """Reads a file of Detector.save(), Tracker.save() or MultiTracker.save_object()."""
         self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:

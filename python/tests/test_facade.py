@@ -460,6 +460,18 @@ class PackageTest(unittest.TestCase):
         for raised in (ct.error("x", "image", 3), ct.ArgumentError("x")):
             self.assertEqual(str(pickle.loads(pickle.dumps(raised))), "x")
 
+    def test_errors_name_python_arguments_and_values(self):
+        for make, name, value in ((lambda: ct.FragmentMatcher(peaks=17), "peaks", 17),
+                                  (lambda: ct.FragmentMatcher(exclusion_distance=-1), "exclusion_distance", -1),
+                                  (lambda: ct.FragmentMatcher(max_search_area=(-1, 2)), "max_search_area", None),
+                                  (lambda: ct.Tracker(cut_frames=1000001), "cut_frames", 1000001),
+                                  (lambda: ct.MultiTracker(cut_threshold=1.75), "cut_threshold", 1.75),
+                                  (lambda: ct.Tracker(scale_factor=1e9), "scale_factor", 1e9),
+                                  (lambda: ct.QuickShift(max_dist=-1), "max_dist", -1)):
+            with self.assertRaisesRegex(ct.ArgumentError, rf"^(\w+: )?{name}\b") as caught:
+                make()
+            self.assertEqual((caught.exception.argument, caught.exception.value), (name, value))
+
     def test_low_level_classes_have_no_constructor(self):
         for cls in (ct.cv2.cuda.QuickShift, ct.cv2.cuda.TrackerTLD, ct.cv2.cuda.CascadeClassifierEx, ct.cv2.CLAHE, ct.cv2.TrackerMIL):
             for make in (cls, lambda: cls.__new__(cls), type("Derived", (cls,), {})):

@@ -12,6 +12,7 @@ import common
 
 import cv2
 
+X, HEIGHT, SCORE, STATE, LOCATED = (getattr(cv2.cuda, f"TrackerTLD_RESULT_{name}") for name in ("X", "HEIGHT", "SCORE", "STATE", "LOCATED"))
 COLOURS = {cv2.cuda.TrackerTLD_UNCERTAIN: (30, 190, 250), cv2.cuda.TrackerTLD_TRACKING: (60, 220, 60)}
 
 
@@ -25,12 +26,12 @@ def box_of(text):
 
 def draw(image, tracker, results):
     for row, (object_id, result) in enumerate(zip(tracker.getIds(), results)):
-        x, y, w, h = (round(v) for v in result[:4])
-        state = int(result[5])
+        x, y, w, h = (round(v) for v in result[X:HEIGHT + 1])
+        state = int(result[STATE])
         if state != cv2.cuda.TrackerTLD_LOST:
-            cv2.rectangle(image, (x, y, w, h), COLOURS[state], 2 if result[6] else 1)
-            cv2.putText(image, f"{object_id}: {result[4]:.2f}", (x, max(y - 6, 12)), cv2.FONT_HERSHEY_SIMPLEX, 0.5, COLOURS[state])
-        # The newest templates, one object a row.
+            cv2.rectangle(image, (x, y, w, h), COLOURS[state], 2 if result[LOCATED] else 1)
+            cv2.putText(image, f"{object_id}: {result[SCORE]:.2f}", (x, max(y - 6, 12)), cv2.FONT_HERSHEY_SIMPLEX, 0.5, COLOURS[state])
+        # The newest templates, one object per row.
         templates = tracker.getTemplates(object_id, True)
         for column, first in enumerate(range(max(0, len(templates) - 5 * 15), len(templates), 15)):
             small = cv2.cvtColor(templates[first:first + 15], cv2.COLOR_GRAY2BGR)
@@ -73,7 +74,7 @@ def main():
             if cuda:
                 results = results.download()
             count += 1
-            located += int(results[:, 6].sum())
+            located += int(results[:, LOCATED].sum())
             draw(frame, tracker, results)
             out.write(frame)
             progress.step()

@@ -81,9 +81,9 @@ class TLDTest(unittest.TestCase):
         same.init(frame(0), box(0))
         for t in range(1, 6):
             result = tracker.updateAsync(frame(t))
-            self.assertEqual((result.shape, result.dtype), ((1, 11), np.float64))
+            self.assertEqual((result.shape, result.dtype), ((1, cv2.cuda.TrackerTLD_RESULT_COLUMNS), np.float64))
             located, found = same.update(frame(t))
-            self.assertEqual(bool(result[0, 6]), located)
+            self.assertEqual(bool(result[0, cv2.cuda.TrackerTLD_RESULT_LOCATED]), located)
             self.assertEqual(tuple(result[0, :4]), same.getBox())
         for positive in (True, False):
             templates = tracker.getTemplates(positive)
@@ -104,11 +104,13 @@ class TLDTest(unittest.TestCase):
         self.assertFalse(detector.empty())
         self.assertEqual(detector.getDefaultName(), "TLDDetector")
         table = detector.detect(frame(0))
-        self.assertEqual(table.shape, (101, 8))
-        self.assertTrue(table[0, 1] >= table[0, 2] >= table[0, 3] >= table[0, 4] > 0)
+        self.assertEqual(table.shape, (101, cv2.cuda.TLDDetector_DETECTION_COLUMNS))
+        stored, windows, with_variance, passed, accepted_windows = (
+            table[0, getattr(cv2.cuda, f"TLDDetector_COUNT_{name}")] for name in ("STORED", "WINDOWS", "WITH_VARIANCE", "PASSED", "ACCEPTED"))
+        self.assertTrue(windows >= with_variance >= passed >= accepted_windows > 0)
         accepted, _ = TLDDetector.convertDetections(table)
         every, _ = TLDDetector.convertDetections(table, True)
-        self.assertEqual((len(accepted), len(every)), (table[0, 4], table[0, 0]))
+        self.assertEqual((len(accepted), len(every)), (accepted_windows, stored))
         detector.learn(frame(3), box(3))
         self.assertFalse(np.array_equal(table, detector.detect(frame(0))))
 
@@ -206,7 +208,8 @@ class TLDTest(unittest.TestCase):
         boxes = [box(0, 0), box(0, 1)]
         truth = MultiTrackerTLD.create(params).updateWithBoxes(frame(0), np.array(boxes, np.int32))
         self.assertEqual((truth.shape, truth.dtype), ((2, 11), np.float64))
-        np.testing.assert_array_equal(truth[:, [0, 1, 2, 3, 9, 10]], [[*given, i, i] for i, given in enumerate(boxes)])
+        columns = [0, 1, 2, 3, cv2.cuda.TrackerTLD_RESULT_ID, cv2.cuda.TrackerTLD_RESULT_BOX]
+        np.testing.assert_array_equal(truth[:, columns], [[*given, i, i] for i, given in enumerate(boxes)])
         forms = [list, tuple, lambda a: [list(t) for t in a], lambda a: [np.array(t) for t in a], lambda a: np.array(a).reshape(2, 1, 4)]
         forms += [lambda a, dtype=dtype: np.array(a, dtype) for dtype in (np.int64, np.uint32, np.int16, np.uint8)]
         for form in forms:

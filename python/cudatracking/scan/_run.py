@@ -29,12 +29,12 @@ MANIFEST_FORMAT = 1
 
 
 class Failure(NamedTuple):
-    """What a scan could not do.
+    """A part of the work that a scan could not do.
 
     Attributes:
         video: name of the video.
         first, last: frames first .. last - 1; None for the video as a whole.
-        reason: why.
+        reason: cause of the failure, as text.
     """
 
     video: str
@@ -48,7 +48,7 @@ class Failure(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a scan did.
+    """Result of a scan.
 
     Attributes:
         table: path of the merged table; None when the scan was stopped before.
@@ -611,7 +611,7 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
          workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto", address: Optional[str] = None,
          segment: float = 60., format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
          stopped: Callable[[], bool] = lambda: False) -> Summary:
-    """Runs a job on many videos and writes one table. It can be killed at any time: with `resume` it goes on, and the table is the same.
+    """Runs a job on many videos and writes one table. It can be killed at any time: with `resume` it continues, and the table is the same.
 
     Args:
         sources: videos, folders of videos, and lists (.txt, a path on each line).
@@ -622,18 +622,19 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
         workers: "gpu" or "gpu:N": for each GPU, or N of them; "cpu" or "cpu:N": for each core, or N. Default: "gpu" where there is one, else "cpu".
         per_gpu: workers that share a GPU. Default 1.
         decoders: threads of each worker that decode; not for track. Default: the worker's share of the cores with GPUs, else 1.
-        decode: "host" (default), "device", which needs PyNvVideoCodec, or "auto": where H.264 and HEVC are decoded for detect and track with GPUs.
+        decode: where H.264 and HEVC are decoded for detect and track with GPUs: "host" (default); "device", which needs PyNvVideoCodec; "auto":
+            the device if PyNvVideoCodec can be used.
         executor: "ray", "processes" (of this machine) or "auto" (default): Ray if it is installed.
         address: of a Ray cluster. Default: the environment's RAY_ADDRESS, or Ray on this machine alone.
         segment: least length of a segment in seconds. Default 60.
         format: "parquet" (default) or "csv".
-        resume: go on in a folder that has a scan; without it such a folder is refused. Default False.
-        audit: part of the segments that is computed again on the CPU and compared, 0 to 1. Default 0.
+        resume: True continues the scan in the folder; without it a folder that has a scan is refused. Default False.
+        audit: part of the segments that is computed again on the CPU and compared, 0 to 1; if above 0, at least one segment. Default 0.
         quiet: no progress on the standard error. Default True.
         stopped: is asked several times a second; True ends the scan, which can be resumed. Default: never.
 
-    Raises error for what stops the scan as a whole, such as a full disk; what is done stays. Videos that cannot be read do not stop it: they
-    stand in the failures that it returns.
+    Returns a Summary. Raises error if the scan as a whole cannot continue, for example because the disk is full; finished parts stay. Videos that
+    cannot be read do not stop it: they are listed in Summary.failures.
     """
     made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
     try:
