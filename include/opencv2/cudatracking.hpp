@@ -58,7 +58,7 @@ calls before them. Such calls also allocate; later calls of the same sizes alloc
 |-------------------------------|----------------------------------------------------------------------------|
 | host input                    | when the call has returned; it is used or copied by then, also for a graph |
 | GpuMat input                  | when the stream has executed the call; for a graph: after the last replay  |
-| GpuMat, HostMem output        | the same; it holds the result when the stream has executed the call        |
+| GpuMat, HostMem output        | as for GpuMat input; the result is valid when the stream has executed it   |
 | Mat, UMat, std::vector output | at any time; it holds the result when the call has returned                |
 | the instance                  | after the last replay of its graphs                                        |
 

@@ -30,10 +30,10 @@ struct CV_EXPORTS_W_SIMPLE FragmentMatch
 
 /** @brief Exact template matching of many weighted templates at once, each in its own search area.
 
-A fragment is a template: a small image with an optional weight for each pixel. match() evaluates every position of
-every fragment inside its search area. It reports the K best positions that keep a distance from each other, their
-scores, and a confidence that tells how far the best one stands out. The search is exhaustive unless Params::search is
-THREE_STEP.
+A fragment is a template: a small image with an optional weight for each pixel. match() searches each fragment in its
+own search area. It reports the K best positions that keep a distance from each other, their scores, and a confidence
+that tells how far the best one stands out. The search is exhaustive unless Params::search is THREE_STEP. Elimination,
+used for SAD of large fragments, leaves out positions that cannot be a peak; it does not change the results.
 
 **Frame and templates**: CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type; sides 1 to 32,767
 pixels.
@@ -61,8 +61,8 @@ position at offset (dx, dy) from a peak is outside its zone if max(|dx|,|dy|) >=
 
 **Confidence** is the ratio of peak 1 to peak 0: score 1 / score 0 for SAD and SSD, (1 - score 1) / (1 - score 0) for
 ZNCC. A larger value means a more distinct match; with FULL it is at least 1. Special values: +infinity if only peak 0
-is perfect, 1 if both are perfect, -1 if there is no peak 1, hence always for K = 1. Its scale differs between
-metrics: a threshold for SAD does not suit SSD, whose scores are squares.
+is perfect, 1 if both are perfect, -1 if there is no peak 1, so always for K = 1. Its scale differs between metrics: a
+threshold for SAD does not suit SSD, whose scores are squares.
 
 **Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
 **CUDA graphs**: fragments given as Mat must have been uploaded by a match() outside of a capture before a call with a
@@ -110,7 +110,7 @@ public:
         FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE = 3 //!< an area in device memory exceeds maxSearchArea; other outputs as for NO_POSITION
+        AREA_TOO_LARGE = 3 //!< an area in device memory exceeds maxSearchArea inside of the frame; else as NO_POSITION
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.
@@ -124,8 +124,9 @@ public:
         CV_PROP_RW int peaks;             //!< K, number of peaks, 1..16. Default 2: best and second best
         CV_PROP_RW bool subpixel;         //!< whether peaks are refined from their direct neighbours. Default false
         CV_PROP_RW int search;            //!< Search. Default FULL
-        /** Largest width and height of search areas in device memory, pixels; it limits scratch memory and kernel
-        grids. Width and height are checked independently; 0 means the width or height of the frame. Default (0,0). */
+        /** Largest width and height of search areas in device memory after they are clipped to the frame, pixels; it
+        limits scratch memory and kernel grids. Width and height are checked independently; 0 means the width or height
+        of the frame. Default (0,0). */
         CV_PROP_RW Size maxSearchArea;
     };
 
@@ -141,9 +142,9 @@ public:
     peaks: number K of peaks, 1 to 16; default 2, the best and the second best.
     subpixel: whether peaks are refined from their direct neighbours; default False.
     search: FULL (0, default), exhaustive; THREE_STEP (1), approximate three-step search for the best position.
-    maxSearchArea: largest (width, height) of search areas in device memory; default (0, 0), the size of the frame.
-    Both sides are checked independently. Set it if areas are in device memory: it limits scratch memory and kernel
-    grids.
+    maxSearchArea: largest (width, height) of search areas in device memory after they are clipped to the frame;
+    default (0, 0), the size of the frame. Both sides are checked independently. Set it if areas are in device memory:
+    it limits scratch memory and kernel grids.
     @throws cv::Exception if a member of params is out of its range. */
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
 
@@ -243,7 +244,7 @@ public:
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
     @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area (location
     (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, the fragment is constant and all its scores are 0;
-    AREA_TOO_LARGE (3), an area in device memory exceeds maxSearchArea, other outputs as for NO_POSITION.
+    AREA_TOO_LARGE (3), an area in device memory exceeds maxSearchArea inside of the frame, else as NO_POSITION.
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from three scores
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.
@@ -332,9 +333,9 @@ public:
     @param index index of the fragment, 0 to getFragmentCount()-1.
     @throws cv::Exception if index is out of its range. */
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
-    /** @brief Returns the device and pinned host memory held by this instance in bytes, including fragments and what
-    graphs refer to. The memory of the CPU backend is not counted: besides copies of the fragments it keeps at most 128
-    MB between calls, for all threads together. */
+    /** @brief Returns the device and pinned host memory held by this instance in bytes, including fragments and memory
+    that graphs refer to. The memory of the CPU backend is not counted: besides copies of the fragments it keeps at most
+    128 MB between calls, for all threads together. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Returns the name of the class in files: "FragmentMatcher". save() and write() store parameters, not
