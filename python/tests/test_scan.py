@@ -270,6 +270,27 @@ class EqualTest(ScanTest):
         errors = self.run_command(*self.options("detect"), "--resume", "--audit=1", code=1)
         self.assertEqual(errors.count("audit: the CPU computes other bytes"), 1, errors)
 
+    def test_audit_later(self):
+        """Segments of track whose states are gone are audited from the begin of their video; damage before them is not theirs."""
+        damaged = self.path("damaged.mp4")
+        write_video(damaged, 40)
+        with open(damaged, "rb") as file:
+            data = bytearray(file.read())
+        at = len(data) // 3
+        data[at:at + 16] = bytes(16)
+        with open(damaged, "wb") as file:
+            file.write(data)
+        options = [damaged, *self.options("track")]
+        self.run_command(*options, "--quiet", code=1)  # missing frames are failures
+        self.assertLessEqual(len(os.listdir(self.path("out", "states"))), 4)
+        errors = self.run_command(*options, "--resume", "--audit=1", "--quiet", code=1)
+        self.assertRegex(errors, r"damaged.mp4: frames \d+ to \d+: ")
+        self.assertNotIn("audit", errors)
+        with open(self.path("out", "manifest.json")) as file:
+            manifest = json.load(file)
+        segments = sum(len(video["segments"]) for video in manifest["videos"])
+        self.assertEqual((segments, manifest["audit"]), (14, {"part": 1., "segments": 14, "different": 0}))
+
     def test_audit_finds_another_index(self):
         """An index with fewer frames hides rows, which a segment by itself does not show."""
         from cudatracking.scan import _video
@@ -571,7 +592,8 @@ class InputTest(ScanTest):
     def test_lost_parts(self):
         """A part or a state that is gone, or is not what it was, is computed again; a line of the journal that was cut off does not count."""
         self.run_command(*self.options("track"), "--quiet")
-        parts = sorted(os.listdir(self.path("out", "parts")))
+        with open(self.path("out", "manifest.json")) as file:
+            parts = [f"{video['segments'][1]['part']}.{FORMAT}" for video in json.load(file)["videos"]]  # the states that these begin with are gone
         os.remove(self.path("out", "parts", parts[0]))
         with open(self.path("out", "parts", parts[1]), "r+b") as file:
             file.truncate(10)
@@ -579,6 +601,9 @@ class InputTest(ScanTest):
             file.truncate(os.path.getsize(file.name) - 7)
         self.run_command(*self.options("track"), "--resume", "--quiet")
         self.assertEqual(self.table(), self.expected("track"))
+        with open(self.path("out", "manifest.json")) as file:
+            counts = [(segment["last"] - segment["first"], segment["frames"]) for video in json.load(file)["videos"] for segment in video["segments"]]
+        self.assertEqual([frames for _, frames in counts], [length for length, _ in counts])
 
     def test_lines_that_are_no_records(self):
         """They are left out of the journal, and nothing else is; a table that was half written when the driver was killed is removed."""

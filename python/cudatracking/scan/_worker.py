@@ -258,11 +258,13 @@ class Worker:
         rows, busy = done
         if any(frames.tails.get(number, check) != check for number, check in frames.heads.items()):
             return {"kind": "inexact"}
-        rows.sort(key=lambda row: row[0])
-        data, count = part(setup.format, self._schema, task["video"], ((number, index.time(number), columns) for number, columns in rows if number >= first))
+        # What is before the segment was only needed to get there: the answer is the same wherever the work began.
+        rows = sorted((row for row in rows if row[0] >= first), key=lambda row: row[0])
+        gaps = sorted([max(gap.first, first), gap.last, gap.reason] for gap in frames.gaps if gap.last > first)
+        data, count = part(setup.format, self._schema, task["video"], ((number, index.time(number), columns) for number, columns in rows))
         state: Optional[bytes] = job.state() if job.ORDERED and not audit and last < index.frames else None
         answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None, "work": busy, "decode": frames.seconds, "on_device": on_device,
-                  "gaps": [list(gap) for gap in sorted(frames.gaps)], "heads": sorted([number, check] for number, check in frames.heads.items() if number < first + PROBE),
+                  "gaps": gaps, "heads": sorted([number, check] for number, check in frames.heads.items() if number < first + PROBE),
                   "tails": sorted([number, check] for number, check in frames.tails.items() if number >= last)}
         if not audit:
             write_bytes(os.path.join(setup.out, "parts", f"{answer['part']}.{setup.format}"), data)
