@@ -322,6 +322,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Runs the command; returns its exit code."""
+    for name in ("stdout", "stderr"):  # Python has None for one that was closed before
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))
     options = _parser().parse_args(arguments)
     if "table" in options and not options.table and not options.draw:
         options.table = "-"

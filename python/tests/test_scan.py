@@ -269,6 +269,43 @@ class EqualTest(ScanTest):
             file.writelines(json.dumps(record) + "\n" for record in records)
         errors = self.run_command(*self.options("detect"), "--resume", "--audit=1", code=1)
         self.assertEqual(errors.count("audit: the CPU computes other bytes"), 1, errors)
+        self.assertNotEqual(self.table(), self.expected("detect"))
+        self.run_command(*self.options("detect"), "--resume", "--quiet")  # what was wrong is done again
+        self.assertEqual(self.table(), self.expected("detect"))
+
+    def states(self, folder, change=lambda record: None):
+        """The records of v10.mp4 in the journal of a folder, in the order of segments; `change` is called with each record of the journal."""
+        with open(self.path(folder, "journal.jsonl")) as file:
+            records = [json.loads(line) for line in file]
+        kept = [record for record in records if change(record) is not False]
+        with open(self.path(folder, "journal.jsonl"), "w") as file:
+            file.writelines(json.dumps(record) + "\n" for record in kept)
+        return list({record["first"]: record for record in sorted(records, key=lambda record: record["first"]) if record["video"].endswith("v10.mp4")}.values())
+
+    def test_audit_finds_other_states(self):
+        """A state that is not its worker's is not used; one that the journal vouches for is found by the audit of the segment before."""
+        options = [os.path.join(self.videos, "v10.mp4"), "--job=track", "--segment=1", "--workers=cpu:2", f"--format={FORMAT}", "--quiet"]
+        self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=a", "--audit=1")
+        self.run_command(*options, f"--box={BOX}", "--seed=4", "--out=b", "--audit=1")
+        right, other = self.states("a"), self.states("b")
+        self.assertEqual([(record["first"], record["state"] is None) for record in right], [(0, False), (10, False), (20, False), (30, True)])
+        shutil.copy(self.path("b", "states", other[1]["state"]), self.path("a", "states", right[1]["state"]))
+        shutil.copytree(self.path("a"), self.path("c"))
+        for folder in ("a", "c"):  # as if it had been killed before the last two segments
+            self.states(folder, lambda record: record["first"] < 20)
+        self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=a", "--resume")
+        with open(self.path("a", f"table.{FORMAT}"), "rb") as one, open(self.path("b", f"table.{FORMAT}"), "rb") as two:
+            self.assertNotEqual(one.read(), two.read())
+        self.assertEqual([record["part"] for record in self.states("a")], [record["part"] for record in right])
+
+        def vouch(record):
+            if record["first"] == 10:
+                record["state_sha256"] = other[1]["state_sha256"]
+        self.states("c", vouch)
+        errors = self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=c", "--resume", "--audit=1", code=1)
+        self.assertIn("v10.mp4: frames 10 to 19: audit: the CPU computes other bytes", errors)
+        self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=c", "--resume", "--audit=1")
+        self.assertEqual(self.table("c"), self.table("a"))
 
     def test_audit_later(self):
         """Segments of track whose states are gone are audited from the begin of their video; damage before them is not theirs."""
@@ -605,6 +642,69 @@ class InputTest(ScanTest):
             counts = [(segment["last"] - segment["first"], segment["frames"]) for video in json.load(file)["videos"] for segment in video["segments"]]
         self.assertEqual([frames for _, frames in counts], [length for length, _ in counts])
 
+    def test_boxes_that_cannot_begin(self):
+        """They are named, and other objects of the video are followed, whatever the segments."""
+        video = os.path.join(self.videos, "v10.mp4")
+        with open(self.path("boxes.csv"), "w") as file:
+            file.write(f"video,frame,x,y,width,height\n{video},0,{BOX}\n{video},0,400,10,40,40\n{video},17,5,5,5,5\n{video},17,{','.join(map(str, box(17)))}\n")
+        tables = []
+        for segment in (1, 100):
+            errors = self.run_command(video, "--job=track", "--boxes=boxes.csv", f"--segment={segment}", f"--out=s{segment}", f"--format={FORMAT}", "--workers=cpu:2", "--quiet", code=1)
+            self.assertEqual(len(errors.splitlines()), 2, errors)
+            self.assertRegex(errors, r"v10.mp4: frames 0 to 0: .*400, 10, 40 x 40 is not inside")
+            self.assertRegex(errors, r"v10.mp4: frames 17 to 17: .*5 x 5 pixels, sides must be at least")
+            tables.append(self.table(f"s{segment}"))
+            with open(self.path(f"s{segment}", "manifest.json")) as file:
+                self.assertEqual(json.load(file)["table"]["rows"], 39 + 22)
+        self.assertEqual(*tables)
+        errors = self.run_command(video, "--job=track", "--boxes=boxes.csv", "--segment=1", "--out=s1", f"--format={FORMAT}", "--resume", "--audit=1", "--quiet", code=1)
+        self.assertEqual(len(errors.splitlines()), 2, errors)
+
+    def test_avi_with_reordered_frames(self):
+        """AVI has no time stamps, so the frames are counted, in one segment."""
+        import av
+        if "libx264" not in av.codecs_available:
+            self.skipTest("this PyAV has no encoder of H.264")
+        write_video(self.path("b.avi"), 30)
+        tables = []
+        for segment in (.5, 100):
+            self.run_command(self.path("b.avi"), "--job=superpixels", *JOBS["superpixels"][0], f"--segment={segment}", f"--out=s{segment}", f"--format={FORMAT}", "--workers=cpu:2", "--quiet")
+            tables.append(self.table(f"s{segment}"))
+            with open(self.path(f"s{segment}", "manifest.json")) as file:
+                self.assertEqual([segment["frames"] for segment in json.load(file)["videos"][0]["segments"]], [30])
+        self.assertEqual(*tables)
+
+    def test_refused_workers_leave_no_scan(self):
+        options = [os.path.join(self.videos, "v9.mkv"), "--job=superpixels", "--out=out", f"--format={FORMAT}", "--quiet"]
+        for wrong in (["--workers=cpu:0"], ["--workers=gpu:99"], ["--workers=cpu", "--decode=device"], ["--address=auto"], ["--workers="], ["--address="]):
+            self.assertIn(wrong[-1][2:].split("=")[0], self.call_command(*options, *wrong, code=1 if wrong == ["--workers=gpu:99"] else 2), wrong)
+            self.assertLessEqual(set(os.listdir(self.path("out"))), {".lock"}, wrong)
+        self.call_command(*options, "--workers=cpu:1")
+
+    def test_closed_streams(self):
+        line = " ".join([sys.executable, "-m cudatracking scan", os.path.join(self.videos, "v9.mkv"), "--job=superpixels --executor=processes --workers=cpu:1", f"--format={FORMAT}"])
+        for streams in (">&-", "2>&-", ">&- 2>&- <&-"):
+            done = subprocess.run(["sh", "-c", f"{line} --out='{streams}' {streams}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stdout, "Traceback" in done.stderr), (0, "", False), done.stderr)
+            self.assertTrue(os.path.exists(self.path(streams, f"table.{FORMAT}")))
+
+    def test_wrong_arguments_of_the_function(self):
+        video = os.path.join(self.videos, "v9.mkv")
+        good = {"sources": [video], "out": self.path("out"), "job": "superpixels", "executor": "processes", "workers": "cpu:1", "format": FORMAT}
+        for name, values in {"sources": (video, [], [""], [None], b"x"), "out": ("", None), "segment": (0, -1, float("nan"), float("inf"), "x", None, True),
+                             "audit": (-.1, 1.1, None, "x"), "per_gpu": (0, 1.5, None), "decoders": (0, 2.5, "x"), "workers": ("", "cpu:0", 2, "tpu"), "address": ("",),
+                             "decode": ("", None), "executor": ("x",), "format": ("x",), "job": ("x",), "boxes": ({"*": [[0, 1, 2, 30, 30]]},)}.items():
+            for value in values:
+                with self.subTest(name, value=value):
+                    with self.assertRaisesRegex((ct.error, TypeError), name):
+                        scan(**{**good, name: value})
+        for entry in (None, 5, [1, 2, 30, 30], [0, 1, 2, 30, "x"], [0, 1.5, 2, 30, 30], [-1, 1, 2, 30, 30], [0, 1, 2, 0, 30], [0, 1, 2, 30, -1]):
+            with self.subTest("boxes", entry=entry), self.assertRaisesRegex((ct.error, TypeError), "boxes"):
+                scan(**{**good, "job": "track", "boxes": {"*": [entry]}})
+        self.assertFalse(os.path.exists(self.path("out", "manifest.json")))
+        done = scan(**{**good, "job": "detect", "parameters": {"cascade": "lbp_frontalface"}})
+        self.assertEqual(done.failures, [])
+
     def test_lines_that_are_no_records(self):
         """They are left out of the journal, and nothing else is; a table that was half written when the driver was killed is removed."""
         options = [os.path.join(self.videos, "v9.mkv"), *self.options("superpixels", "cpu:1")[1:]]
@@ -658,14 +758,14 @@ class InputTest(ScanTest):
                 (["gone", "--job=detect", *base], 1, "gone: there is no such"), (["empty.txt", "--job=detect", *base], 1, "empty.txt: the list names no video"),
                 ([video, video, "--job=detect", *base], 1, "is given 2 times"), ([video, "--job=detect", "--sigma=3", *base], 2, "--sigma is no option of --job detect"),
                 ([video, "--job=track", *base], 2, "boxes: the job track needs"), ([video, "--job=detect", f"--box={BOX}", *base], 2, "--box and --boxes"),
-                ([video, "--job=track", "--boxes=boxes.csv", *base], 1, "boxes.csv: has no column width, height"),
+                ([video, "--job=track", "--boxes=boxes.csv", *base], 2, "boxes.csv: has no column width, height"),
                 ([video, "--job=detect", "--cascade=frontalfase", *base], 2, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 2, "workers: 'tpu'"),
                 ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 2, "address: "),
                 ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none"),
                 ([video, "--job=detect", "--out="], 2, "--out: ''"), ([video, "--job=detect", "--min-size=90", "--max-size=50", *base], 2, "max_size: 50"),
                 ([video, "--job=detect", "--scale-factor=1", *base], 2, "--scale-factor: 1: more than 1 "), ([video, "--job=superpixels", "--sigma=0", *base], 2, "--sigma: 0"),
                 ([video, "--job=superpixels", f"--min-area={2**31}", *base], 2, f"--min-area: {2**31}"), (["latin.txt", "--job=detect", *base], 1, "latin.txt: is no list"),
-                (["null.txt", "--job=detect", *base], 1, "null.txt: is no list"), ([video, "--job=track", "--boxes=huge.csv", *base], 1, f"huge.csv:2: {2**31}: "),
+                (["null.txt", "--job=detect", *base], 1, "null.txt: is no list"), ([video, "--job=track", "--boxes=huge.csv", *base], 2, f"huge.csv:2: {2**31}: "),
                 (["pipe.mp4", "--job=detect", *base], 1, "pipe.mp4: cannot be read: is no regular file"),
                 ([bad_name, "--job=detect", *base], 1, "its name is not UTF-8")):
             with self.subTest(" ".join(arguments)):
@@ -673,7 +773,7 @@ class InputTest(ScanTest):
                 self.assertIn(words, self.call_command(*arguments, code=code))
         shutil.rmtree(self.path("out"))
         errors = self.call_command(video, "--job=track", "--box=180,100,40,40", *base, "--quiet", code=1)
-        self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frames 0 to 24: .*box")
+        self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frames 0 to 0: .*box")
 
     def test_two_scans_in_one_folder(self):
         running = self.command(*self.options("superpixels", "cpu:1"), "--quiet")

@@ -8,7 +8,7 @@ import csv
 import sys
 from typing import Any, Callable
 
-from .._errors import ArgumentError, error
+from .._errors import ArgumentError
 from ._jobs import JOBS
 from ._run import scan
 
@@ -25,7 +25,7 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="least length of what a worker does at once (default 60)")
     made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this part of the segments again on the CPU and compare the bytes "
                       "(default 0; if more, at least one)")
-    made.add_argument("--quiet", action="store_true", help="no progress on the standard error")
+    made.add_argument("--quiet", action="store_true", help="no progress on the standard error; failures, and why a scan starts anew, are still said")
     where = made.add_argument_group("workers")
     where.add_argument("--workers", metavar="gpu|gpu:N|cpu|cpu:N", help="one for each GPU or core, or N of them (default: gpu where there is one, else cpu)")
     where.add_argument("--per-gpu", type=number(int, 1, 64), default=1, metavar="N", help="workers that share a GPU (default 1)")
@@ -63,20 +63,21 @@ def read_boxes(path: str) -> dict[str, list[Any]]:
             needed = ("video", "x", "y", "width", "height")
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
             if missing:
-                raise error(f"{path}: has no column {', '.join(missing)}")
+                raise ArgumentError(f"--boxes: {path}: has no column {', '.join(missing)}", "boxes", path)
             for row in reader:
                 try:
                     numbers = [int(row.get("frame") or 0)] + [int(row[name]) for name in needed[1:]]
                 except (TypeError, ValueError):
-                    raise error(f"{path}:{reader.line_num}: whole numbers are needed") from None
+                    raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {','.join(str(value) for value in row.values())}: whole numbers are needed", "boxes", path) from None
                 for value in numbers:
                     if not -2**31 <= value < 2**31:
-                        raise error(f"{path}:{reader.line_num}: {value}: numbers of 32 bits are possible")
-                if numbers[0] < 0:
-                    raise error(f"{path}:{reader.line_num}: frame {numbers[0]}: 0 or more is possible")
+                        raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {value}: numbers of 32 bits are possible", "boxes", value)
+                for value, name, least in ((numbers[0], "frame", 0), (numbers[3], "width", 1), (numbers[4], "height", 1)):
+                    if value < least:
+                        raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {name} {value}: {least} or more is possible", "boxes", value)
                 boxes.setdefault(row["video"], []).append(numbers)
     except (OSError, UnicodeDecodeError) as raised:
-        raise error(f"{path}: cannot be read: {getattr(raised, 'strerror', None) or raised}") from None
+        raise ArgumentError(f"--boxes: {path}: cannot be read: {getattr(raised, 'strerror', None) or raised}", "boxes", path) from None
     return boxes
 
 

@@ -29,12 +29,14 @@ class Job:
         DEFAULTS: parameters and their defaults.
         ORDERED: whether each frame needs the one before it.
         COLOR: whether frames are BGR; else they are gray, the luma plane of the video.
+        refused: (frame, reason) of boxes in which no object could begin.
     """
 
     COLUMNS: Sequence[tuple[str, str]] = ()
     DEFAULTS: dict[str, Any] = {}
     ORDERED = False
     COLOR = False
+    refused: Sequence[tuple[int, str]] = ()
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         raise NotImplementedError
@@ -101,6 +103,7 @@ class Track(Job):
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         self._tracker = MultiTracker(device=device, seed=parameters["seed"])
+        self.refused: list[tuple[int, str]] = []
         self._boxes: dict[int, list[Any]] = {}
         for number, *box in parameters["boxes"]:
             self._boxes.setdefault(number, []).append(box)
@@ -124,7 +127,10 @@ class Track(Job):
         for number, pixels in frames:
             made.append(self._rows(pixels))
             for box in self._boxes.get(number, ()):
-                self._tracker.add(pixels, box)
+                try:
+                    self._tracker.add(pixels, box)
+                except ArgumentError as raised:  # the others are followed
+                    self.refused.append((number, str(raised)))
         return made
 
     def _rows(self, pixels: Pixels) -> Columns:
@@ -148,6 +154,8 @@ def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
         if name not in kind.DEFAULTS:
             raise ArgumentError(f"{name}: the job {job} has no such parameter; it has {', '.join(kind.DEFAULTS)}", name)
     made = {**kind.DEFAULTS, **parameters}
+    if kind is Detect and isinstance(made["cascade"], str):
+        made["cascade"] = [made["cascade"]]
     settings = dict(made)
     if kind is Detect:
         sides = made["min_size"], made["max_size"]

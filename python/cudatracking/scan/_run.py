@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import collections
 import json
-import math
 import os
 import re
 import sys
 import time
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
+from .. import _arrays
 from .._devices import devices
 from .._errors import ArgumentError, error
 from .._frames import natural
@@ -77,6 +77,8 @@ def _raise_unreadable(raised: OSError) -> None:
 def videos_of(sources: Sequence[str]) -> list[str]:
     """Returns the videos of files, folders (in natural order, with the folders in them, but not those behind links) and lists (.txt: a path on
     each line)."""
+    if isinstance(sources, (str, bytes)) or not sources or not all(isinstance(source, str) and source for source in sources):
+        raise ArgumentError(f"sources: {sources!r}: a list of names of videos, folders and lists is needed", "sources", sources)
     found: list[str] = []
     for source in sources:
         if os.path.isdir(source):
@@ -107,6 +109,21 @@ def videos_of(sources: Sequence[str]) -> list[str]:
         if count > 1:
             raise error(f"{name}: is given {count} times")
     return found
+
+
+def _checked(box: Any, name: str) -> list[int]:
+    """Returns a box of scan()'s argument `boxes` as a list of five integers."""
+    try:
+        values = list(box)
+    except TypeError:
+        values = []
+    if len(values) != 5:
+        raise ArgumentError(f"boxes: {name!r}: {box!r}: five whole numbers are needed: frame, x, y, width, height", "boxes", box)
+    whole = [int(_arrays.number(value, f"boxes: {name!r}", whole=True)) for value in values]
+    for value, what, least in ((whole[0], "frame", 0), (whole[3], "width", 1), (whole[4], "height", 1)):
+        if value < least:
+            raise ArgumentError(f"boxes: {name!r}: {box!r}: {what} {value}: {least} or more is needed", "boxes", box)
+    return whole
 
 
 class _Video:
@@ -141,12 +158,13 @@ def _is_record(record: Any) -> bool:
     """Returns whether a line of the journal has all that is asked of it."""
     if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in ("key", "video", "sha256")):
         return False
-    if record.get("kind") == "whole":
+    if record.get("kind") in ("whole", "wrong"):
         return True
-    return (record.get("kind") == "segment" and isinstance(record.get("part"), str) and isinstance(record.get("state", 0), (str, type(None)))
+    return (record.get("kind") == "segment" and isinstance(record.get("part"), str)
+            and all(isinstance(record.get(name, 0), (str, type(None))) for name in ("state", "state_sha256"))
             and all(isinstance(record.get(name), (int, float)) for name in ("first", "last", "tries", "rows", "frames", "seconds"))
             and all(isinstance(record.get(name), list) and all(isinstance(entry, list) and len(entry) == size for entry in record[name])
-                    for name, size in (("gaps", 3), ("heads", 2), ("tails", 2))))
+                    for name, size in (("gaps", 3), ("boxes", 2), ("heads", 2), ("tails", 2))))
 
 
 class _Task(NamedTuple):
@@ -186,8 +204,8 @@ class _Progress:
         sys.stderr.write(f"\r{text}\033[K" if self._terminal else text + "\n")
         sys.stderr.flush()
 
-    def say(self, text: str) -> None:
-        if not self._quiet:
+    def say(self, text: str, always: bool = False) -> None:
+        if always or not self._quiet:
             sys.stderr.write(("\r\033[K" if self._terminal else "") + text + "\n")
             sys.stderr.flush()
 
@@ -203,10 +221,14 @@ class Scan:
                  segment: float = 60., format: str = "parquet", resume: bool = False, quiet: bool = True) -> None:
         if format not in FORMATS:
             raise ArgumentError(f"format: {format!r}: {', '.join(FORMATS)} are possible", "format", format)
-        if not segment > 0 or math.isinf(segment):
+        if not _arrays.number(segment, "segment") > 0:
             raise ArgumentError(f"segment: {segment}: more than 0 seconds are possible", "segment", segment)
+        if not out:
+            raise ArgumentError(f"out: {out!r}: the name of a folder is needed", "out", out)
         names = videos_of(sources)
-        boxes = boxes or {}
+        boxes = {name: [_checked(box, name) for box in some] for name, some in (boxes or {}).items()}
+        if boxes and job != "track":
+            raise ArgumentError(f"boxes: only the job track takes them, and this is {job}", "boxes", boxes)
         if job == "track" and not boxes:
             raise ArgumentError("boxes: the job track needs the boxes in which objects begin (--box or --boxes)", "boxes")
         for name in boxes:
@@ -219,6 +241,7 @@ class Scan:
         make_folder(self.out)
         self._lock = Lock(self.out)
         try:
+            self._fresh = not os.path.exists(self._path("manifest.json"))
             self._open(resume)
             for folder in ("parts", "states", "index"):
                 make_folder(os.path.join(self.out, folder))
@@ -230,7 +253,12 @@ class Scan:
         except BaseException:
             self._lock.release()
             raise
-        self._known = {record["key"]: record for record in self._journal.records}
+        self._known: dict[str, dict[str, Any]] = {}
+        for record in self._journal.records:
+            if record["kind"] == "wrong":
+                self._known.pop(record["key"], None)
+            else:
+                self._known[record["key"]] = record
         self._videos = [_Video(name, os.path.join(self.out, "index", f"{sha256_of([os.path.abspath(name)])[:32]}.npz"),
                                sorted(boxes.get("*", []) + boxes.get(name, []))) for name in names]
         self._ready: collections.deque[_Task] = collections.deque()
@@ -265,7 +293,7 @@ class Scan:
             for name in (*index, "parts", "states", "journal.jsonl", *(f"table.{kind}" for kind in FORMATS), "manifest.json"):
                 if os.path.exists(self._path(name)):
                     os.rename(self._path(name), self._path(aside, name))
-            self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}, which is kept in {aside}: {'; '.join(changes)}")
+            self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}, which is kept in {aside}: {'; '.join(changes)}", always=True)
 
     def _manifest(self, contents: dict[str, Any]) -> None:
         data = {"format": MANIFEST_FORMAT, "run": self._run, "settings": self._settings, **contents}
@@ -340,7 +368,13 @@ class Scan:
         return self._path("parts", f"{record['part']}.{self._format}")
 
     def _has_state(self, record: dict[str, Any]) -> bool:
-        return record["state"] is None or os.path.exists(self._path("states", record["state"]))
+        """Returns whether the state after a segment is there as its worker wrote it."""
+        if record["state"] is None:
+            return True
+        try:
+            return sha256_of_file(self._path("states", record["state"])) == record["state_sha256"]
+        except OSError:
+            return False
 
     def _compare(self, video: _Video, segment: int) -> None:
         """Lets a video be done in one segment when two segments disagree about the frames where they meet."""
@@ -417,8 +451,8 @@ class Scan:
                 raise StorageError(f"{video.index_file}: cannot be read; is the folder on storage that all hosts share?")
             self._opened(video)
         elif task.audit:
-            if any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps")):
-                self._different.append((video, task.segment))
+            if any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps", "boxes", "state_sha256")):
+                self._distrust(video, task.segment)
         elif task.whole != video.whole:
             pass  # planned anew meanwhile
         elif answer["kind"] == "inexact":
@@ -438,12 +472,20 @@ class Scan:
         video.failures.append(failure)
         self._progress.say(f"failed: {failure}")
 
+    def _distrust(self, video: _Video, segment: int) -> None:
+        """Notes that the bytes of a segment are not what the CPU computes, so that --resume does it again, and what it was the begin of."""
+        assert video.index is not None
+        self._different.append((video, segment))
+        for i in range(segment, len(video.segments) if JOBS[self._job].ORDERED else segment + 1):
+            if self._known.pop(self._key(video, i), None):
+                self._journal.add({"kind": "wrong", "key": self._key(video, i), "video": video.name, "sha256": video.index.sha256})
+
     def _keep(self, task: _Task, answer: dict[str, Any]) -> None:
         video, segment = task.video, task.segment
         assert segment is not None and video.index is not None
         first, last = video.segments[segment]
         record = {"kind": "segment", "key": self._key(video, segment), "video": video.name, "sha256": video.index.sha256, "first": first, "last": last,
-                  "tries": task.tries + 1, **{name: answer[name] for name in ("part", "rows", "frames", "gaps", "state", "heads", "tails", "seconds")}}
+                  "tries": task.tries + 1, **{name: answer[name] for name in ("part", "rows", "frames", "gaps", "boxes", "state", "state_sha256", "heads", "tails", "seconds")}}
         self._journal.add(record)
         self._known[record["key"]] = record
         video.done[segment] = record
@@ -491,12 +533,16 @@ class Scan:
     def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto",
             address: Optional[str] = None, audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
         """Does what is missing, and merges all parts. Arguments as those of scan()."""
-        if not 0 <= audit <= 1:
-            raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
-        self._audit = self._asked = audit
-        if decode not in ("host", "device", "auto"):
-            raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
-        pool = self._executor(workers, per_gpu, decoders, decode, executor, address)
+        try:
+            if not 0 <= _arrays.number(audit, "audit") <= 1:
+                raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
+            self._audit = self._asked = audit
+            if decode not in ("host", "device", "auto"):
+                raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
+            pool = self._executor(workers, per_gpu, decoders, decode, executor, address)
+        except BaseException:
+            self._withdraw()
+            raise
         try:
             complete = self._loop(pool, self._next, stopped)
             table, audited = None, 0
@@ -508,6 +554,14 @@ class Scan:
         finally:
             pool.close()
         return self._finish(table, audited, not complete)
+
+    def _withdraw(self) -> None:
+        """Removes a scan that has done nothing, so that the same command with other workers is not refused."""
+        if self._fresh:
+            for name in ("manifest.json", "journal.jsonl"):
+                os.unlink(self._path(name))
+            for name in ("parts", "states", "index"):
+                os.rmdir(self._path(name))
 
     def _chosen(self) -> list[_Task]:
         if not self._audit:
@@ -524,13 +578,17 @@ class Scan:
     def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str]) -> Any:
         if executor not in ("auto", "ray", "processes"):
             raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
-        if address and executor == "processes":
-            raise ArgumentError("address: processes of this machine have none", "address", address)
-        found = re.fullmatch(r"(gpu|cpu)(?::([1-9]\d{0,4}))?", workers or "cpu")
+        if address is not None and (not address or executor == "processes"):
+            raise ArgumentError(f"address: {address!r}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
+        if _arrays.number(per_gpu, "per_gpu", whole=True) < 1:
+            raise ArgumentError(f"per_gpu: {per_gpu}: 1 or more is possible", "per_gpu", per_gpu)
+        if decoders is not None and _arrays.number(decoders, "decoders", whole=True) < 1:
+            raise ArgumentError(f"decoders: {decoders}: 1 or more is possible", "decoders", decoders)
+        found = re.fullmatch(r"(gpu|cpu)(?::([1-9]\d{0,4}))?", "cpu" if workers is None else str(workers))
         if not found:
             raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
         setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1, decode)
-        actors = RayActors(setup, address) if executor == "ray" or address or (executor == "auto" and have_ray()) else None
+        actors = RayActors(setup, address) if executor == "ray" or address is not None or (executor == "auto" and have_ray()) else None
         try:
             cores = float(len(os.sched_getaffinity(0)))
             gpus = float(len(devices()))
@@ -574,6 +632,7 @@ class Scan:
                     for number, *_ in video.boxes:
                         if first <= number < last:
                             found.append(Failure(video.name, number, number + 1, "an object begins there, and the frame is missing"))
+                found += [Failure(video.name, number, number + 1, reason) for number, reason in video.done[i]["boxes"]]
         found += [Failure(video.name, *video.segments[i], "audit: the CPU computes other bytes") for video, i in self._different]
         return found
 

@@ -151,11 +151,15 @@ def make_index(path: str) -> Index:
         except Exception as raised:
             note = f"the file cannot be read to its end: {_plain(raised)}"
         declared, base = int(stream.frames), fractions.Fraction(stream.time_base or 1)
+        # AVI has no time stamps: the demuxer counts packets, which are not in the order of frames where frames are reordered.
+        counted = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
     if not stamps:
         raise VideoError(note or "has no frames")
     if declared > len(stamps) and not note:
         note = f"truncated: {len(stamps)} of {declared} frames are in the file"
     known = [stamp for stamp in stamps if stamp is not None]
+    if counted and known == sorted(known):
+        known = []
     pts = np.unique(np.array(known, np.int64))
     if len(pts) < len(stamps):  # none, or two frames of one time
         return Index(size, modified, sha256, len(stamps), np.zeros(0, np.int64), np.zeros(1, np.int64), base, note)

@@ -262,8 +262,9 @@ class Worker:
         rows = sorted((row for row in rows if row[0] >= first), key=lambda row: row[0])
         gaps = sorted([max(gap.first, first), gap.last, gap.reason] for gap in frames.gaps if gap.last > first)
         data, count = part(setup.format, self._schema, task["video"], ((number, index.time(number), columns) for number, columns in rows))
-        state: Optional[bytes] = job.state() if job.ORDERED and not audit and last < index.frames else None
-        answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None, "work": busy, "decode": frames.seconds, "on_device": on_device,
+        state: Optional[bytes] = job.state() if job.ORDERED and last < index.frames else None
+        answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None,
+                  "state_sha256": sha256_of(state) if state is not None else None, "boxes": [list(entry) for entry in job.refused if entry[0] >= first], "work": busy, "decode": frames.seconds, "on_device": on_device,
                   "gaps": gaps, "heads": sorted([number, check] for number, check in frames.heads.items() if number < first + PROBE),
                   "tails": sorted([number, check] for number, check in frames.tails.items() if number >= last)}
         if not audit:
