@@ -32,7 +32,7 @@ Options makeOptions()
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"), framesOption(),
-         text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), engineOption(),
+         text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), backendOption(),
          integer("device", -1, -1, 1023, "CUDA device (-1: the shard's number, over the devices in turn)"),
          windowOption(),
          text("video-file", "objects.avi",

@@ -36,7 +36,7 @@ Options makeOptions()
                  "remove an object that the cascade misses so many times in a row (0: never)"),
          real("min-score", 0.5, 0, 1, "least score of an object that counts as located"),
          integer("pan", 0, 0, INT_MAX, "the input is one image: so many frames of a view that moves over it"),
-         framesOption(), integer("seed", 1, 0, INT_MAX, "seed of all random choices"), imageOption(), engineOption(),
+         framesOption(), integer("seed", 1, 0, INT_MAX, "seed of all random choices"), imageOption(), backendOption(),
          windowOption(), videoOption("follow.avi"), outputOption("video, images and follow.csv")});
 }
 

@@ -30,7 +30,7 @@ Options makeOptions()
               "gray levels per pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full size)"),
          choice("pair", {"stereo", "motion"}, "stereo: search along the rows, to the left; motion: all around"),
          integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched"),
-         engineOption(),
+         backendOption(),
          choice("metric", {"SAD", "SSD", "ZNCC"}, "SAD, SSD or ZNCC"),
          integer("fragments", 0, 0, 100000,
                  "largest number of fragments (0: 900 per frame of a video, 20000 for a pair)"),
@@ -95,7 +95,7 @@ Settings readSettings(const Options& options)
 
 // --- matching --------------------------------------------------------------------------------------------------------
 
-//! Cuts fragments out of one image and finds them in another, on the engine of the user's choice.
+//! Cuts fragments out of one image and finds them in another, on the backend of the user's choice.
 class Finder
 {
 public:
@@ -315,7 +315,7 @@ void runPair(const Settings& options)
     finder.next(images[1]);
     const std::vector<Rect> regions = texturedRegions(images[0], options.fragments, options.size);
     const std::vector<Rect> areas = pairAreas(options, regions);
-    finder.find(regions, areas); // the first call sets the engine up
+    finder.find(regions, areas); // the first call sets the backend up
     finder.milliseconds = 0;
     const std::vector<FragmentMatch> matches = finder.find(regions, areas);
     writeCsv(csv.rows(), 1, regions, matches);
@@ -354,7 +354,7 @@ void run(const Options& options)
 {
     const Settings settings = readSettings(options);
     outputFolder(settings.outputDir);
-    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     if (settings.second.empty())
         runVideo(settings);
     else

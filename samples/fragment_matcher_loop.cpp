@@ -3,7 +3,7 @@
 
 // Follows fragments of one frame through a video. On a CUDA device the loop stays there: the frame goes up, match() finds the
 // fragments, predictAreas() makes the next frame's areas, locations come back to page-locked memory; all of it is one CUDA
-// graph, and the host waits once a frame. Without a device the same calls run on the CPU engine.
+// graph, and the host waits once a frame. Without a device the same calls run on the CPU backend.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
 #include "input.hpp"
@@ -25,7 +25,7 @@ Options makeOptions()
 {
     return Options("Follows fragments of one frame through a video and draws their way, coloured by confidence.",
                    {"vtest.avi", "--renew=0 --frames=100 --output-dir=out vtest.avi"},
-                   {argument("input", SAMPLE_INPUT_HELP), engineOption(),
+                   {argument("input", SAMPLE_INPUT_HELP), backendOption(),
                     flag("no-graph", "cuda: make the calls anew each frame instead of replaying a graph"),
                     integer("fragments", 400, 1, 100000, "largest number of fragments"),
                     integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
@@ -362,7 +362,7 @@ Counts follow(const Settings& options, Source& source, Mat& frame, Report& repor
 void run(const Options& options)
 {
     const Settings settings = readSettings(options);
-    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     Source source(settings.input, true);
     Report report(settings, source.rate(), source.count(settings.frames));
     Mat frame;

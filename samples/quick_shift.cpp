@@ -21,7 +21,7 @@ Options makeOptions()
         "Quick-shift superpixels: contours, mean colours, labels and a table.",
         {"home.jpg", "--preset=both --min-size=20 --output-dir=out folder_of_images",
          "--preset=lab --frames=100 vtest.avi"},
-        {argument("input", "image, " SAMPLE_INPUT_HELP), engineOption(),
+        {argument("input", "image, " SAMPLE_INPUT_HELP), backendOption(),
          choice("preset", {"paper", "lab", "both"},
                 "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both (of a video the "
                 "first)"),
@@ -58,7 +58,7 @@ Mat labOf(const Mat& image)
     return lab;
 }
 
-//! Runs one look at an image, on the engine of the user's choice.
+//! Runs one look at an image, on the backend of the user's choice.
 class Segmenter
 {
 public:

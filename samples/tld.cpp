@@ -39,7 +39,7 @@ Options makeOptions()
          integer("cut-frames", 0, 0, 1000000,
                  "frames for which an object's place is kept after a camera cut, until its scene is back (0: do not "
                  "detect cuts)"),
-         imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"),
+         imageOption(), backendOption(), windowOption(), videoOption("tracks.avi"),
          outputOption("video, images and tracks.csv")});
 }
 
@@ -71,7 +71,7 @@ std::vector<Rect> boxesByMouse(const Mat& frame)
     return boxes;
 }
 
-//! Brings frames to where the engine works.
+//! Brings frames to where the backend works.
 class Tracker
 {
 public:

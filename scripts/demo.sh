@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Builds the samples, runs them on OpenCV's own videos and images, and shows their results on one page.
 #
-#   scripts/demo.sh [--engine=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
+#   scripts/demo.sh [--backend=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
 #
-#   --engine=...   auto (default): CUDA when it was built and there is a GPU, else CPU
+#   --backend=...   auto (default): CUDA when it was built and there is a GPU, else CPU
 #   --help
 #
 # Results: build/demo/index.html, a page with all images, and build/demo/<demo>/ with the images, videos and tables of each run,
 # and report.txt, the output of its program.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-ENGINE=auto OPTIONS=()
+BACKEND=auto OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
-        --engine=auto|--engine=cpu|--engine=cuda) ENGINE=${argument#*=} ;;
-        --engine=*) die "--engine=${argument#*=}: auto, cpu or cuda" ;;
+        --backend=auto|--backend=cpu|--backend=cuda) BACKEND=${argument#*=} ;;
+        --backend=*) die "--backend=${argument#*=}: auto, cpu or cuda" ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/demo.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
@@ -27,10 +27,10 @@ eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC PYTHON
 
 capabilities=''
 [ "$CUDA" = off ] || capabilities=$(gpu_capabilities "$NVCC" | paste -sd,)
-if [ "$ENGINE" = auto ]; then
-    if [ -n "$capabilities" ]; then ENGINE=cuda; else ENGINE=cpu; fi
+if [ "$BACKEND" = auto ]; then
+    if [ -n "$capabilities" ]; then BACKEND=cuda; else BACKEND=cpu; fi
 fi
-case "$ENGINE" in
+case "$BACKEND" in
     cuda) MACHINE="CUDA backend on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true) (compute capability ${capabilities:-unknown})" ;;
     cpu) MACHINE="CPU backend on $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1 | grep . || uname -m), $(nproc) processors" ;;
 esac
@@ -105,10 +105,10 @@ demo()
     shift 3
     rm -rf "$folder"
     mkdir -p "$folder"
-    say "$name: $program --engine=$ENGINE --output-dir=$folder $*"
-    "$BIN_DIR/$program" "--engine=$ENGINE" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
+    say "$name: $program --backend=$BACKEND --output-dir=$folder $*"
+    "$BIN_DIR/$program" "--backend=$BACKEND" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
     [ ! -f "$folder/objects.avi" ] || still_of "$folder/objects.avi" "$folder/last_frame.jpg"
-    page_section "$name" "$caption" "$program --engine=$ENGINE $*" >>"$PAGE.part"
+    page_section "$name" "$caption" "$program --backend=$BACKEND $*" >>"$PAGE.part"
     DEMOS+=("$folder")
 }
 
@@ -141,7 +141,7 @@ demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. I
 
 page_end >>"$PAGE.part"
 mv "$PAGE.part" "$PAGE"
-say "files made with the $ENGINE backend:"
+say "files made with the $BACKEND backend:"
 for folder in "${DEMOS[@]}"; do
     find "$folder" -type f -printf '%10s bytes  %p\n' | sort -k3
 done

@@ -77,7 +77,7 @@ class _Once(argparse.Action):
 def make_parser(description):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.register("action", None, _Once)
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
     return parser
 
 
@@ -95,9 +95,9 @@ def number(kind, least, most):
 
 
 def use_cuda(options):
-    there = options.engine != "cpu" and cv2.cuda.getCudaEnabledDeviceCount() > 0
-    if options.engine == "cuda" and not there:
-        raise Failure("--engine=cuda: there is no CUDA device that this build can use")
+    there = options.backend != "cpu" and cv2.cuda.getCudaEnabledDeviceCount() > 0
+    if options.backend == "cuda" and not there:
+        raise Failure("--backend=cuda: there is no CUDA device that this build can use")
     return there
 
 

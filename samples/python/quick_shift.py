@@ -54,7 +54,7 @@ def main():
         source.upload(image)
     quick_shift = cv2.cuda.QuickShift.create(options.sigma, options.max_dist, options.scale)
     quick_shift.compute(source)
-    print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} engine, "
+    print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} backend, "
           f"{quick_shift.getNumberOfSuperpixels()} superpixels")
 
     # Cuts: links longer than tau are cut, nothing is computed again. Merge heights say how many superpixels each tau gives.

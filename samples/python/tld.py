@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tracks objects in a video and draws where they are, how sure the tracker is, and what it has learned.
 
-    tld.py [--engine=auto|cpu|cuda] [--frames=N] video.avi out.avi x,y,width,height [x,y,width,height ...]
+    tld.py [--backend=auto|cpu|cuda] [--frames=N] video.avi out.avi x,y,width,height [x,y,width,height ...]
 
-Boxes are those of the first frame. Runs on CUDA when there is a GPU, else on the CPU, with the same boxes, unless an engine
+Boxes are those of the first frame. Runs on CUDA when there is a GPU, else on the CPU, with the same boxes, unless a backend
 is named. Needs a cv2 with the module cudatracking.
 """
 import argparse
@@ -54,7 +54,7 @@ def main():
         raise common.NoFrames(f"cannot read a frame of {options.source}")
     device = cv2.cuda.GpuMat()
 
-    def on_engine(image):
+    def on_backend(image):
         if not cuda:
             return image
         device.upload(image)
@@ -62,7 +62,7 @@ def main():
 
     tracker = cv2.cuda.MultiTrackerTLD.create()
     for box in options.box:
-        tracker.add(on_engine(frame), box)
+        tracker.add(on_backend(frame), box)
     count, located = 0, 0
     progress = common.Progress(min(options.frames, video.count - 1) if options.frames and video.count else options.frames or max(video.count - 1, 0))
     with common.Video(options.target, video.rate) as out:
@@ -70,7 +70,7 @@ def main():
             frame = video.read()
             if frame is None:
                 break
-            results = tracker.update(on_engine(frame))
+            results = tracker.update(on_backend(frame))
             if cuda:
                 results = results.download()
             count += 1
@@ -80,7 +80,7 @@ def main():
             progress.step()
         if not count:
             raise common.NoFrames(f"{options.source} has one frame only")
-    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, objects located {located} of {count * len(options.box)} "
+    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} backend, objects located {located} of {count * len(options.box)} "
           f"times, wrote {options.target}")
 
 

@@ -127,17 +127,17 @@ class ProgramsTest(unittest.TestCase):
         out = out or self.out()
         target = os.path.join(out, "out.avi")
         return {
-            "cascade": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "follow": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "fragment_matcher": ["--engine=cpu", "--output-dir=" + out, source],
-            "fragment_matcher_loop": ["--engine=cpu", "--output-dir=" + out, source],
-            "quick_shift": ["--engine=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
-            "tld": ["--engine=cpu", "--box=" + BOX, "--output-dir=" + out, source],
-            "tld_benchmark": ["--engine=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
-            "cascade.py": ["--engine=cpu", CASCADES, source, os.path.join(out, "out.png")],
-            "fragment_matcher.py": ["--engine=cpu", source, target],
-            "quick_shift.py": ["--engine=cpu", source, out],
-            "tld.py": ["--engine=cpu", source, target, BOX],
+            "cascade": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "follow": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "fragment_matcher": ["--backend=cpu", "--output-dir=" + out, source],
+            "fragment_matcher_loop": ["--backend=cpu", "--output-dir=" + out, source],
+            "quick_shift": ["--backend=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
+            "tld": ["--backend=cpu", "--box=" + BOX, "--output-dir=" + out, source],
+            "tld_benchmark": ["--backend=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
+            "cascade.py": ["--backend=cpu", CASCADES, source, os.path.join(out, "out.png")],
+            "fragment_matcher.py": ["--backend=cpu", source, target],
+            "quick_shift.py": ["--backend=cpu", source, out],
+            "tld.py": ["--backend=cpu", source, target, BOX],
         }[name]
 
     def source(self, name):
@@ -164,7 +164,7 @@ class ProgramsTest(unittest.TestCase):
             with self.subTest(name):
                 done = self.run_program(name, "--help")
                 self.assertEqual((done.returncode, done.err), (0, ""))
-                self.assertIn("--engine", done.out)
+                self.assertIn("--backend", done.out)
                 self.assertIn(name, done.out.split("usage: ")[1])
                 if name in CPP:
                     self.assertIn("examples:\n  cudatracking_" + name, done.out)
@@ -177,14 +177,14 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.out()), [])
 
     def test_bad_values(self):
-        bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--engine=gpu", "--frames=", "--window=1"),
+        bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--backend=gpu", "--frames=", "--window=1"),
                "follow": ("--every=0", "--min-size=11", "--overlap=0", "--min-score=2", "--end-after=-1", "--pan=x"),
                "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
                "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
                "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
                "tld": ("--seed=1.5", "--frames= 3", "--image-every=0x10", "--load=a,,b"),
                "tld_benchmark": ("--seeds=0", "--first-seed=one"),
-               "cascade.py": ("--engine=gpu",), "fragment_matcher.py": ("--engine=gpu",),
+               "cascade.py": ("--backend=gpu",), "fragment_matcher.py": ("--backend=gpu",),
                "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-size=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
         for name in CPP + PYTHON:
             for option in bad[name]:
@@ -193,14 +193,14 @@ class ProgramsTest(unittest.TestCase):
                     self.assert_fails(self.run_program(name, option, *valid), 2, option.split("=")[0])
         for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;"):
             with self.subTest(box=box):
-                self.assert_fails(self.run_program("tld", "--engine=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
+                self.assert_fails(self.run_program("tld", "--backend=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
         self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), "1,2,3"), 2, "1,2,3")
         self.assertEqual(os.listdir(self.out()), [])
 
     def test_option_given_twice(self):
         for name in CPP + PYTHON:
             with self.subTest(name):
-                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "--engine=cpu"), 2, "--engine is given twice")
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "--backend=cpu"), 2, "--backend is given twice")
 
     def test_superfluous_arguments(self):
         for name in CPP:
@@ -222,8 +222,8 @@ class ProgramsTest(unittest.TestCase):
         for name in ("cascade", "follow"):
             self.assert_fails(self.run_program(name, self.data("in.avi")), 2, "--cascade is missing")
         for name in ("fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld"):
-            self.assert_fails(self.run_program(name, "--engine=cpu"), 2, "INPUT is missing")
-        self.assert_fails(self.run_program("tld_benchmark", "--engine=cpu"), 2, "SEQUENCES is missing")
+            self.assert_fails(self.run_program(name, "--backend=cpu"), 2, "INPUT is missing")
+        self.assert_fails(self.run_program("tld_benchmark", "--backend=cpu"), 2, "SEQUENCES is missing")
         self.assert_fails(self.run_program("cascade", "--cascade=" + self.out("no.xml"), self.data("in.avi")), 1, "no.xml")
 
     # --- inputs ------------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class ProgramsTest(unittest.TestCase):
         for frame in frames:
             writer.write(frame)
         writer.release()
-        done = self.run_program("follow", "--engine=cpu", "--cascade=" + CASCADE, "--every=6", "--output-dir=" + self.out(), self.out("faces.avi"))
+        done = self.run_program("follow", "--backend=cpu", "--cascade=" + CASCADE, "--every=6", "--output-dir=" + self.out(), self.out("faces.avi"))
         self.assertEqual(done.returncode, 0, done.err)
         located = set()
         for row in rows_of(self.out("follow.csv")):
@@ -323,7 +323,7 @@ class ProgramsTest(unittest.TestCase):
     def test_measures_of_the_benchmark(self):
         """Each measure, computed once more from the table of boxes."""
         files = {name: self.out(name + ".csv") for name in ("csv", "runs", "curves")}
-        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--only=TLD-CPU,MIL", "--peer-seeds=1",
+        done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", "--peers", "--only=TLD-CPU,MIL", "--peer-seeds=1",
                                 *(f"--{name}={file}" for name, file in files.items()), self.drifting_truth())
         self.assertEqual(done.returncode, 0, done.err)
         runs = rows_of(files["runs"])
@@ -356,7 +356,7 @@ class ProgramsTest(unittest.TestCase):
 
     def test_peers_of_the_benchmark(self):
         """Every peer is measured or named as absent; the boxes of those that cv2 has too are the same."""
-        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--peer-seeds=1", "--threads=1", "--first-seed=7",
+        done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", "--peers", "--peer-seeds=1", "--threads=1", "--first-seed=7",
                                 "--csv=" + self.out("boxes.csv"), self.data("sequence"))
         self.assertEqual(done.returncode, 0, done.err)
         measured = re.findall(r"^sequence/(\w+) frames=12 ", done.out, re.M)
@@ -392,7 +392,7 @@ class ProgramsTest(unittest.TestCase):
                                     (1, "dnn", ["--peers", "--nano-head=" + self.out("model.onnx"), "--nano-backbone=" + self.out("model.onnx")]),
                                     (1, "NoSuchTracker", ["--only=NoSuchTracker"])):
             with self.subTest(options):
-                done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", *options, self.data("sequence"))
+                done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", *options, self.data("sequence"))
                 self.assert_fails(done, code, word)
 
     def test_natural_order_in_python(self):
@@ -545,7 +545,7 @@ class ProgramsTest(unittest.TestCase):
     def test_mp4(self):
         there = cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG)
         done = self.run_program("tld", "--video-file=tracks.mp4", *self.arguments("tld", self.data("in.avi")))
-        other = self.run_program("tld.py", "--engine=cpu", self.data("in.avi"), self.out("out.mp4"), BOX)
+        other = self.run_program("tld.py", "--backend=cpu", self.data("in.avi"), self.out("out.mp4"), BOX)
         if not there:
             self.assert_fails(done, 1, "needs FFmpeg")
             self.assert_fails(other, 1, "needs FFmpeg")
