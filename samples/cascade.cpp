@@ -263,10 +263,12 @@ private:
 
 void readShard(const Options& options, int& shard, int& shards)
 {
-    char rest = 0;
     const std::string text = options.text("shard");
-    if (std::sscanf(text.c_str(), "%d/%d%c", &shard, &shards, &rest) != 2 || shards < 1 || shard < 0 || shard >= shards)
+    std::vector<int> numbers;
+    if (!readIntegers(text, '/', 2, numbers) || numbers[0] < 0 || numbers[0] >= numbers[1])
         throw UsageError("--shard=" + text + ": i/n with 0 <= i < n is needed");
+    shard = numbers[0];
+    shards = numbers[1];
 }
 
 void run(const Options& options)

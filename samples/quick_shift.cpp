@@ -25,9 +25,9 @@ Options makeOptions()
          choice("preset", {"paper", "lab", "both"},
                 "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both (of a video the "
                 "first)"),
-         real("sigma", 0, 0, 1e4, "kernel bandwidth; 0: the preset's"),
-         real("max-dist", 0, 0, 1e4, "largest distance to a parent; 0: the preset's"),
-         real("scale", 0, 0, 1e6, "factor on the colours; 0: the preset's"),
+         real("sigma", 0, 0, 341, "kernel bandwidth; 0: the preset's"),
+         real("max-dist", 0, 0, 32767, "largest distance to a parent; 0: the preset's"),
+         real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),
          integer("min-size", 1, 0, INT_MAX,
                  "make superpixels 4-connected and merge those of fewer pixels; 0: leave them as trees"),
          framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),

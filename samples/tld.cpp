@@ -34,7 +34,7 @@ Options makeOptions()
          text("load", "", "files of learned objects, with commas between them"),
          text("save", "", "write learned objects to files of this name with the id and .yml added"),
          integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
-         integer("seed", 1, INT_MIN, INT_MAX, "seed of all random choices"),
+         integer("seed", 1, 0, INT_MAX, "seed of all random choices"),
          flag("no-learning", "keep the detectors as they are"),
          integer("cut-frames", 0, 0, 1000000,
                  "frames for which an object's place is kept after a camera cut, until its scene is back (0: do not "
@@ -48,11 +48,10 @@ std::vector<Rect> readBoxes(const Options& options)
     std::vector<Rect> boxes;
     for (const std::string& one : options.list("box", ';'))
     {
-        Rect box;
-        char rest = 0;
-        if (std::sscanf(one.c_str(), "%d,%d,%d,%d%c", &box.x, &box.y, &box.width, &box.height, &rest) != 4)
-            throw UsageError("--box: x,y,width,height is needed instead of '" + one + "'");
-        boxes.push_back(box);
+        std::vector<int> v;
+        if (!readIntegers(one, ',', 4, v) || v[2] < 1 || v[3] < 1)
+            throw UsageError("--box=" + one + ": x,y,width,height is needed, with width and height from 1 on");
+        boxes.push_back(Rect(v[0], v[1], v[2], v[3]));
     }
     return boxes;
 }

@@ -19,7 +19,7 @@ COLUMNS = ("id", "x", "y", "width", "height", "score", "state", "located", "lear
 
 def whole(text):
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 on is needed")
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 to {2**31 - 1} is needed")
     return int(text)
 
 

@@ -81,15 +81,19 @@ def make_parser(description):
     return parser
 
 
+INT_MAX = 2**31 - 1
+
+
 def number(kind, least, most):
-    """For argparse: an int or float of this range."""
+    """For argparse: an int or float of this range, in the notation of C."""
     def read(text):
         try:
-            value = kind(text)
+            value = kind(text) if text.isascii() and not re.search(r"[\s_]", text) else None
         except ValueError:
             value = None
         if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r}: {'a whole number' if kind is int else 'a number'} from {least} to {most} is needed")
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: {'a whole number' if kind is int else 'a number'} from {least:.12g} to {most:.12g} is needed")
         return value
     return read
 

@@ -19,7 +19,7 @@ def arguments():
     parser = common.make_parser(__doc__)
     parser.add_argument("video", help=common.VIDEO_HELP)
     parser.add_argument("out", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
-    parser.add_argument("frames", type=common.number(int, 0, 2**31), nargs="?", default=0, help="stop after so many frames (default 0: all)")
+    parser.add_argument("frames", type=common.number(int, 0, common.INT_MAX), nargs="?", default=0, help="stop after so many frames (default 0: all)")
     return parser.parse_args()
 
 

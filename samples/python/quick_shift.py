@@ -18,10 +18,10 @@ def arguments():
     parser = common.make_parser(__doc__)
     parser.add_argument("image", help="any image that cv2.imread() takes")
     parser.add_argument("folder", help="where <image>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
-    parser.add_argument("--sigma", type=common.number(float, 0.01, 1e4), default=6., help="kernel bandwidth, pixels (default %(default)s)")
-    parser.add_argument("--max-dist", type=common.number(float, 0, 1e4), default=10., help="largest distance to a parent (default %(default)s)")
-    parser.add_argument("--scale", type=common.number(float, 0, 1e6), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
-    parser.add_argument("--min-size", type=common.number(int, 0, 2**31 - 1), default=20, help="merge connected components of fewer pixels (default %(default)s)")
+    parser.add_argument("--sigma", type=common.number(float, 0.01, 341), default=6., help="kernel bandwidth, pixels (default %(default)s)")
+    parser.add_argument("--max-dist", type=common.number(float, 0.01, 32767), default=10., help="largest distance to a parent (default %(default)s)")
+    parser.add_argument("--scale", type=common.number(float, 0, 1e9), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
+    parser.add_argument("--min-size", type=common.number(int, 1, common.INT_MAX), default=20, help="merge connected components of fewer pixels (default %(default)s)")
     return parser.parse_args()
 
 

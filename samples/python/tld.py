@@ -17,11 +17,11 @@ COLOURS = {cv2.cuda.TrackerTLD_UNCERTAIN: (30, 190, 250), cv2.cuda.TrackerTLD_TR
 
 
 def box_of(text):
-    try:
-        x, y, width, height = (int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed") from None
-    return x, y, width, height
+    parts = text.split(",")
+    if len(parts) != 4:
+        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed")
+    place, side = common.number(int, -common.INT_MAX, common.INT_MAX), common.number(int, 1, common.INT_MAX)
+    return tuple(kind(part) for kind, part in zip((place, place, side, side), parts))
 
 
 def draw(image, tracker, results):
@@ -42,7 +42,7 @@ def draw(image, tracker, results):
 
 def main():
     parser = common.make_parser(__doc__)
-    parser.add_argument("--frames", type=common.number(int, 0, 2**31), default=0, help="stop after so many frames (default 0: all)")
+    parser.add_argument("--frames", type=common.number(int, 0, common.INT_MAX), default=0, help="stop after so many frames (default 0: all)")
     parser.add_argument("source", help=common.VIDEO_HELP)
     parser.add_argument("target", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
     parser.add_argument("box", type=box_of, nargs="+", help="x,y,width,height in the first frame")

@@ -30,6 +30,27 @@ BOX = "30,50,40,40"
 TABLES = {"cascade": "frames.csv", "fragment_matcher": "frames.csv", "fragment_matcher_loop": "frames.csv", "quick_shift": "frames.csv", "tld": "tracks.csv"}
 VIDEOS = {"cascade": "objects.avi", "fragment_matcher": "motion.avi", "fragment_matcher_loop": "trails.avi", "quick_shift": "contours.avi", "tld": "tracks.avi"}
 
+# Wrong values of each number: below its range and above it, where there is such a value.
+ABOVE_INT = "2147483648"
+RANGES = {
+    "cascade": {"scale-factor": ("1", "1001"), "min-neighbors": ("-1", ABOVE_INT), "min-size": ("-1", "32769"), "frames": ("-1", ABOVE_INT),
+                "device": ("-2", "1024")},
+    "follow": {"every": ("0", ABOVE_INT), "scale-factor": ("1", "1001"), "min-neighbors": ("-1", ABOVE_INT), "min-size": ("11", "16385"),
+               "overlap": ("0.009", "1.1"), "end-after": ("-1", ABOVE_INT), "min-score": ("-0.1", "1.1"), "pan": ("-1", ABOVE_INT),
+               "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), "image-every": ("-1", ABOVE_INT)},
+    "fragment_matcher": {"gt-scale": ("0", "1001"), "max-disparity": ("-1", "32769"), "fragments": ("-1", "100001"), "size": ("2", "1025"),
+                         "radius": ("-1", "32769"), "min-confidence": ("-1", "1e31"), "frames": ("-1", ABOVE_INT), "vector-scale": ("-1", "10001")},
+    "fragment_matcher_loop": {"fragments": ("0", "100001"), "size": ("2", "1025"), "radius": ("0", "32769"), "renew": ("-1", ABOVE_INT),
+                              "min-confidence": ("-1", "inf"), "frames": ("-1", ABOVE_INT), "trail": ("-1", "1048577")},
+    "quick_shift": {"sigma": ("-0.1", "341.1"), "max-dist": ("-1", "32768"), "scale": ("-1", "2e9"), "min-size": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT)},
+    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), "cut-frames": ("-1", "1000001"),
+            "image-every": ("-1", ABOVE_INT)},
+    "tld_benchmark": {"frames": ("-1", ABOVE_INT), "threads": ("-1", "65537"), "seeds": ("0", "1048577"), "first-seed": ("-1", "2146435072"),
+                      "peer-seeds": ("0", "1048577")},
+    "quick_shift.py": {"sigma": ("0", "342"), "max-dist": ("0", "32768"), "scale": ("-1", "inf"), "min-size": ("0", ABOVE_INT, "1_0", " 7")},
+    "tld.py": {"frames": ("-1", ABOVE_INT)},
+}
+
 
 def scene(step):
     """A textured thing that moves by 3 pixels per step over another texture."""
@@ -191,11 +212,46 @@ class ProgramsTest(unittest.TestCase):
                 valid = [argument for argument in self.arguments(name, self.source(name)) if argument.split("=")[0] != option.split("=")[0]]
                 with self.subTest(name, option=option):
                     self.assert_fails(self.run_program(name, option, *valid), 2, option.split("=")[0])
-        for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;"):
+        for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;", "1, 2,3,4", "1,2,0,4", "1,2,3,-4", "4294967297,2,3,4"):
             with self.subTest(box=box):
                 self.assert_fails(self.run_program("tld", "--backend=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
-        self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), "1,2,3"), 2, "1,2,3")
+                if ";" not in box:
+                    self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), box), 2, "argument box: ")
+        for shard in ("2/2", "-1/2", "0/0", "1", "0/2/3", "0/4294967297"):
+            with self.subTest(shard=shard):
+                self.assert_fails(self.run_program("cascade", "--shard=" + shard, "--cascade=" + CASCADE, self.data("in.avi")), 2, f"--shard={shard}: ")
         self.assertEqual(os.listdir(self.out()), [])
+
+    def test_numbers_out_of_range(self):
+        """Of each number the next value below its range and one above it; the message has the option and the value."""
+        for name in CPP:
+            shown = re.findall(r"^  --([a-z-]+)=-?[0-9.]+ ", self.run_program(name, "--help").out, re.M)
+            self.assertEqual(sorted(shown), sorted(RANGES[name]), name)
+        for name in CPP + PYTHON:
+            for option, values in RANGES.get(name, {}).items():
+                for value in values:
+                    given = [f"--{option}={value}", *self.arguments(name, self.source(name))]
+                    words = f"--{option}={value}: " if name in CPP else f"argument --{option}: '{value}': "
+                    with self.subTest(name, option=option, value=value):
+                        done = self.run_program(name, *(a for i, a in enumerate(given) if i == 0 or not a.startswith(f"--{option}=")))
+                        self.assert_fails(done, 2, words)
+                        self.assertIn("number from ", done.err)
+        for value in ("-1", "2147483648", "3.5"):
+            done = self.run_program("fragment_matcher.py", *self.arguments("fragment_matcher.py", self.source("fragment_matcher.py")), value)
+            self.assert_fails(done, 2, f"argument frames: '{value}': ")
+        self.assert_fails(self.run_program("fragment_matcher", "--metric=ZNCC", "--size=233", self.data("in.avi")), 2, "--size=233: ")
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_numbers_at_the_ends_of_their_ranges(self):
+        """They are no wrong options; where the program does not run with them for ever, it does its work."""
+        for name, option in (("tld", "--seed=0"), ("tld", "--seed=2147483647"), ("follow", "--seed=2147483647"), ("quick_shift", "--max-dist=32767"),
+                             ("quick_shift", "--scale=1e9"), ("fragment_matcher", "--radius=32768"), ("fragment_matcher_loop", "--radius=32768"),
+                             ("fragment_matcher_loop", "--trail=1048576"), ("fragment_matcher", "--vector-scale=1e4"),
+                             ("tld_benchmark", "--first-seed=2146435071"), ("cascade", "--scale-factor=1000"), ("cascade", "--min-size=32768")):
+            given = [a for a in self.arguments(name, self.source(name)) if a.split("=")[0] != option.split("=")[0]]
+            with self.subTest(name, option=option):
+                done = self.run_program(name, option, "--frames=3", *given)
+                self.assertEqual(done.returncode, 0, done.err)
 
     def test_option_given_twice(self):
         for name in CPP + PYTHON:
