@@ -225,7 +225,7 @@ class ProgramsTest(unittest.TestCase):
     def test_numbers_out_of_range(self):
         """Of each number the next value below its range and one above it; the message has the option and the value."""
         for name in CPP:
-            shown = re.findall(r"^  --([a-z-]+)=-?[0-9.]+ ", self.run_program(name, "--help").out, re.M)
+            shown = re.findall(r"^  --([a-z-]+)=-?[0-9][0-9.e+-]* ", self.run_program(name, "--help").out, re.M)
             self.assertEqual(sorted(shown), sorted(RANGES[name]), name)
         for name in CPP + PYTHON:
             for option, values in RANGES.get(name, {}).items():
