@@ -313,8 +313,9 @@ void run(const Options& options)
     if (frames == 0)
         throw std::runtime_error("there was no frame to work on");
     std::cout << counted(size_t(frames), "frame") << ", " << counted(objects, "object") << "; detection "
-              << detection / frames << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend, all together "
-              << frames / all.getTimeSec() << " frames per second" << std::endl;
+              << format("%.2f", detection / frames) << " ms per frame on the " << (cuda ? "CUDA" : "CPU")
+              << " backend, all together " << format("%.1f", frames / all.getTimeSec()) << " frames per second"
+              << std::endl;
     report.finish();
 }
 

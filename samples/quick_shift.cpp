@@ -168,7 +168,7 @@ void doImage(const String& name, const Mat& image, std::vector<Segmenter>& segme
         writeTable(stem + ".csv", r);
         std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(), image.cols,
                             image.rows, r.count, r.milliseconds)
-                  << std::endl;
+                  << "\nwrote " << stem << "_contours.png, _mean.png, _labels.png and .csv" << std::endl;
     }
 }
 
