@@ -258,6 +258,15 @@ class Video:
         return None if count == self.frames else Failure(f"cannot write {self._target}: of {self.frames} frames {count} can be read again")
 
 
+def draw_label(image, text, x, y, colour):
+    """Text on a dark ground, so that it can be read on any image."""
+    font, scale = cv2.FONT_HERSHEY_SIMPLEX, .45
+    (width, height), base = cv2.getTextSize(text, font, scale, 1)
+    x, y = max(min(x, image.shape[1] - width - 1), 1), max(min(y, image.shape[0] - base), height + 2)
+    cv2.rectangle(image, (x - 1, y - height - 2), (x + width, y + base - 2), (20, 20, 20), cv2.FILLED)
+    cv2.putText(image, text, (x, y), font, scale, colour, 1, cv2.LINE_AA)
+
+
 class Progress:
     """Says on stderr how far the work is: a line that stays in its place on a terminal, a line every ten seconds elsewhere."""
 

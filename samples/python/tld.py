@@ -30,7 +30,7 @@ def draw(image, tracker, results):
         state = int(result[STATE])
         if state != cv2.cuda.TrackerTLD_LOST:
             cv2.rectangle(image, (x, y, w, h), COLOURS[state], 2 if result[LOCATED] else 1)
-            cv2.putText(image, f"{object_id}: {result[SCORE]:.2f}", (x, max(y - 6, 12)), cv2.FONT_HERSHEY_SIMPLEX, 0.5, COLOURS[state])
+            common.draw_label(image, f"{object_id}: {result[SCORE]:.2f}", x, y - 6, COLOURS[state])
         # The newest templates, one object per row.
         templates = tracker.getTemplates(object_id, True)
         for column, first in enumerate(range(max(0, len(templates) - 5 * 15), len(templates), 15)):
