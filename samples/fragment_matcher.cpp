@@ -29,15 +29,15 @@ Options makeOptions()
          real("gt-scale", 1, 1e-3, 1e3,
               "gray levels per pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full size)"),
          choice("pair", {"stereo", "motion"}, "stereo: search along the rows, to the left; motion: all around"),
-         integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched"),
+         integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched, in pixels"),
          backendOption(),
          choice("metric", {"SAD", "SSD", "ZNCC"}, "SAD, SSD or ZNCC"),
          integer("fragments", 0, 0, 100000,
                  "largest number of fragments (0: 900 per frame of a video, 20000 for a pair)"),
          integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
-         integer("radius", 14, 0, 1 << 15, "how far a fragment may move between two frames"),
+         integer("radius", 14, 0, 1 << 15, "largest motion of a fragment between two frames in pixels"),
          choice("weights", {"true", "false"}, "weight the pixels by a Gaussian window: the centre counts most"),
-         real("min-confidence", 1.4, 0, 1e30, "less certain matches are neither drawn nor counted as found"),
+         real("min-confidence", 1.4, 0, 1e30, "matches of lower confidence are neither drawn nor counted as found"),
          framesOption(),
          real("vector-scale", 4, 0, 1e4, "motion vectors are drawn so many times as long"),
          outputOption("images, video, matches.csv and frames.csv"),
@@ -229,7 +229,7 @@ public:
             video_->finish();
         matches_.finish();
         frames_.finish();
-        std::cout << format("%d frames, %zu fragments looked for, %.1f %% found with a confidence of at least %g\n",
+        std::cout << format("%d frames, %zu fragments searched, %.1f %% found with a confidence of at least %g\n",
                             frames, looked_, looked_ ? 100. * double(good_) / double(looked_) : 0.,
                             options_.minConfidence)
                   << "wrote " << options_.outputDir << "/matches.csv, frames.csv"

@@ -145,7 +145,11 @@ public:
 
     void printHelp(std::ostream& out) const
     {
-        out << about_ << "\n\nusage: " << program_ << " [options]";
+        out << about_ << "\n\nusage: " << program_;
+        for (const Option& option : known_)
+            if (option.kind != Option::ARGUMENT && option.required)
+                out << ' ' << shown(option) << "=...";
+        out << " [options]";
         for (const Option& option : known_)
             if (option.kind == Option::ARGUMENT)
                 out << ' ' << (option.required ? shown(option) : "[" + shown(option) + "]");

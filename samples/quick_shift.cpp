@@ -23,8 +23,8 @@ Options makeOptions()
          "--preset=lab --frames=100 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP), backendOption(),
          choice("preset", {"paper", "lab", "both"},
-                "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both (of a video the "
-                "first)"),
+                "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both: one after the "
+                "other (a video: paper only)"),
          real("sigma", 0, 0, 341, "kernel bandwidth; 0: the preset's"),
          real("max-dist", 0, 0, 32767, "largest distance to a parent; 0: the preset's"),
          real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),

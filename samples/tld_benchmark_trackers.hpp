@@ -132,7 +132,7 @@ inline std::vector<Option> trackerOptions()
 {
     const int mostRuns = 1 << 20;
     return {integer("seeds", 10, 1, mostRuns, "runs of TrackerTLD on each, with one seed after the other"),
-            integer("first-seed", 1, 0, INT_MAX - mostRuns, "the first of them"),
+            integer("first-seed", 1, 0, INT_MAX - mostRuns, "first seed"),
             flag("peers", "also OpenCV's trackers, as far as this build has them"),
             integer("peer-seeds", 3, 1, mostRuns, "runs of peers that draw random numbers: MIL, legacyTLD"),
             text("only", "", "only these trackers, names as printed, with commas between them"),

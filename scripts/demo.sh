@@ -120,7 +120,7 @@ demo fragment_matcher_rubberwhale "FragmentMatcher on two images of a scene in m
     cudatracking_fragment_matcher --pair=motion "$SAMPLES_DATA/rubberwhale1.png" "$SAMPLES_DATA/rubberwhale2.png"
 demo fragment_matcher_loop "FragmentMatcher follows patches through a video; with the CUDA backend, locations and search areas stay on the device." \
     cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
-demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors and with smaller ones on Lab colours. Components below 20 pixels are merged." \
+demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors (paper) and with smaller ones on Lab colours (lab). Components below 20 pixels are merged." \
     cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home "QuickShift on another photograph, with the same parameters." \
     cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
