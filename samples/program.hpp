@@ -83,6 +83,12 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
                   << std::endl;
         return 2;
     }
+    catch (
+        const cv::Exception& e) // without the place in the sources, except where the text is a condition of the sources
+    {
+        std::cerr << "error: " << (e.code == cv::Error::StsAssert ? std::string(e.what()) : e.err) << std::endl;
+        return 1;
+    }
     catch (const std::exception& e)
     {
         std::cerr << "error: " << e.what() << std::endl;

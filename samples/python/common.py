@@ -54,7 +54,9 @@ def run(main):
     except (Failure, cv2.error, OSError) as error:
         if stopped() and isinstance(error, NoFrames):
             sys.exit(130)
-        print(f"error: {error}", file=sys.stderr)
+        # Without the place in the sources, except where the text is a condition of the sources.
+        brief = isinstance(error, cv2.error) and getattr(error, "err", "") and error.code != cv2.Error.StsAssert
+        print(f"error: {error.err if brief else error}", file=sys.stderr)
         sys.stdout = None  # it may be what cannot be written
         sys.exit(1)
     if stopped():

@@ -274,6 +274,21 @@ class ProgramsTest(unittest.TestCase):
         self.assert_fails(self.run_program("tld", *arguments, "--box"), 2, "--box needs a value")
         self.assert_fails(self.run_program("tld", "--box", *arguments), 2, "--box needs a value")
 
+    def test_fragments_that_do_not_fit(self):
+        for name in ("fragment_matcher", "fragment_matcher_loop"):  # frames of 192 x 144
+            self.assert_fails(self.run_program(name, "--size=145", *self.arguments(name, self.source(name))), 2, "--size=145: ")
+            done = self.run_program(name, "--fragments=1", *self.arguments(name, self.source(name)))
+            self.assertEqual(done.returncode, 0, done.err)
+            counts = [int(row["fragments"]) for row in rows_of(self.out("frames.csv"))]
+            self.assertEqual(set(counts), {1}, name)
+
+    def test_errors_do_not_name_places_in_the_sources(self):
+        for name in ("tld", "tld.py"):
+            given = [argument.replace(BOX, "190,50,40,40") for argument in self.arguments(name, self.source(name))]
+            done = self.run_program(name, *given)
+            self.assert_fails(done, 1, "error: MultiTrackerTLD: box: 190, 50, 40 x 40 is not inside of an image of 192 x 144 pixels")
+            self.assertNotIn(".cpp", done.err)
+
     def test_names_what_is_missing(self):
         for name in ("cascade", "follow"):
             self.assert_fails(self.run_program(name, self.data("in.avi")), 2, "--cascade is missing")
