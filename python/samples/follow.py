@@ -98,7 +98,7 @@ def main():
     finally:
         if os.path.exists(part):
             os.remove(part)
-    print(f"{number} frames, {len(tracker)} objects at the end; wrote {options.out_video} and {options.out_table}")
+    print(f"{number} frames, {len(tracker)} object{'' if len(tracker) == 1 else 's'} at the end; wrote {options.out_video} and {options.out_table}")
 
 
 if __name__ == "__main__":
