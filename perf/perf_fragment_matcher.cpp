@@ -363,6 +363,32 @@ double cudaTemplateMatchingUs(const Case& c, const Input& input, const GpuMat& f
 #endif
 }
 
+//! The input of a case in device memory, and calls that match it on a stream of their own.
+struct DeviceMatch
+{
+    DeviceMatch(const Case& c, const Input& input)
+        : matcher(makeMatcher(c, input)), frame(input.frame), areas(Mat(input.areas, true))
+    {}
+
+    void match() { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); }
+    void matchAndWait()
+    {
+        match();
+        stream.waitForCompletion();
+    }
+    //! Returns the device time of match() in microseconds. @param replays per batch.
+    double medianUs(int replays)
+    {
+        return graphMedianUs(
+            stream, [this] { match(); }, replays, 3, 20);
+    }
+
+    const Ptr<FragmentMatcher> matcher;
+    cuda::Stream stream;
+    const GpuMat frame, areas;
+    GpuMat locations, scores, confidence;
+};
+
 #endif
 
 class FragmentMatcher_Cuda : public perf::TestBaseWithParam<Case>
@@ -443,22 +469,13 @@ protected:
         for (int place = 0; place < places; ++place)
         {
             const Input input(c, 20260 + place);
-            const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
-            cuda::Stream stream;
-            const GpuMat frame(input.frame), areas(Mat(input.areas, true));
-            GpuMat locations, scores, confidence;
-            const auto match = [&]
-            { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
-            const double us = graphMedianUs(stream, match, replays, 3, 20);
-            input.checkLocations(Mat(locations));
+            DeviceMatch device(c, input);
+            const double us = device.medianUs(replays);
+            input.checkLocations(Mat(device.locations));
             mean += us / places;
             most = std::max(most, us);
             if (place == places - 1)
-                TEST_CYCLE_N(1)
-                {
-                    match();
-                    stream.waitForCompletion();
-                }
+                TEST_CYCLE_N(1) device.matchAndWait();
         }
         PerfRow(c.name, "cuda", "kernel", mean).set("most_us", most);
         SANITY_CHECK_NOTHING();
@@ -539,27 +556,18 @@ PERF_TEST_P(FragmentMatcher_CudaFft, match,
                     false,
                     0};
     const Input input(c);
-    const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
-    cuda::Stream stream;
-    const GpuMat frame(input.frame), areas(Mat(input.areas, true));
-    GpuMat locations, scores, confidence;
-    const auto match = [&]
-    { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
-    TEST_CYCLE_N(1)
-    {
-        match();
-        stream.waitForCompletion();
-    }
-    input.checkLocations(Mat(locations));
+    DeviceMatch device(c, input);
+    TEST_CYCLE_N(1) device.matchAndWait();
+    input.checkLocations(Mat(device.locations));
     try
     {
         for (const bool inDouble : {false, true})
         {
-            const Size size = quickestTransform(c, input, frame, inDouble);
+            const Size size = quickestTransform(c, input, device.frame, inDouble);
             for (const bool eachCall : {false, true})
             {
-                const double ours = graphMedianUs(stream, match, 20, 3, 20),
-                             peerUs = cufftUs(c, input, frame, size, inDouble, eachCall);
+                const double ours = device.medianUs(20),
+                             peerUs = cufftUs(c, input, device.frame, size, inDouble, eachCall);
                 PerfRow(c.name, "cuda", "kernel", ours)
                     .peer(cv::format("cuFFT_%s%s", inDouble ? "double" : "single", eachCall ? "+fragment" : ""),
                           peerUs);

@@ -32,7 +32,7 @@ Options makeOptions()
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"), framesOption(),
-         text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), engineOption(),
+         text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), backendOption(),
          integer("device", -1, -1, 1023, "CUDA device (-1: the shard's number, over the devices in turn)"),
          windowOption(),
          text("video-file", "objects.avi",
@@ -263,10 +263,12 @@ private:
 
 void readShard(const Options& options, int& shard, int& shards)
 {
-    char rest = 0;
     const std::string text = options.text("shard");
-    if (std::sscanf(text.c_str(), "%d/%d%c", &shard, &shards, &rest) != 2 || shards < 1 || shard < 0 || shard >= shards)
+    std::vector<int> numbers;
+    if (!readIntegers(text, '/', 2, numbers) || numbers[0] < 0 || numbers[0] >= numbers[1])
         throw UsageError("--shard=" + text + ": i/n with 0 <= i < n is needed");
+    shard = numbers[0];
+    shards = numbers[1];
 }
 
 void run(const Options& options)
@@ -311,8 +313,9 @@ void run(const Options& options)
     if (frames == 0)
         throw std::runtime_error("there was no frame to work on");
     std::cout << counted(size_t(frames), "frame") << ", " << counted(objects, "object") << "; detection "
-              << detection / frames << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend, all together "
-              << frames / all.getTimeSec() << " frames per second" << std::endl;
+              << format("%.2f", detection / frames) << " ms per frame on the " << (cuda ? "CUDA" : "CPU")
+              << " backend, all together " << format("%.1f", frames / all.getTimeSec()) << " frames per second"
+              << std::endl;
     report.finish();
 }
 

@@ -36,7 +36,7 @@ Options makeOptions()
                  "remove an object that the cascade misses so many times in a row (0: never)"),
          real("min-score", 0.5, 0, 1, "least score of an object that counts as located"),
          integer("pan", 0, 0, INT_MAX, "the input is one image: so many frames of a view that moves over it"),
-         framesOption(), integer("seed", 1, 0, INT_MAX, "seed of all random choices"), imageOption(), engineOption(),
+         framesOption(), integer("seed", 1, 0, INT_MAX, "seed of all random choices"), imageOption(), backendOption(),
          windowOption(), videoOption("follow.avi"), outputOption("video, images and follow.csv")});
 }
 
@@ -58,9 +58,9 @@ public:
         if (next_ == pan_)
             return false;
         const Size size(image_.cols * 5 / 8, image_.rows * 5 / 8), free = image_.size() - size;
-        const double t = next_++ * 0.05;
+        const double t = next_++ * 0.07; // from the upper left corner
         const Point at(cvRound(free.width * (0.5 - 0.5 * std::cos(t))),
-                       cvRound(free.height * (0.5 + 0.5 * std::sin(0.7 * t))));
+                       cvRound(free.height * (0.5 - 0.5 * std::cos(0.7 * t))));
         image_(Rect(at, size)).copyTo(frame);
         return true;
     }
@@ -137,11 +137,12 @@ const char* nameOf(int event)
     return names[event];
 }
 
-//! Draws located objects with thick lines and their ids; the others, of which the place is not certain, are only listed.
+//! Draws located objects with their ids, and lists them; the others, of which the place is not certain, are only listed, until they are lost.
 void draw(Mat& image, const Mat& results)
 {
     static const Scalar colours[] = {Scalar(60, 220, 60), Scalar(220, 160, 40), Scalar(40, 120, 250),
                                      Scalar(220, 60, 200), Scalar(60, 220, 220)};
+    int lines = 0;
     for (int i = 0; i < results.rows; ++i)
     {
         const double* r = results.ptr<double>(i);
@@ -153,13 +154,14 @@ void draw(Mat& image, const Mat& results)
         {
             const Rect box = boxOf(r);
             rectangle(image, box, colour, 2);
-            putText(image, std::to_string(id), box.tl() + Point(3, 16), FONT_HERSHEY_SIMPLEX, 0.5, colour, 2, LINE_AA);
+            drawLabel(image, std::to_string(id), box.tl() + Point(1, 12), colour);
         }
         const std::string state = located                                                             ? "located"
                                   : static_cast<int>(r[TrackerTLD::RESULT_STATE]) == TrackerTLD::LOST ? "lost"
                                                                                                       : "uncertain";
-        putText(image, format("%d: %s, %s", id, state.c_str(), nameOf(event)), Point(6, 16 + 16 * i),
-                FONT_HERSHEY_SIMPLEX, 0.45, colour, 1, LINE_AA);
+        if (event != TrackerTLD::NO_EVENT)
+            drawLabel(image, format("%d: %s, %s", id, state.c_str(), nameOf(event)), Point(6, 16 + 16 * lines++),
+                      colour);
     }
 }
 
@@ -234,8 +236,8 @@ void run(const Options& options)
         return;
     if (frames == 0)
         throw std::runtime_error("there was no frame to work on");
-    std::cout << counted(size_t(frames), "frame") << ", " << counted(report.objects(), "object") << ", "
-              << counted(report.located(), "row") << " of located ones; " << meter.getTimeMilli() / frames
+    std::cout << counted(size_t(frames), "frame") << ", " << counted(report.objects(), "object") << ", located in "
+              << counted(report.located(), "row") << "; " << format("%.2f", meter.getTimeMilli() / frames)
               << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend" << std::endl;
     report.finish();
 }

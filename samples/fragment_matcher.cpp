@@ -29,15 +29,15 @@ Options makeOptions()
          real("gt-scale", 1, 1e-3, 1e3,
               "gray levels per pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full size)"),
          choice("pair", {"stereo", "motion"}, "stereo: search along the rows, to the left; motion: all around"),
-         integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched"),
-         engineOption(),
+         integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched, in pixels"),
+         backendOption(),
          choice("metric", {"SAD", "SSD", "ZNCC"}, "SAD, SSD or ZNCC"),
          integer("fragments", 0, 0, 100000,
                  "largest number of fragments (0: 900 per frame of a video, 20000 for a pair)"),
          integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
-         integer("radius", 14, 0, 1 << 15, "how far a fragment may move between two frames"),
+         integer("radius", 14, 0, 1 << 15, "largest motion of a fragment between two frames in pixels"),
          choice("weights", {"true", "false"}, "weight the pixels by a Gaussian window: the centre counts most"),
-         real("min-confidence", 1.4, 0, 1e30, "less certain matches are neither drawn nor counted as found"),
+         real("min-confidence", 1.4, 0, 1e30, "matches of lower confidence are neither drawn nor counted as found"),
          framesOption(),
          real("vector-scale", 4, 0, 1e4, "motion vectors are drawn so many times as long"),
          outputOption("images, video, matches.csv and frames.csv"),
@@ -86,6 +86,8 @@ Settings readSettings(const Options& options)
     o.stereo = options.text("pair") == "stereo";
     const String metric = options.text("metric");
     o.metric = metric == "SAD" ? FragmentMatcher::SAD : metric == "SSD" ? FragmentMatcher::SSD : FragmentMatcher::ZNCC;
+    if (o.metric == FragmentMatcher::ZNCC && o.size > 232)
+        throw UsageError(format("--size=%d: with --metric=ZNCC a whole number from 3 to 232 is needed", o.size));
     o.cuda = useCuda(options);
     o.fragments = options.integer("fragments");
     if (o.fragments == 0)
@@ -95,7 +97,7 @@ Settings readSettings(const Options& options)
 
 // --- matching --------------------------------------------------------------------------------------------------------
 
-//! Cuts fragments out of one image and finds them in another, on the engine of the user's choice.
+//! Cuts fragments out of one image and finds them in another, on the backend of the user's choice.
 class Finder
 {
 public:
@@ -227,7 +229,7 @@ public:
             video_->finish();
         matches_.finish();
         frames_.finish();
-        std::cout << format("%d frames, %zu fragments looked for, %.1f %% found with a confidence of at least %g\n",
+        std::cout << format("%d frames, %zu fragments searched, %.1f %% found with a confidence of at least %g\n",
                             frames, looked_, looked_ ? 100. * double(good_) / double(looked_) : 0.,
                             options_.minConfidence)
                   << "wrote " << options_.outputDir << "/matches.csv, frames.csv"
@@ -315,7 +317,7 @@ void runPair(const Settings& options)
     finder.next(images[1]);
     const std::vector<Rect> regions = texturedRegions(images[0], options.fragments, options.size);
     const std::vector<Rect> areas = pairAreas(options, regions);
-    finder.find(regions, areas); // the first call sets the engine up
+    finder.find(regions, areas); // the first call sets the backend up
     finder.milliseconds = 0;
     const std::vector<FragmentMatch> matches = finder.find(regions, areas);
     writeCsv(csv.rows(), 1, regions, matches);
@@ -354,7 +356,7 @@ void run(const Options& options)
 {
     const Settings settings = readSettings(options);
     outputFolder(settings.outputDir);
-    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     if (settings.second.empty())
         runVideo(settings);
     else

@@ -3,7 +3,7 @@
 
 // Follows fragments of one frame through a video. On a CUDA device the loop stays there: the frame goes up, match() finds the
 // fragments, predictAreas() makes the next frame's areas, locations come back to page-locked memory; all of it is one CUDA
-// graph, and the host waits once a frame. Without a device the same calls run on the CPU engine.
+// graph, and the host waits once a frame. Without a device the same calls run on the CPU backend.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
 #include "input.hpp"
@@ -23,18 +23,19 @@ namespace {
 
 Options makeOptions()
 {
-    return Options("Follows fragments of one frame through a video and draws their way, coloured by confidence.",
-                   {"vtest.avi", "--renew=0 --frames=100 --output-dir=out vtest.avi"},
-                   {argument("input", SAMPLE_INPUT_HELP), engineOption(),
-                    flag("no-graph", "cuda: make the calls anew each frame instead of replaying a graph"),
-                    integer("fragments", 400, 1, 100000, "largest number of fragments"),
-                    integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
-                    integer("radius", 14, 1, 1 << 15, "how far a fragment may move between two frames"),
-                    integer("renew", 25, 0, INT_MAX, "cut new fragments every so many frames (0: never)"),
-                    real("min-confidence", 1.4, 0, 1e30, "less certain matches are not drawn or counted as followed"),
-                    framesOption(), integer("trail", 25, 0, 1 << 20, "draw the way of so many frames"),
-                    outputOption("images, video and frames.csv"), videoOption("trails.avi"),
-                    flag("no-video", "do not write a video")});
+    return Options(
+        "Follows fragments of one frame through a video and draws their paths, coloured by confidence.",
+        {"vtest.avi", "--renew=0 --frames=100 --output-dir=out vtest.avi"},
+        {argument("input", SAMPLE_INPUT_HELP), backendOption(),
+         flag("no-graph", "cuda: make the calls in each frame instead of replaying a graph of them"),
+         integer("fragments", 400, 1, 100000, "largest number of fragments"),
+         integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
+         integer("radius", 14, 1, 1 << 15, "largest motion of a fragment between two frames in pixels"),
+         integer("renew", 25, 0, INT_MAX, "frames from one choice of new fragments to the next (0: never)"),
+         real("min-confidence", 1.4, 0, 1e30, "matches of lower confidence are neither drawn nor counted as followed"),
+         framesOption(), integer("trail", 25, 0, 1 << 20, "draw the paths of so many frames (0: none)"),
+         outputOption("images, video and frames.csv"), videoOption("trails.avi"),
+         flag("no-video", "do not write a video")});
 }
 
 struct Settings
@@ -362,7 +363,7 @@ Counts follow(const Settings& options, Source& source, Mat& frame, Report& repor
 void run(const Options& options)
 {
     const Settings settings = readSettings(options);
-    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     Source source(settings.input, true);
     Report report(settings, source.rate(), source.count(settings.frames));
     Mat frame;
@@ -373,7 +374,7 @@ void run(const Options& options)
         return;
     if (counts.frames < 2)
         throw std::runtime_error("fewer than two frames in " + settings.input);
-    std::cout << format("%d frames, %.0f fragments looked for, %.1f %% found with a confidence of at least %g\n",
+    std::cout << format("%d frames, %.0f fragments searched, %.1f %% found with a confidence of at least %g\n",
                         counts.frames, counts.looked, 100. * counts.followed / counts.looked, settings.minConfidence)
               << format("the loop (upload, match, next areas, download): %.3f ms per frame",
                         counts.milliseconds / (counts.frames - 1))

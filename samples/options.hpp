@@ -68,6 +68,25 @@ inline Option choice(const std::string& name, const std::vector<std::string>& ch
     return {Option::CHOICE, name, choices[0], help, 0., 0., choices};
 }
 
+//! Reads whole numbers between which `separator` stands. @return false if there are other than `count`, or one is none or does not fit int.
+inline bool readIntegers(const std::string& text, char separator, size_t count, std::vector<int>& numbers)
+{
+    numbers.clear();
+    const char* next = text.c_str();
+    for (size_t i = 0; i < count; ++i)
+    {
+        char* end = nullptr;
+        errno = 0;
+        const long long value = std::strtoll(next, &end, 10);
+        if (end == next || std::isspace(static_cast<unsigned char>(*next)) || errno || value < INT_MIN ||
+            value > INT_MAX || *end != (i + 1 < count ? separator : 0))
+            return false;
+        numbers.push_back(static_cast<int>(value));
+        next = end + 1;
+    }
+    return true;
+}
+
 class Options
 {
 public:
@@ -126,7 +145,11 @@ public:
 
     void printHelp(std::ostream& out) const
     {
-        out << about_ << "\n\nusage: " << program_ << " [options]";
+        out << about_ << "\n\nusage: " << program_;
+        for (const Option& option : known_)
+            if (option.kind != Option::ARGUMENT && option.required)
+                out << ' ' << shown(option) << "=...";
+        out << " [options]";
         for (const Option& option : known_)
             if (option.kind == Option::ARGUMENT)
                 out << ' ' << (option.required ? shown(option) : "[" + shown(option) + "]");

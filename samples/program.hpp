@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Common to all samples: exit codes, signals, progress, choice of the engine.
+// Common to all samples: exit codes, signals, progress, choice of the backend.
 //
 // Exit codes: 0; 1 the program failed; 2 it was called wrongly; 130 it was interrupted, and what was done until then is written.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP
@@ -83,6 +83,12 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
                   << std::endl;
         return 2;
     }
+    catch (
+        const cv::Exception& e) // without the place in the sources, except where the text is a condition of the sources
+    {
+        std::cerr << "error: " << (e.code == cv::Error::StsAssert ? std::string(e.what()) : e.err) << std::endl;
+        return 1;
+    }
     catch (const std::exception& e)
     {
         std::cerr << "error: " << e.what() << std::endl;
@@ -91,17 +97,17 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
 }
 
 //! The option that all programs have, for useCuda().
-inline Option engineOption()
+inline Option backendOption()
 {
-    return choice("engine", {"auto", "cpu", "cuda"}, "cpu, cuda, or auto: cuda where there is a device");
+    return choice("backend", {"auto", "cpu", "cuda"}, "cpu, cuda, or auto: cuda where there is a device");
 }
 
 inline bool useCuda(const Options& options)
 {
-    const std::string engine = options.text("engine");
-    const bool there = engine != "cpu" && cv::cuda::getCudaEnabledDeviceCount() > 0;
-    if (engine == "cuda" && !there)
-        throw std::runtime_error("--engine=cuda: there is no CUDA device that this build can use");
+    const std::string backend = options.text("backend");
+    const bool there = backend != "cpu" && cv::cuda::getCudaEnabledDeviceCount() > 0;
+    if (backend == "cuda" && !there)
+        throw std::runtime_error("--backend=cuda: there is no CUDA device that this build can use");
     return there;
 }
 

@@ -21,13 +21,13 @@ Options makeOptions()
         "Quick-shift superpixels: contours, mean colours, labels and a table.",
         {"home.jpg", "--preset=both --min-size=20 --output-dir=out folder_of_images",
          "--preset=lab --frames=100 vtest.avi"},
-        {argument("input", "image, " SAMPLE_INPUT_HELP), engineOption(),
+        {argument("input", "image, " SAMPLE_INPUT_HELP), backendOption(),
          choice("preset", {"paper", "lab", "both"},
-                "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both (of a video the "
-                "first)"),
-         real("sigma", 0, 0, 1e4, "kernel bandwidth; 0: the preset's"),
-         real("max-dist", 0, 0, 1e4, "largest distance to a parent; 0: the preset's"),
-         real("scale", 0, 0, 1e6, "factor on the colours; 0: the preset's"),
+                "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both: one after the "
+                "other (a video: paper only)"),
+         real("sigma", 0, 0, 341, "kernel bandwidth; 0: the preset's"),
+         real("max-dist", 0, 0, 32767, "largest distance to a parent; 0: the preset's"),
+         real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),
          integer("min-size", 1, 0, INT_MAX,
                  "make superpixels 4-connected and merge those of fewer pixels; 0: leave them as trees"),
          framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),
@@ -58,7 +58,7 @@ Mat labOf(const Mat& image)
     return lab;
 }
 
-//! Runs one look at an image, on the engine of the user's choice.
+//! Runs one look at an image, on the backend of the user's choice.
 class Segmenter
 {
 public:
@@ -168,7 +168,7 @@ void doImage(const String& name, const Mat& image, std::vector<Segmenter>& segme
         writeTable(stem + ".csv", r);
         std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(), image.cols,
                             image.rows, r.count, r.milliseconds)
-                  << std::endl;
+                  << "\nwrote " << stem << "_contours.png, _mean.png, _labels.png and .csv" << std::endl;
     }
 }
 

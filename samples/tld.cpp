@@ -34,12 +34,12 @@ Options makeOptions()
          text("load", "", "files of learned objects, with commas between them"),
          text("save", "", "write learned objects to files of this name with the id and .yml added"),
          integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
-         integer("seed", 1, INT_MIN, INT_MAX, "seed of all random choices"),
+         integer("seed", 1, 0, INT_MAX, "seed of all random choices"),
          flag("no-learning", "keep the detectors as they are"),
          integer("cut-frames", 0, 0, 1000000,
                  "frames for which an object's place is kept after a camera cut, until its scene is back (0: do not "
                  "detect cuts)"),
-         imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"),
+         imageOption(), backendOption(), windowOption(), videoOption("tracks.avi"),
          outputOption("video, images and tracks.csv")});
 }
 
@@ -48,11 +48,10 @@ std::vector<Rect> readBoxes(const Options& options)
     std::vector<Rect> boxes;
     for (const std::string& one : options.list("box", ';'))
     {
-        Rect box;
-        char rest = 0;
-        if (std::sscanf(one.c_str(), "%d,%d,%d,%d%c", &box.x, &box.y, &box.width, &box.height, &rest) != 4)
-            throw UsageError("--box: x,y,width,height is needed instead of '" + one + "'");
-        boxes.push_back(box);
+        std::vector<int> v;
+        if (!readIntegers(one, ',', 4, v) || v[2] < 1 || v[3] < 1)
+            throw UsageError("--box=" + one + ": x,y,width,height is needed, with width and height from 1 on");
+        boxes.push_back(Rect(v[0], v[1], v[2], v[3]));
     }
     return boxes;
 }
@@ -71,7 +70,7 @@ std::vector<Rect> boxesByMouse(const Mat& frame)
     return boxes;
 }
 
-//! Brings frames to where the engine works.
+//! Brings frames to where the backend works.
 class Tracker
 {
 public:
@@ -134,25 +133,31 @@ void drawTemplates(Mat& image, MultiTrackerTLD& tracker, int id, int row, int st
         colour.copyTo(image(Rect(strip.x + i * side, strip.y, side, side)));
     }
     rectangle(image, strip, colourOf(state), 1);
-    putText(image, format("%d", id), strip.tl() + Point(-22, 21), FONT_HERSHEY_SIMPLEX, 0.6, colourOf(state), 2);
+    drawLabel(image, std::to_string(id), strip.tl() + Point(-22, 19), colourOf(state));
 }
 
 void draw(Mat& image, MultiTrackerTLD& tracker, const std::vector<int>& ids, const Mat& results)
 {
+    const auto stateOf = [&](size_t i)
+    { return static_cast<int>(results.at<double>(static_cast<int>(i), TrackerTLD::RESULT_STATE)); };
     for (size_t i = 0; i < ids.size(); ++i)
     {
         const double* r = results.ptr<double>(static_cast<int>(i));
-        const int state = static_cast<int>(r[TrackerTLD::RESULT_STATE]);
+        if (stateOf(i) != TrackerTLD::LOST)
+            rectangle(image, boxOf(r), colourOf(stateOf(i)), r[TrackerTLD::RESULT_LOCATED] > 0. ? 2 : 1);
+        drawTemplates(image, tracker, ids[i], static_cast<int>(i), stateOf(i));
+    }
+    for (size_t i = 0; i < ids.size(); ++i) // over all boxes
+    {
+        if (stateOf(i) == TrackerTLD::LOST)
+            continue;
+        const double* r = results.ptr<double>(static_cast<int>(i));
         const Rect box = boxOf(r);
-        if (state != TrackerTLD::LOST)
-        {
-            rectangle(image, box, colourOf(state), r[TrackerTLD::RESULT_LOCATED] > 0. ? 2 : 1);
-            const std::string text =
-                format("%d: %.2f%s", ids[i], r[TrackerTLD::RESULT_SCORE], state == TrackerTLD::UNCERTAIN ? "?" : "");
-            const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
-            putText(image, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1, LINE_AA);
-        }
-        drawTemplates(image, tracker, ids[i], static_cast<int>(i), state);
+        const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
+        drawLabel(
+            image,
+            format("%d: %.2f%s", ids[i], r[TrackerTLD::RESULT_SCORE], stateOf(i) == TrackerTLD::UNCERTAIN ? "?" : ""),
+            Point(box.x, y), colourOf(stateOf(i)));
     }
 }
 
@@ -287,8 +292,9 @@ void run(const Options& options)
     if (frames == 0)
         throw std::runtime_error("there was no frame after the first one");
     std::cout << counted(size_t(frames), "frame") << ", " << counted((*tracker).getIds().size(), "object")
-              << ", located in " << cvRound(report.share()) << " % of the frames; " << meter.getTimeMilli() / frames
-              << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend" << std::endl;
+              << ", located in " << cvRound(report.share()) << " % of the frames; "
+              << format("%.2f", meter.getTimeMilli() / frames) << " ms per frame on the " << (cuda ? "CUDA" : "CPU")
+              << " backend" << std::endl;
     report.finish(*tracker);
 }
 

@@ -28,7 +28,7 @@ Options makeOptions()
         argument("sequences", "folders, with commas between them: sequences, or folders of sequences"),
         framesOption(),
         integer("threads", 0, 0, 1 << 16, "threads of OpenCV and of this module (0: as many as OpenCV takes)"),
-        engineOption(),
+        backendOption(),
         text("csv", "", "file for all boxes"),
         text("runs", "", "file for time and quality of each run"),
         text("curves", "", "file for the success and precision curves, means over the runs"),
@@ -36,8 +36,8 @@ Options makeOptions()
     const std::vector<Option> trackers = trackerOptions();
     table.insert(table.begin() + 1, trackers.begin(), trackers.end());
     return Options("Measures TrackerTLD and other trackers on sequences with known truth.",
-                   {"--seeds=20 tld_dataset", "--engine=cpu --csv=boxes.csv --video=out tld_dataset/01_david,otb/Car4",
-                    "--engine=cpu --threads=1 --peers --runs=runs.csv --curves=curves.csv tld_dataset"},
+                   {"--seeds=20 tld_dataset", "--backend=cpu --csv=boxes.csv --video=out tld_dataset/01_david,otb/Car4",
+                    "--backend=cpu --threads=1 --peers --runs=runs.csv --curves=curves.csv tld_dataset"},
                    table);
 }
 

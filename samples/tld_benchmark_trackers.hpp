@@ -130,10 +130,11 @@ inline std::string modelFile(const Options& options, const std::string& name)
 //! Options of makeContenders().
 inline std::vector<Option> trackerOptions()
 {
-    return {integer("seeds", 10, 1, 1 << 20, "runs of TrackerTLD on each, with one seed after the other"),
-            integer("first-seed", 1, INT_MIN / 2, INT_MAX / 2, "the first of them"),
+    const int mostRuns = 1 << 20;
+    return {integer("seeds", 10, 1, mostRuns, "runs of TrackerTLD on each, with one seed after the other"),
+            integer("first-seed", 1, 0, INT_MAX - mostRuns, "first seed"),
             flag("peers", "also OpenCV's trackers, as far as this build has them"),
-            integer("peer-seeds", 3, 1, 1 << 20, "runs of peers that draw random numbers: MIL, legacyTLD"),
+            integer("peer-seeds", 3, 1, mostRuns, "runs of peers that draw random numbers: MIL, legacyTLD"),
             text("only", "", "only these trackers, names as printed, with commas between them"),
             text("nano-backbone", "", "model file of the peer Nano (needs dnn)"),
             text("nano-head", "", "its second model file"),

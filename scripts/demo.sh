@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Builds the samples, runs them on OpenCV's own videos and images, and shows their results on one page.
 #
-#   scripts/demo.sh [--engine=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
+#   scripts/demo.sh [--backend=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
 #
-#   --engine=...   auto (default): CUDA when it was built and there is a GPU, else CPU
+#   --backend=...   auto (default): CUDA when it was built and there is a GPU, else CPU
 #   --help
 #
 # Results: build/demo/index.html, a page with all images, and build/demo/<demo>/ with the images, videos and tables of each run,
 # and report.txt, the output of its program.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-ENGINE=auto OPTIONS=()
+BACKEND=auto OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
-        --engine=auto|--engine=cpu|--engine=cuda) ENGINE=${argument#*=} ;;
-        --engine=*) die "--engine=${argument#*=}: auto, cpu or cuda" ;;
+        --backend=auto|--backend=cpu|--backend=cuda) BACKEND=${argument#*=} ;;
+        --backend=*) die "--backend=${argument#*=}: auto, cpu or cuda" ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/demo.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
@@ -27,10 +27,10 @@ eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC PYTHON
 
 capabilities=''
 [ "$CUDA" = off ] || capabilities=$(gpu_capabilities "$NVCC" | paste -sd,)
-if [ "$ENGINE" = auto ]; then
-    if [ -n "$capabilities" ]; then ENGINE=cuda; else ENGINE=cpu; fi
+if [ "$BACKEND" = auto ]; then
+    if [ -n "$capabilities" ]; then BACKEND=cuda; else BACKEND=cpu; fi
 fi
-case "$ENGINE" in
+case "$BACKEND" in
     cuda) MACHINE="CUDA backend on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true) (compute capability ${capabilities:-unknown})" ;;
     cpu) MACHINE="CPU backend on $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1 | grep . || uname -m), $(nproc) processors" ;;
 esac
@@ -105,10 +105,10 @@ demo()
     shift 3
     rm -rf "$folder"
     mkdir -p "$folder"
-    say "$name: $program --engine=$ENGINE --output-dir=$folder $*"
-    "$BIN_DIR/$program" "--engine=$ENGINE" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
+    say "$name: $program --backend=$BACKEND --output-dir=$folder $*"
+    "$BIN_DIR/$program" "--backend=$BACKEND" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
     [ ! -f "$folder/objects.avi" ] || still_of "$folder/objects.avi" "$folder/last_frame.jpg"
-    page_section "$name" "$caption" "$program --engine=$ENGINE $*" >>"$PAGE.part"
+    page_section "$name" "$caption" "$program --backend=$BACKEND $*" >>"$PAGE.part"
     DEMOS+=("$folder")
 }
 
@@ -120,7 +120,7 @@ demo fragment_matcher_rubberwhale "FragmentMatcher on two images of a scene in m
     cudatracking_fragment_matcher --pair=motion "$SAMPLES_DATA/rubberwhale1.png" "$SAMPLES_DATA/rubberwhale2.png"
 demo fragment_matcher_loop "FragmentMatcher follows patches through a video; with the CUDA backend, locations and search areas stay on the device." \
     cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
-demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors and with smaller ones on Lab colours. Components below 20 pixels are merged." \
+demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors (paper) and with smaller ones on Lab colours (lab). Components below 20 pixels are merged." \
     cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home "QuickShift on another photograph, with the same parameters." \
     cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
@@ -130,18 +130,18 @@ demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (
     "$REPO_ROOT/doc/pics/astronaut.jpg"
 demo cascade_vtest "CascadeClassifierEx: people, detected by haarcascade_fullbody. Some boxes contain no person; cv::CascadeClassifier returns the same boxes." \
     cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
-demo follow_astronaut "CascadeClassifierEx finds a face in every fifth frame, MultiTrackerTLD follows it while the view moves over the photograph, loses it when it leaves, and finds it again." \
+demo follow_astronaut "CascadeClassifierEx detects faces in every fifth frame. MultiTrackerTLD follows the face while the view moves over the photograph, loses it when it leaves, and finds it again: it keeps its number." \
     cudatracking_follow "--cascade=$cascades/haarcascade_frontalface_alt.xml" --pan=200 --image-every=25 "$REPO_ROOT/doc/pics/astronaut.jpg"
 demo follow_vtest "The same with haarcascade_fullbody on people who walk. Each keeps the number that it got; boxes that the cascade finds where no person is are followed as well." \
     cudatracking_follow "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --min-neighbors=6 --every=10 --frames=200 --image-every=40 "$SAMPLES_DATA/vtest.avi"
-demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target." \
+demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target. Below: all templates of each target (green) and of its background (red)." \
     cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --image-every=20 "$SAMPLES_DATA/vtest.avi"
 demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
     cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"
 
 page_end >>"$PAGE.part"
 mv "$PAGE.part" "$PAGE"
-say "files made with the $ENGINE backend:"
+say "files made with the $BACKEND backend:"
 for folder in "${DEMOS[@]}"; do
     find "$folder" -type f -printf '%10s bytes  %p\n' | sort -k3
 done

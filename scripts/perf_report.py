@@ -61,7 +61,7 @@ def cells(row, extra):
 def table(rows):
     known = NEEDED + NUMBERS + ("peer",)
     extra = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in known]
-    titles = ["case", "engine", "part", "ours", "lower bound", "share", "Gpos/s", "GB/s", "peer", "peer time", "ratio"] + extra
+    titles = ["case", "backend", "part", "ours", "lower bound", "share", "Gpos/s", "GB/s", "peer", "peer time", "ratio"] + extra
     lines = [cells(row, extra) for row in rows]
     used = [i for i, _ in enumerate(titles) if i < 4 or any(line[i] for line in lines)]
     widths = [max(len(line[i]) for line in lines + [titles]) for i in range(len(titles))]

@@ -75,15 +75,15 @@ cpp_tests()
 say "C++ tests"
 cpp_tests all "$FILTER"
 
-# The CPU engine takes the best instruction set of the processor; OpenCV can be told to do without some.
+# The CPU backend takes the best instruction set of the processor; OpenCV can be told to do without some.
 # lower_instructions NAME DISABLED FLAG: only where the processor has what is disabled, by its name in /proc/cpuinfo.
 lower_instructions()
 {
     if grep -qw "$3" /proc/cpuinfo 2>/dev/null; then
-        say "C++ tests of the CPU engine without $2"
+        say "C++ tests of the CPU backend without $2"
         OPENCV_CPU_DISABLE=$2 cpp_tests "$1" '-*Cuda*'
     else
-        say "C++ tests of the CPU engine without $2: left out, this processor has no $3"
+        say "C++ tests of the CPU backend without $2: left out, this processor has no $3"
     fi
 }
 if [ -n "$FILTER" ]; then

@@ -49,7 +49,7 @@ done
 measure()
 {
     local part=$PARTS/$3
-    if ! "$PROGRAM" --engine=cpu --threads=1 --peers "--only=$2" "${RUN[@]}" "--seeds=$SEEDS" "--runs=$part.runs" \
+    if ! "$PROGRAM" --backend=cpu --threads=1 --peers "--only=$2" "${RUN[@]}" "--seeds=$SEEDS" "--runs=$part.runs" \
         "--curves=$part.curves" "$1" >"$part.log" 2>&1; then
         say "$2 on $1: failed"
         cat "$part.log" >&2

@@ -89,7 +89,7 @@ class Source:
             return
         video = call(cv2.VideoCapture, self.name, cv2.CAP_OPENCV_MJPEG)
         if not video.isOpened():
-            raise error(f"{self.name}: only MJPEG in .avi can be read without PyAV; pip install av, and all others can")
+            raise error(f"{self.name}: only MJPEG in .avi can be read without PyAV (pip install av), which reads other videos too")
         self._video = video
         self.count = int(video.get(cv2.CAP_PROP_FRAME_COUNT)) or None
         self.rate = float(video.get(cv2.CAP_PROP_FPS)) or None

@@ -13,6 +13,23 @@ import time
 import cudatracking as ct
 
 
+def whole(least, most=2**31 - 1):
+    """For argparse: a whole number of this range."""
+    def read(text):
+        digits = text[1:] if text.startswith("-") else text
+        if not digits.isascii() or not digits.isdigit() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: a whole number from {least} to {most} is needed")
+        return int(text)
+    return read
+
+
+def box(text):
+    parts = text.split(",")
+    if len(parts) != 4:
+        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed")
+    return [whole(least)(part) for least, part in zip((-2**31, -2**31, 1, 1), parts)]
+
+
 def luma(frame):
     """The Y plane of a decoded frame, in device memory: the first of its planes."""
     return frame.cuda()[0]
@@ -20,10 +37,10 @@ def luma(frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--box", help="object in the first frame to follow: x,y,width,height")
+    parser.add_argument("--box", type=box, help="object in the first frame to follow: x,y,width,height")
     parser.add_argument("--cascade", default="frontalface_alt", help="default: frontalface_alt")
-    parser.add_argument("--frames", type=int, default=0, help="stop after so many frames")
-    parser.add_argument("--gpu", type=int, default=0, help="number of the GPU, default 0")
+    parser.add_argument("--frames", type=whole(0), default=0, help="stop after so many frames, default 0: all")
+    parser.add_argument("--gpu", type=whole(0, 1023), default=0, help="number of the GPU, default 0")
     parser.add_argument("video")
     options = parser.parse_args()
     try:
@@ -41,7 +58,7 @@ def main():
         for x, y, w, h in faces.detect(image):
             print(f"{count},{options.cascade},{x},{y},{w},{h}")
         if tracker and count == 0:
-            tracker.init(image, [int(part) for part in options.box.split(",")])
+            tracker.init(image, options.box)
         elif tracker:
             located, (x, y, w, h) = tracker.update(image)
             if located:

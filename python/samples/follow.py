@@ -19,20 +19,32 @@ COLUMNS = ("id", "x", "y", "width", "height", "score", "state", "located", "lear
 
 def whole(text):
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 on is needed")
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 to {2**31 - 1} is needed")
     return int(text)
 
 
+def label(image, text, x, y, color):
+    """Text on a dark ground, so that it can be read on any image."""
+    font, scale = ct.cv2.FONT_HERSHEY_SIMPLEX, .45
+    (width, height), base = ct.cv2.getTextSize(text, font, scale, 1)
+    x, y = max(min(x, image.shape[1] - width - 1), 1), max(min(y, image.shape[0] - base), height + 2)
+    ct.cv2.rectangle(image, (x - 1, y - height - 2), (x + width, y + base - 2), (20, 20, 20), ct.cv2.FILLED)
+    ct.cv2.putText(image, text, (x, y), font, scale, color, 1, ct.cv2.LINE_AA)
+
+
 def draw(image, tracks):
-    """Draws located objects with a box; of the others, whose place is not certain, only the state."""
-    for line, one in enumerate(tracks):
+    """Draws located objects with a box; of the others, whose place is not certain, only the state, until they are lost."""
+    line = 0
+    for one in tracks:
         color = COLORS[int(one["id"]) % len(COLORS)]
         state, event = ct.State(one["state"]).name.lower(), ct.Event(one["event"]).name.lower().replace("_", " ")
         if one["located"]:
             x, y, width, height = (round(float(one[name])) for name in ("x", "y", "width", "height"))
             ct.cv2.rectangle(image, (x, y), (x + width, y + height), color, 2)
-            ct.cv2.putText(image, str(one["id"]), (x + 3, y + 16), ct.cv2.FONT_HERSHEY_SIMPLEX, .5, color, 2)
-        ct.cv2.putText(image, f"{one['id']}: {state}, {event}", (6, 16 + 16 * line), ct.cv2.FONT_HERSHEY_SIMPLEX, .45, color, 1)
+            label(image, str(one["id"]), x + 1, y + 12, color)
+        if one["event"] != ct.Event.NO_EVENT:
+            label(image, f"{one['id']}: {state}, {event}", 6, 16 + 16 * line, color)
+            line += 1
 
 
 def follow(source, faces, tracker, options, part):
@@ -86,7 +98,7 @@ def main():
     finally:
         if os.path.exists(part):
             os.remove(part)
-    print(f"{number} frames, {len(tracker)} objects at the end; wrote {options.out_video} and {options.out_table}")
+    print(f"{number} frames, {len(tracker)} object{'' if len(tracker) == 1 else 's'} at the end; wrote {options.out_video} and {options.out_table}")
 
 
 if __name__ == "__main__":

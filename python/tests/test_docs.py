@@ -108,6 +108,19 @@ class DocsTest(unittest.TestCase):
         done = subprocess.run([sys.executable, sample, "video.mp4"], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (1, "error: PyNvVideoCodec is not installed: pip install PyNvVideoCodec\n"))
 
+    def test_wrong_numbers_of_samples(self):
+        for name, arguments in (("decode_on_gpu.py", ("--frames=-1", "--frames=1_0", "--gpu=-1", "--gpu=1024", "--box=1,2,3", "--box=1,2,0,4", "--box=1,2,3,x")),
+                                ("follow.py", ("--frames=0", "--every=0", "--every=2147483648", "--every=1.5"))):
+            sample = os.path.join(DOC, "..", "python", "samples", name)
+            for argument in arguments:
+                files = ("video.avi",) if name == "decode_on_gpu.py" else ("video.avi", "out.avi", "out.csv")
+                with self.subTest(name, argument=argument):
+                    done = subprocess.run([sys.executable, sample, argument, *files], capture_output=True, text=True, timeout=300)
+                    option, value = argument.split("=")
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertIn(f"argument {option}: '", done.stderr)
+                    self.assertRegex(done.stderr, "a whole number from|x,y,width,height")
+
     def test_following_sample(self):
         sample = os.path.join(DOC, "..", "python", "samples", "follow.py")
         image = ct.cv2.imread(os.path.join(DOC, "pics", "astronaut.jpg"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Finds faces, and eyes inside of them, and draws both.
 
-    cascade.py [--engine=auto|cpu|cuda] FOLDER_OF_CASCADES image.jpg out.jpg
+    cascade.py [--backend=auto|cpu|cuda] FOLDER_OF_CASCADES image.jpg out.jpg
 
 FOLDER_OF_CASCADES is OpenCV's data folder. Runs on CUDA when there is a GPU, else on the CPU, with the same boxes, unless
-an engine is named. Needs a cv2 with the module cudatracking.
+a backend is named. Needs a cv2 with the module cudatracking.
 """
 import os
 
@@ -37,7 +37,7 @@ def main():
         for ex, ey, ew, eh in eyes.detectMultiScale(upper):
             cv2.rectangle(drawn, (x + ex, y + ey, ew, eh), (220, 160, 40), 2)
     common.write_image(target, drawn)
-    print(f"{len(found)} face{'' if len(found) == 1 else 's'} on the {'CUDA' if cuda else 'CPU'} engine, wrote {target}")
+    print(f"{len(found)} face{'' if len(found) == 1 else 's'} on the {'CUDA' if cuda else 'CPU'} backend, wrote {target}")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@ def run(main):
     except (Failure, cv2.error, OSError) as error:
         if stopped() and isinstance(error, NoFrames):
             sys.exit(130)
-        print(f"error: {error}", file=sys.stderr)
+        # Without the place in the sources, except where the text is a condition of the sources.
+        brief = isinstance(error, cv2.error) and getattr(error, "err", "") and error.code != cv2.Error.StsAssert
+        print(f"error: {error.err if brief else error}", file=sys.stderr)
         sys.stdout = None  # it may be what cannot be written
         sys.exit(1)
     if stopped():
@@ -77,27 +79,31 @@ class _Once(argparse.Action):
 def make_parser(description):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.register("action", None, _Once)
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
     return parser
 
 
+INT_MAX = 2**31 - 1
+
+
 def number(kind, least, most):
-    """For argparse: an int or float of this range."""
+    """For argparse: an int or float of this range, in the notation of C."""
     def read(text):
         try:
-            value = kind(text)
+            value = kind(text) if text.isascii() and not re.search(r"[\s_]", text) else None
         except ValueError:
             value = None
         if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r}: {'a whole number' if kind is int else 'a number'} from {least} to {most} is needed")
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: {'a whole number' if kind is int else 'a number'} from {least:.12g} to {most:.12g} is needed")
         return value
     return read
 
 
 def use_cuda(options):
-    there = options.engine != "cpu" and cv2.cuda.getCudaEnabledDeviceCount() > 0
-    if options.engine == "cuda" and not there:
-        raise Failure("--engine=cuda: there is no CUDA device that this build can use")
+    there = options.backend != "cpu" and cv2.cuda.getCudaEnabledDeviceCount() > 0
+    if options.backend == "cuda" and not there:
+        raise Failure("--backend=cuda: there is no CUDA device that this build can use")
     return there
 
 
@@ -252,6 +258,15 @@ class Video:
         reader = cv2.VideoCapture(self._path, self._api)
         count = round(reader.get(cv2.CAP_PROP_FRAME_COUNT)) if reader.isOpened() else 0
         return None if count == self.frames else Failure(f"cannot write {self._target}: of {self.frames} frames {count} can be read again")
+
+
+def draw_label(image, text, x, y, colour):
+    """Text on a dark ground, so that it can be read on any image."""
+    font, scale = cv2.FONT_HERSHEY_SIMPLEX, .45
+    (width, height), base = cv2.getTextSize(text, font, scale, 1)
+    x, y = max(min(x, image.shape[1] - width - 1), 1), max(min(y, image.shape[0] - base), height + 2)
+    cv2.rectangle(image, (x - 1, y - height - 2), (x + width, y + base - 2), (20, 20, 20), cv2.FILLED)
+    cv2.putText(image, text, (x, y), font, scale, colour, 1, cv2.LINE_AA)
 
 
 class Progress:

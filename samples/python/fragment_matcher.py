@@ -19,7 +19,7 @@ def arguments():
     parser = common.make_parser(__doc__)
     parser.add_argument("video", help=common.VIDEO_HELP)
     parser.add_argument("out", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
-    parser.add_argument("frames", type=common.number(int, 0, 2**31), nargs="?", default=0, help="stop after so many frames (default 0: all)")
+    parser.add_argument("frames", type=common.number(int, 0, common.INT_MAX), nargs="?", default=0, help="stop after so many frames (default 0: all)")
     return parser.parse_args()
 
 
@@ -44,7 +44,7 @@ def colour(confidence):
     return (40, 40 + 400 * min(t, 0.5), 240 - 400 * max(t - 0.5, 0.))
 
 
-def on_engine(array, cuda):
+def on_backend(array, cuda):
     if not cuda:
         return array
     mat = cv2.cuda.GpuMat()
@@ -60,7 +60,7 @@ def find_and_draw(matcher, previous, frame, image, cuda):
     matcher.cutFragments(previous[1], regions)
     # Areas are an N x 4 array of int32 (x, y, width, height), and lie where the frame lies.
     areas = np.array([(x - RADIUS, y - RADIUS, w + 2 * RADIUS, h + 2 * RADIUS) for x, y, w, h in regions], np.int32)
-    for (x, y, w, h), match in zip(regions, matcher.find(image, on_engine(areas, cuda))):
+    for (x, y, w, h), match in zip(regions, matcher.find(image, on_backend(areas, cuda))):
         if len(match.locations) == 0 or match.confidence < 1.4:
             continue
         (u, v), middle = match.refined[0], (x + w // 2, y + h // 2)
@@ -85,14 +85,14 @@ def main():
             frame = video.read()
             if frame is None:
                 break
-            image = on_engine(frame, cuda)
+            image = on_backend(frame, cuda)
             if previous is not None:
                 out.write(find_and_draw(matcher, previous, frame, image, cuda))
             previous, count = (frame, image), count + 1
             progress.step()
         if count < 2:
             raise common.NoFrames(f"fewer than two frames in {options.video}")
-    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, wrote {options.out}")
+    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} backend, wrote {options.out}")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ def arguments():
     parser = common.make_parser(__doc__)
     parser.add_argument("image", help="any image that cv2.imread() takes")
     parser.add_argument("folder", help="where <image>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
-    parser.add_argument("--sigma", type=common.number(float, 0.01, 1e4), default=6., help="kernel bandwidth, pixels (default %(default)s)")
-    parser.add_argument("--max-dist", type=common.number(float, 0, 1e4), default=10., help="largest distance to a parent (default %(default)s)")
-    parser.add_argument("--scale", type=common.number(float, 0, 1e6), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
-    parser.add_argument("--min-size", type=common.number(int, 0, 2**31 - 1), default=20, help="merge connected components of fewer pixels (default %(default)s)")
+    parser.add_argument("--sigma", type=common.number(float, 0.01, 341), default=6., help="kernel bandwidth, pixels (default %(default)s)")
+    parser.add_argument("--max-dist", type=common.number(float, 0.01, 32767), default=10., help="largest distance to a parent (default %(default)s)")
+    parser.add_argument("--scale", type=common.number(float, 0, 1e9), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
+    parser.add_argument("--min-size", type=common.number(int, 1, common.INT_MAX), default=20, help="merge connected components of fewer pixels (default %(default)s)")
     return parser.parse_args()
 
 
@@ -54,7 +54,7 @@ def main():
         source.upload(image)
     quick_shift = cv2.cuda.QuickShift.create(options.sigma, options.max_dist, options.scale)
     quick_shift.compute(source)
-    print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} engine, "
+    print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} backend, "
           f"{quick_shift.getNumberOfSuperpixels()} superpixels")
 
     # Cuts: links longer than tau are cut, nothing is computed again. Merge heights say how many superpixels each tau gives.

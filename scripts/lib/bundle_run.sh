@@ -235,7 +235,7 @@ run_demo()
     local data=$CUDATRACKING_SAMPLES_DATA
     [ -x "$HERE/bin/cudatracking_fragment_matcher" ] || { say "this bundle has no samples"; FAILED=1; return; }
     # demo NAME PROGRAM ARGUMENT...
-    demo() { mkdir -p "$OUT/demo/$1"; say "$1"; "$HERE/bin/$2" --engine=auto "--output-dir=$OUT/demo/$1" "${@:3}" 2>&1 | tee "$OUT/demo/$1/report.txt"; }
+    demo() { mkdir -p "$OUT/demo/$1"; say "$1"; "$HERE/bin/$2" --backend=auto "--output-dir=$OUT/demo/$1" "${@:3}" 2>&1 | tee "$OUT/demo/$1/report.txt"; }
     demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo aloe cudatracking_fragment_matcher "$data/aloeL.jpg" "$data/aloeR.jpg" "$data/aloeGT.png" || FAILED=$((FAILED + 1))
     demo rubberwhale cudatracking_fragment_matcher --pair=motion "$data/rubberwhale1.png" "$data/rubberwhale2.png" || FAILED=$((FAILED + 1))

@@ -12,12 +12,27 @@ class FragmentMatcher_CudaSanitize : public testing::TestWithParam<Combination>
 {
 protected:
     void SetUp() override { requireCuda(); }
+
+    //! Random numbers of a test: others for each combination.
+    RNG numbersOf(uint64 seed) const { return RNG(seed + metric * 131 + weightKind * 17 + type); }
+
+    //! Returns a random frame without fragments for kernels of SSD and ZNCC without weights; skips the test for all others.
+    Scene sceneWithoutWeights(RNG& rng, Size size) const
+    {
+        if (metric == FM::SAD || weightKind != NO_WEIGHTS)
+            throw SkipTestException("SAD and weights take other routes, which largeFragment covers");
+        Scene scene;
+        scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
+        scene.frame = randomImage(rng, size, type);
+        return scene;
+    }
+
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
 };
 
 TEST_P(FragmentMatcher_CudaSanitize, match)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x7E6D1C2Bu + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x7E6D1C2Bu);
     const FM::Params list[] = {makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true),
                                makeParams(metric, 5, FM::CROSS, 2, FM::FULL, false),
                                makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true),
@@ -38,8 +53,7 @@ TEST_P(FragmentMatcher_CudaSanitize, match)
 //! One fragment larger than a tile, so that it is taken in parts; work enough for matrix instructions.
 TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x243F6A88u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x243F6A88u);
     Scene scene;
     scene.params = makeParams(metric, 2, FM::SQUARE, 1);
     scene.frame = randomImage(rng, metric == FM::SAD ? Size(169, 163) : Size(240, 232), type);
@@ -51,8 +65,7 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
 //! Few large fragments in small windows, whose rows several blocks share.
 TEST_P(FragmentMatcher_CudaSanitize, slices)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x299F31D0u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x299F31D0u);
     Scene scene;
     scene.params = makeParams(metric, 4, FM::SQUARE, 3, FM::FULL, true);
     scene.frame = randomImage(rng, Size(197, 163), type);
@@ -69,13 +82,8 @@ TEST_P(FragmentMatcher_CudaSanitize, slices)
 //! Large fragments in a frame with room for few positions, which transforms match; weights and SAD take other routes.
 TEST_P(FragmentMatcher_CudaSanitize, transforms)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x082EFA98u + metric * 131 + weightKind * 17 + type);
-    if (metric == FM::SAD || weightKind != 0)
-        throw SkipTestException("SAD and weights take other routes, which largeFragment covers");
-    Scene scene;
-    scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
-    scene.frame = randomImage(rng, Size(421, 439), type);
+    RNG rng = numbersOf(0x082EFA98u);
+    Scene scene = sceneWithoutWeights(rng, Size(421, 439));
     for (const Rect& cut : {Rect(9, 4, 181, 271), Rect(200, 90, 179, 272)})
         scene.templates.push_back(scene.frame(cut).clone());
     expectEnginesAgree(scene);
@@ -86,13 +94,8 @@ TEST_P(FragmentMatcher_CudaSanitize, transforms)
 //! One fragment that one kernel processes as a whole.
 TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
-    if (metric == FM::SAD || weightKind != 0)
-        throw SkipTestException("SAD and weights take other routes, which largeFragment covers");
-    Scene scene;
-    scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
-    scene.frame = randomImage(rng, Size(301, 297), type);
+    RNG rng = numbersOf(0xA4093822u);
+    Scene scene = sceneWithoutWeights(rng, Size(301, 297));
     scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
     expectEnginesAgree(scene);
     scene.areas = {Rect(5, 3, 293, 290)};
@@ -102,8 +105,7 @@ TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 //! Rows that no word is aligned with, in memory that ends with the last pixel.
 TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x452821E6u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x452821E6u);
     for (const Size size : {Size(45, 37), Size(150, 70)})
     {
         Scene scene = randomScene(rng, makeParams(metric, 2), type, weightKind, size, 14, 4);
@@ -118,8 +120,7 @@ TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
 
 TEST_P(FragmentMatcher_CudaSanitize, mapsCutsAndAreas)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x13198A2Eu + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x13198A2Eu);
     const Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(67, 45), 6, 4);
     const Ptr<FM> matcher = FM::create(scene.params);
     give(*matcher, scene);

@@ -1,4 +1,4 @@
-"""FragmentMatcher through cv2: numpy arrays on the CPU engine; GpuMat where there is a device."""
+"""FragmentMatcher through cv2: numpy arrays on the CPU backend; GpuMat where there is a device."""
 import math
 import unittest
 

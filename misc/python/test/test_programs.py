@@ -30,6 +30,27 @@ BOX = "30,50,40,40"
 TABLES = {"cascade": "frames.csv", "fragment_matcher": "frames.csv", "fragment_matcher_loop": "frames.csv", "quick_shift": "frames.csv", "tld": "tracks.csv"}
 VIDEOS = {"cascade": "objects.avi", "fragment_matcher": "motion.avi", "fragment_matcher_loop": "trails.avi", "quick_shift": "contours.avi", "tld": "tracks.avi"}
 
+# Wrong values of each number: below its range and above it, where there is such a value.
+ABOVE_INT = "2147483648"
+RANGES = {
+    "cascade": {"scale-factor": ("1", "1001"), "min-neighbors": ("-1", ABOVE_INT), "min-size": ("-1", "32769"), "frames": ("-1", ABOVE_INT),
+                "device": ("-2", "1024")},
+    "follow": {"every": ("0", ABOVE_INT), "scale-factor": ("1", "1001"), "min-neighbors": ("-1", ABOVE_INT), "min-size": ("11", "16385"),
+               "overlap": ("0.009", "1.1"), "end-after": ("-1", ABOVE_INT), "min-score": ("-0.1", "1.1"), "pan": ("-1", ABOVE_INT),
+               "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), "image-every": ("-1", ABOVE_INT)},
+    "fragment_matcher": {"gt-scale": ("0", "1001"), "max-disparity": ("-1", "32769"), "fragments": ("-1", "100001"), "size": ("2", "1025"),
+                         "radius": ("-1", "32769"), "min-confidence": ("-1", "1e31"), "frames": ("-1", ABOVE_INT), "vector-scale": ("-1", "10001")},
+    "fragment_matcher_loop": {"fragments": ("0", "100001"), "size": ("2", "1025"), "radius": ("0", "32769"), "renew": ("-1", ABOVE_INT),
+                              "min-confidence": ("-1", "inf"), "frames": ("-1", ABOVE_INT), "trail": ("-1", "1048577")},
+    "quick_shift": {"sigma": ("-0.1", "341.1"), "max-dist": ("-1", "32768"), "scale": ("-1", "2e9"), "min-size": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT)},
+    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), "cut-frames": ("-1", "1000001"),
+            "image-every": ("-1", ABOVE_INT)},
+    "tld_benchmark": {"frames": ("-1", ABOVE_INT), "threads": ("-1", "65537"), "seeds": ("0", "1048577"), "first-seed": ("-1", "2146435072"),
+                      "peer-seeds": ("0", "1048577")},
+    "quick_shift.py": {"sigma": ("0", "342"), "max-dist": ("0", "32768"), "scale": ("-1", "inf"), "min-size": ("0", ABOVE_INT, "1_0", " 7")},
+    "tld.py": {"frames": ("-1", ABOVE_INT)},
+}
+
 
 def scene(step):
     """A textured thing that moves by 3 pixels per step over another texture."""
@@ -127,17 +148,17 @@ class ProgramsTest(unittest.TestCase):
         out = out or self.out()
         target = os.path.join(out, "out.avi")
         return {
-            "cascade": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "follow": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "fragment_matcher": ["--engine=cpu", "--output-dir=" + out, source],
-            "fragment_matcher_loop": ["--engine=cpu", "--output-dir=" + out, source],
-            "quick_shift": ["--engine=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
-            "tld": ["--engine=cpu", "--box=" + BOX, "--output-dir=" + out, source],
-            "tld_benchmark": ["--engine=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
-            "cascade.py": ["--engine=cpu", CASCADES, source, os.path.join(out, "out.png")],
-            "fragment_matcher.py": ["--engine=cpu", source, target],
-            "quick_shift.py": ["--engine=cpu", source, out],
-            "tld.py": ["--engine=cpu", source, target, BOX],
+            "cascade": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "follow": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "fragment_matcher": ["--backend=cpu", "--output-dir=" + out, source],
+            "fragment_matcher_loop": ["--backend=cpu", "--output-dir=" + out, source],
+            "quick_shift": ["--backend=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
+            "tld": ["--backend=cpu", "--box=" + BOX, "--output-dir=" + out, source],
+            "tld_benchmark": ["--backend=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
+            "cascade.py": ["--backend=cpu", CASCADES, source, os.path.join(out, "out.png")],
+            "fragment_matcher.py": ["--backend=cpu", source, target],
+            "quick_shift.py": ["--backend=cpu", source, out],
+            "tld.py": ["--backend=cpu", source, target, BOX],
         }[name]
 
     def source(self, name):
@@ -164,7 +185,7 @@ class ProgramsTest(unittest.TestCase):
             with self.subTest(name):
                 done = self.run_program(name, "--help")
                 self.assertEqual((done.returncode, done.err), (0, ""))
-                self.assertIn("--engine", done.out)
+                self.assertIn("--backend", done.out)
                 self.assertIn(name, done.out.split("usage: ")[1])
                 if name in CPP:
                     self.assertIn("examples:\n  cudatracking_" + name, done.out)
@@ -177,30 +198,65 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.out()), [])
 
     def test_bad_values(self):
-        bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--engine=gpu", "--frames=", "--window=1"),
+        bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--backend=gpu", "--frames=", "--window=1"),
                "follow": ("--every=0", "--min-size=11", "--overlap=0", "--min-score=2", "--end-after=-1", "--pan=x"),
                "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
                "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
                "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
                "tld": ("--seed=1.5", "--frames= 3", "--image-every=0x10", "--load=a,,b"),
                "tld_benchmark": ("--seeds=0", "--first-seed=one"),
-               "cascade.py": ("--engine=gpu",), "fragment_matcher.py": ("--engine=gpu",),
+               "cascade.py": ("--backend=gpu",), "fragment_matcher.py": ("--backend=gpu",),
                "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-size=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
         for name in CPP + PYTHON:
             for option in bad[name]:
                 valid = [argument for argument in self.arguments(name, self.source(name)) if argument.split("=")[0] != option.split("=")[0]]
                 with self.subTest(name, option=option):
                     self.assert_fails(self.run_program(name, option, *valid), 2, option.split("=")[0])
-        for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;"):
+        for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;", "1, 2,3,4", "1,2,0,4", "1,2,3,-4", "4294967297,2,3,4"):
             with self.subTest(box=box):
-                self.assert_fails(self.run_program("tld", "--engine=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
-        self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), "1,2,3"), 2, "1,2,3")
+                self.assert_fails(self.run_program("tld", "--backend=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
+                if ";" not in box:
+                    self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), box), 2, "argument box: ")
+        for shard in ("2/2", "-1/2", "0/0", "1", "0/2/3", "0/4294967297"):
+            with self.subTest(shard=shard):
+                self.assert_fails(self.run_program("cascade", "--shard=" + shard, "--cascade=" + CASCADE, self.data("in.avi")), 2, f"--shard={shard}: ")
         self.assertEqual(os.listdir(self.out()), [])
+
+    def test_numbers_out_of_range(self):
+        """Of each number the next value below its range and one above it; the message has the option and the value."""
+        for name in CPP:
+            shown = re.findall(r"^  --([a-z-]+)=-?[0-9][0-9.e+-]* ", self.run_program(name, "--help").out, re.M)
+            self.assertEqual(sorted(shown), sorted(RANGES[name]), name)
+        for name in CPP + PYTHON:
+            for option, values in RANGES.get(name, {}).items():
+                for value in values:
+                    given = [f"--{option}={value}", *self.arguments(name, self.source(name))]
+                    words = f"--{option}={value}: " if name in CPP else f"argument --{option}: '{value}': "
+                    with self.subTest(name, option=option, value=value):
+                        done = self.run_program(name, *(a for i, a in enumerate(given) if i == 0 or not a.startswith(f"--{option}=")))
+                        self.assert_fails(done, 2, words)
+                        self.assertIn("number from ", done.err)
+        for value in ("-1", "2147483648", "3.5"):
+            done = self.run_program("fragment_matcher.py", *self.arguments("fragment_matcher.py", self.source("fragment_matcher.py")), value)
+            self.assert_fails(done, 2, f"argument frames: '{value}': ")
+        self.assert_fails(self.run_program("fragment_matcher", "--metric=ZNCC", "--size=233", self.data("in.avi")), 2, "--size=233: ")
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_numbers_at_the_ends_of_their_ranges(self):
+        """They are no wrong options; where the program does not run with them for ever, it does its work."""
+        for name, option in (("tld", "--seed=0"), ("tld", "--seed=2147483647"), ("follow", "--seed=2147483647"), ("quick_shift", "--max-dist=32767"),
+                             ("quick_shift", "--scale=1e9"), ("fragment_matcher", "--radius=32768"), ("fragment_matcher_loop", "--radius=32768"),
+                             ("fragment_matcher_loop", "--trail=1048576"), ("fragment_matcher", "--vector-scale=1e4"),
+                             ("tld_benchmark", "--first-seed=2146435071"), ("cascade", "--scale-factor=1000"), ("cascade", "--min-size=32768")):
+            given = [a for a in self.arguments(name, self.source(name)) if a.split("=")[0] != option.split("=")[0]]
+            with self.subTest(name, option=option):
+                done = self.run_program(name, option, "--frames=3", *given)
+                self.assertEqual(done.returncode, 0, done.err)
 
     def test_option_given_twice(self):
         for name in CPP + PYTHON:
             with self.subTest(name):
-                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "--engine=cpu"), 2, "--engine is given twice")
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "--backend=cpu"), 2, "--backend is given twice")
 
     def test_superfluous_arguments(self):
         for name in CPP:
@@ -218,12 +274,27 @@ class ProgramsTest(unittest.TestCase):
         self.assert_fails(self.run_program("tld", *arguments, "--box"), 2, "--box needs a value")
         self.assert_fails(self.run_program("tld", "--box", *arguments), 2, "--box needs a value")
 
+    def test_fragments_that_do_not_fit(self):
+        for name in ("fragment_matcher", "fragment_matcher_loop"):  # frames of 192 x 144
+            self.assert_fails(self.run_program(name, "--size=145", *self.arguments(name, self.source(name))), 2, "--size=145: ")
+            done = self.run_program(name, "--fragments=1", *self.arguments(name, self.source(name)))
+            self.assertEqual(done.returncode, 0, done.err)
+            counts = [int(row["fragments"]) for row in rows_of(self.out("frames.csv"))]
+            self.assertEqual(set(counts), {1}, name)
+
+    def test_errors_do_not_name_places_in_the_sources(self):
+        for name in ("tld", "tld.py"):
+            given = [argument.replace(BOX, "190,50,40,40") for argument in self.arguments(name, self.source(name))]
+            done = self.run_program(name, *given)
+            self.assert_fails(done, 1, "error: MultiTrackerTLD: box: 190, 50, 40 x 40 is not inside of an image of 192 x 144 pixels")
+            self.assertNotIn(".cpp", done.err)
+
     def test_names_what_is_missing(self):
         for name in ("cascade", "follow"):
             self.assert_fails(self.run_program(name, self.data("in.avi")), 2, "--cascade is missing")
         for name in ("fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld"):
-            self.assert_fails(self.run_program(name, "--engine=cpu"), 2, "INPUT is missing")
-        self.assert_fails(self.run_program("tld_benchmark", "--engine=cpu"), 2, "SEQUENCES is missing")
+            self.assert_fails(self.run_program(name, "--backend=cpu"), 2, "INPUT is missing")
+        self.assert_fails(self.run_program("tld_benchmark", "--backend=cpu"), 2, "SEQUENCES is missing")
         self.assert_fails(self.run_program("cascade", "--cascade=" + self.out("no.xml"), self.data("in.avi")), 1, "no.xml")
 
     # --- inputs ------------------------------------------------------------------------------------------------------------
@@ -274,7 +345,7 @@ class ProgramsTest(unittest.TestCase):
         for frame in frames:
             writer.write(frame)
         writer.release()
-        done = self.run_program("follow", "--engine=cpu", "--cascade=" + CASCADE, "--every=6", "--output-dir=" + self.out(), self.out("faces.avi"))
+        done = self.run_program("follow", "--backend=cpu", "--cascade=" + CASCADE, "--every=6", "--output-dir=" + self.out(), self.out("faces.avi"))
         self.assertEqual(done.returncode, 0, done.err)
         located = set()
         for row in rows_of(self.out("follow.csv")):
@@ -323,7 +394,7 @@ class ProgramsTest(unittest.TestCase):
     def test_measures_of_the_benchmark(self):
         """Each measure, computed once more from the table of boxes."""
         files = {name: self.out(name + ".csv") for name in ("csv", "runs", "curves")}
-        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--only=TLD-CPU,MIL", "--peer-seeds=1",
+        done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", "--peers", "--only=TLD-CPU,MIL", "--peer-seeds=1",
                                 *(f"--{name}={file}" for name, file in files.items()), self.drifting_truth())
         self.assertEqual(done.returncode, 0, done.err)
         runs = rows_of(files["runs"])
@@ -356,7 +427,7 @@ class ProgramsTest(unittest.TestCase):
 
     def test_peers_of_the_benchmark(self):
         """Every peer is measured or named as absent; the boxes of those that cv2 has too are the same."""
-        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--peer-seeds=1", "--threads=1", "--first-seed=7",
+        done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", "--peers", "--peer-seeds=1", "--threads=1", "--first-seed=7",
                                 "--csv=" + self.out("boxes.csv"), self.data("sequence"))
         self.assertEqual(done.returncode, 0, done.err)
         measured = re.findall(r"^sequence/(\w+) frames=12 ", done.out, re.M)
@@ -392,7 +463,7 @@ class ProgramsTest(unittest.TestCase):
                                     (1, "dnn", ["--peers", "--nano-head=" + self.out("model.onnx"), "--nano-backbone=" + self.out("model.onnx")]),
                                     (1, "NoSuchTracker", ["--only=NoSuchTracker"])):
             with self.subTest(options):
-                done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", *options, self.data("sequence"))
+                done = self.run_program("tld_benchmark", "--backend=cpu", "--seeds=1", *options, self.data("sequence"))
                 self.assert_fails(done, code, word)
 
     def test_natural_order_in_python(self):
@@ -545,7 +616,7 @@ class ProgramsTest(unittest.TestCase):
     def test_mp4(self):
         there = cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG)
         done = self.run_program("tld", "--video-file=tracks.mp4", *self.arguments("tld", self.data("in.avi")))
-        other = self.run_program("tld.py", "--engine=cpu", self.data("in.avi"), self.out("out.mp4"), BOX)
+        other = self.run_program("tld.py", "--backend=cpu", self.data("in.avi"), self.out("out.mp4"), BOX)
         if not there:
             self.assert_fails(done, 1, "needs FFmpeg")
             self.assert_fails(other, 1, "needs FFmpeg")

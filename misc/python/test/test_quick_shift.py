@@ -1,4 +1,4 @@
-"""QuickShift through cv2: numpy arrays on the CPU engine, GpuMat where there is a device, scikit-image where installed."""
+"""QuickShift through cv2: numpy arrays on the CPU backend, GpuMat where there is a device, scikit-image where installed."""
 import os
 import tempfile
 import unittest

@@ -34,7 +34,7 @@ def blocks(language):
         text = readme.read()
     found = []
     for match in re.finditer(rf"^```{language}\n(.*?)^```\n", text, flags=re.S | re.M):
-        printed = re.match(r"\nprints\n\n((?: {4}.*\n)+)", text[match.end():])
+        printed = re.match(r"\nThe Python program prints\n\n((?: {4}.*\n)+)", text[match.end():])
         found.append((match.group(1), printed and re.sub(r"^ {4}", "", printed.group(1), flags=re.M)))
     return found
 

@@ -40,9 +40,9 @@ class SamplesTest(unittest.TestCase):
 
     def test_fragment_matcher(self):
         self.write_video(self.path("in.avi"))
-        done = self.run_sample("fragment_matcher.py", self.path("in.avi"), self.path("out.avi"), "3", "--engine=cpu")
+        done = self.run_sample("fragment_matcher.py", self.path("in.avi"), self.path("out.avi"), "3", "--backend=cpu")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("3 frames on the CPU engine", done.stdout)
+        self.assertIn("3 frames on the CPU backend", done.stdout)
         video, images = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), []
         while True:
             ok, image = video.read()
@@ -64,7 +64,7 @@ class SamplesTest(unittest.TestCase):
         noise = np.random.RandomState(2).randint(0, 256, (60, 80, 3), dtype=np.uint8)
         image = cv2.GaussianBlur(noise, (0, 0), 3.)
         cv2.imwrite(self.path("small.png"), image)
-        done = self.run_sample("quick_shift.py", self.path("small.png"), self.path("."), "--engine=cpu", "--min-size=7",
+        done = self.run_sample("quick_shift.py", self.path("small.png"), self.path("."), "--backend=cpu", "--min-size=7",
                                "--sigma=2", "--max-dist=8", "--scale=.5")
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path("small.csv"), newline="") as table:
@@ -90,9 +90,9 @@ class SamplesTest(unittest.TestCase):
         if not cascades or not data:
             self.skipTest("CUDATRACKING_CASCADES and CUDATRACKING_SAMPLES_DATA do not name OpenCV's folders")
         lena = os.path.join(data, "lena.jpg")
-        done = self.run_sample("cascade.py", cascades, lena, self.path("out.png"), "--engine=cpu")
+        done = self.run_sample("cascade.py", cascades, lena, self.path("out.png"), "--backend=cpu")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 face on the CPU engine", done.stdout)
+        self.assertIn("1 face on the CPU backend", done.stdout)
         frame = (cv2.imread(self.path("out.png")) == (60, 220, 60)).all(axis=2)
         self.assertFalse((cv2.imread(lena) == (60, 220, 60)).all(axis=2).any())
         self.assertTrue(frame[200, 213:391].all())  # the upper edge of the face's box
@@ -113,9 +113,9 @@ class SamplesTest(unittest.TestCase):
             frame[50:90, 30 + 3 * t:70 + 3 * t] = thing
             writer.write(frame)
         writer.release()
-        done = self.run_sample("tld.py", self.path("in.avi"), self.path("out.avi"), "30,50,40,40", "--engine=cpu")
+        done = self.run_sample("tld.py", self.path("in.avi"), self.path("out.avi"), "30,50,40,40", "--backend=cpu")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("7 frames on the CPU engine, objects located 7 of 7 times", done.stdout)
+        self.assertIn("7 frames on the CPU backend, objects located 7 of 7 times", done.stdout)
         video, count = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), 0
         while video.read()[0]:
             count += 1

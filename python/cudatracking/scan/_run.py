@@ -176,11 +176,13 @@ class _Task(NamedTuple):
 
 
 class _Progress:
-    """A line on the standard error each second: segments, rate, what workers spend their time on, remaining time."""
+    """A line on the standard error each second, or each ten seconds if it is no terminal, the first after one second: segments, rate, what
+    workers spend their time on, remaining time."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._terminal = quiet, sys.stderr.isatty()
         self._start = self._last = time.monotonic()
+        self._pause = 1.
         self.frames, self.work, self.decode, self.seconds, self.bytes = 0, 0., 0., 0., 0.
 
     def add(self, answer: dict[str, Any], size: float) -> None:
@@ -191,10 +193,11 @@ class _Progress:
         self.bytes += size
 
     def due(self) -> bool:
-        return not self._quiet and time.monotonic() - self._last >= 1.
+        return not self._quiet and time.monotonic() - self._last >= self._pause
 
     def show(self, done: int, known: int, more: bool, bytes_left: float) -> None:
         self._last = time.monotonic()
+        self._pause = 1. if self._terminal else 10.
         seconds = self._last - self._start
         text = f"segment {done} of {known}{' or more' if more else ''}, {self.frames / seconds:.1f} frames per second"
         if self.seconds:
