@@ -375,7 +375,7 @@ class Scan:
         if record["state"] is None:
             return True
         try:
-            return sha256_of_file(self._path("states", record["state"])) == record["state_sha256"]
+            return sha256_of_file(self._path("states", record["state"])) == str(record["state_sha256"])
         except OSError:
             return False
 
