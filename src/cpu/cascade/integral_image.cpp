@@ -39,10 +39,17 @@ public:
           cols_(region.cols),
           scratch_(scratch)
     {
+        if (layer.cols == work.gray.cols && layer.rows == work.gray.rows)
+            original_ = &region;
         loadTaps(work, layer, region, scratch);
     }
     void resize(int y, uint8_t* out)
     {
+        if (original_) // all weights are 0
+        {
+            std::copy_n(work_.gray.row<uint8_t>(original_->y + y) + original_->x, cols_, out);
+            return;
+        }
         const Tap tap = rowTaps_[y];
         const int second = tap.weight ? tap.first + 1 : tap.first;
         if (rows_[0] != tap.first && rows_[1] == tap.first)
@@ -73,6 +80,7 @@ private:
     int cols_;
     Scratch& scratch_;
     int rows_[2] = {-1, -1};
+    const LayerRegion* original_ = nullptr; //!< the region if the layer has the size of the image; null if not
 };
 
 //! Computes the next row of the integral image and, with SQUARES, of that of squares, from the row above.
