@@ -51,6 +51,14 @@ inline bool areNeighbours(const int* places)
     return all;
 }
 
+//! Calls visit(i) for each bit i that is set.
+template <typename Visit> inline void each(uint64_t bits, const Visit& visit)
+{
+    for (int first = 0; first < WINDOWS; first += 32)
+        for (unsigned part = static_cast<unsigned>(bits >> first); part; part &= part - 1)
+            visit(first + static_cast<int>(trailingZeros32(part)));
+}
+
 // Bytes of vectors are in the order of packed(), until inOrder() sorts them.
 #if CV_SIMD512
 
@@ -110,8 +118,6 @@ inline v_uint8 contains(const uint8_t* set, const v_uint8& code, uint64_t)
 
 #else // without shuffles of bytes
 
-static_assert(WINDOWS <= 32, "contains() has 32 bits for windows");
-
 inline v_uint8 packed(const v_uint16& low, const v_uint16& high)
 {
     return v_reinterpret_as_u8(v_pack(v_reinterpret_as_s16(low), v_reinterpret_as_s16(high)));
@@ -125,11 +131,7 @@ inline v_uint8 contains(const uint8_t* set, const v_uint8& code, uint64_t alive)
 {
     uint8_t CV_DECL_ALIGNED(64) codes[WINDOWS];
     v_store_aligned(codes, code);
-    for (unsigned windows = static_cast<unsigned>(alive); windows; windows &= windows - 1)
-    {
-        uint8_t& c = codes[trailingZeros32(windows)];
-        c = static_cast<uint8_t>(set[c >> 3] & 1 << (c & 7));
-    }
+    each(alive, [&](int i) { codes[i] = static_cast<uint8_t>(set[codes[i] >> 3] & 1 << (codes[i] & 7)); });
     return vx_load_aligned(codes);
 }
 
@@ -197,17 +199,13 @@ uint64_t passInTables(const Octets& o, const NarrowModel& model, const NarrowSta
         v_store_aligned(codes,
                         codesOf(o.stumps + stage.firstStump + t, std::min(stage.stumps - t, 8), o.sums, places, alive));
         const int64_t* const table = model.tables[stage.firstTable + t / 8].data();
-        for (int i = 0; i < WINDOWS; ++i)
-            sums[i] += table[codes[i]];
+        each(alive, [&](int i) { sums[i] += table[codes[i]]; });
     }
     uint64_t passed = 0;
-    for (int i = 0; i < WINDOWS; ++i)
-    {
-        passed |= static_cast<uint64_t>(sums[i] >= stage.threshold) << i;
-        if (weights)
-            weights[i] = sums[i];
-    }
-    return passed & alive;
+    each(alive, [&](int i) { passed |= static_cast<uint64_t>(sums[i] >= stage.threshold) << i; });
+    if (weights)
+        std::copy_n(sums, WINDOWS, weights);
+    return passed;
 }
 
 } // namespace
