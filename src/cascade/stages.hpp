@@ -108,6 +108,7 @@ struct WindowExtent
 {
     int width, height;    //!< pixels
     bool squares, tilted; //!< whether a task needs integral images of squares and of rotated sums
+    bool narrow;          //!< whether all tasks are LBP cascades that need integral images modulo 2^16 only
 };
 
 //! Data that all jobs on one image share.

@@ -24,6 +24,9 @@ void failedBits(const double* sums, int vectors, double threshold, uint64_t* fai
 static std::atomic<bool> used{false};
 static std::atomic<int64> calls{0};
 
+//! Returns that there are no loops for narrow models, like narrow.simd.hpp without vectors.
+static int vectorOctets() { return 0; }
+
 static bool takeover()
 {
     calls += used;
@@ -60,6 +63,8 @@ CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu13evaluateStageERKNS2_7WindowsERKNS1_5St
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu8failedOfEPKdidPm,
            (const double* sums, int vectors, double threshold, uint64_t* failed), (sums, vectors, threshold, failed),
            failedBits);
+
+CT_WRAPPED(int, _ZN2cv4cuda7cascade3cpu15octetsPerVectorEv, (), (), vectorOctets);
 
 #endif // CUDATRACKING_WRAPS_LOOPS
 

@@ -4,7 +4,7 @@
 // Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row are left,
 // they move to a list of the tile, on which the remaining stages are evaluated with gathers.
 #include "../../precomp.hpp"
-#include "classify.hpp"
+#include "tile.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
@@ -43,45 +43,6 @@ struct Bits
                 visit(64 * k + lowestBit(w));
     }
 };
-
-//! A tile of windows of one task, with its inputs and outputs.
-struct Tile
-{
-    const Work& work;
-    const Layer& layer;
-    const TableLayout& layout;
-    const Prepared& prepared;
-    int task, firstCol, firstRow, cols, rows; //!< task: index; the others count windows
-    std::vector<Candidate>& candidates;
-    Passes* passes; //!< null if not wanted
-    int lanes;      //!< windows per vector
-
-    const Model& model() const { return *prepared.model; }
-    const std::vector<int>& offsets() const { return prepared.offsets[layer.step - 1]; }
-    const int* contrast() const { return prepared.contrast[layer.step - 1]; }
-    void passed(int stage, int count) const
-    {
-        if (passes)
-            passes->stages[stage] += count;
-    }
-};
-
-//! Appends window (i, j) of the tile to the candidates, unless the mask drops it.
-void addCandidate(const Tile& tile, int i, int j, double weight)
-{
-    const Layer& layer = tile.layer;
-    const int x = (tile.firstCol + i) * layer.step, y = (tile.firstRow + j) * layer.step;
-    const int layerIndex = static_cast<int>(&layer - tile.work.pyramid->layers.data());
-    if (tile.work.mask)
-    {
-        const Box box = boxOf(x, y, layer.factor, boxSide(tile.model().width, layer.factor),
-                              boxSide(tile.model().height, layer.factor));
-        const ImageView& mask = tile.work.mask;
-        if (!mask.row<uint8_t>(centreOf(box.y, box.height, mask.rows))[centreOf(box.x, box.width, mask.cols)])
-            return;
-    }
-    tile.candidates.push_back({keyOf(tile.work.image, layerIndex, x, y), weight});
-}
 
 //! Lists the vectors that have at least one window in `alive`. @return their number.
 int groupsOf(const Bits& alive, int lanes, int* groups)
@@ -272,6 +233,22 @@ void classifyTile(const Tile& tile, Scratch& scratch)
 
 } // namespace
 
+void addCandidate(const Tile& tile, int i, int j, double weight)
+{
+    const Layer& layer = tile.layer;
+    const int x = (tile.firstCol + i) * layer.step, y = (tile.firstRow + j) * layer.step;
+    const int layerIndex = static_cast<int>(&layer - tile.work.pyramid->layers.data());
+    if (tile.work.mask)
+    {
+        const Box box = boxOf(x, y, layer.factor, boxSide(tile.model().width, layer.factor),
+                              boxSide(tile.model().height, layer.factor));
+        const ImageView& mask = tile.work.mask;
+        if (!mask.row<uint8_t>(centreOf(box.y, box.height, mask.rows))[centreOf(box.x, box.width, mask.cols)])
+            return;
+    }
+    tile.candidates.push_back({keyOf(tile.work.image, layerIndex, x, y), weight});
+}
+
 void Scratch::List::reserve(int size)
 {
     windows.resize(std::max<size_t>(windows.size(), size));
@@ -318,11 +295,22 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
         {
             if (!grids[t] || grids[t]->cols <= firstCol)
                 continue;
-            classifyTile({work, layer, layout, *(*work.prepared)[t], t, firstCol, firstRow,
-                          std::min(grids[t]->cols - firstCol, TILE_COLS),
-                          std::min(grids[t]->rows - firstRow, STRIP_ROWS), candidates[t], passes ? passes + t : nullptr,
-                          lanesOf()},
-                         *scratch);
+            const Tile tile = {work,
+                               layer,
+                               layout,
+                               *(*work.prepared)[t],
+                               t,
+                               firstCol,
+                               firstRow,
+                               std::min(grids[t]->cols - firstCol, TILE_COLS),
+                               std::min(grids[t]->rows - firstRow, STRIP_ROWS),
+                               candidates[t],
+                               passes ? passes + t : nullptr,
+                               lanesOf()};
+            if (work.extent.narrow)
+                classifyNarrow(tile, *scratch);
+            else
+                classifyTile(tile, *scratch);
         }
     }
     for (int t = 0; t < tasks; ++t)

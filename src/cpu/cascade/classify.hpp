@@ -7,6 +7,7 @@
 #define OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP
 
 #include "../../cascade/stages.hpp"
+#include <array>
 #include <vector>
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
@@ -27,7 +28,8 @@ struct TableLayout
         : step(theStep),
           cols((TILE_COLS - 1) * theStep + extent.width + 1),
           rows((STRIP_ROWS - 1) * theStep + extent.height + 1),
-          half(detail::roundUp(cols / 2 + 1, 16)),
+          // Rows of narrow tables are written in whole vectors, whose end must not reach the odd columns.
+          half(detail::roundUp(cols / 2 + 1, extent.narrow ? 32 : 16) + (extent.narrow ? 16 : 0)),
           stride(theStep == 2 ? 2 * half : detail::roundUp(cols, 16))
     {}
     int offset(int x, int y) const { return y * stride + (step == 2 ? (x & 1) * half + (x >> 1) : x); }
@@ -56,6 +58,35 @@ struct Corners
 
 const int HALF_WORDS = 16; //!< words per node of Prepared::subsets
 
+/** Pixels per cell up to which LBP features are evaluated with 16 bits: 257 * 255 = 65535, so the sum of a cell is known from its sum
+modulo 2^16. */
+const int MOST_NARROW_PIXELS = 257;
+const int SET_BYTES = 32; //!< a set of 8-bit codes, one bit each
+
+//! A stump of a narrow model: see NarrowModel.
+struct NarrowStump
+{
+    int column[4], row;      //!< corner (i, j) of the cells is at column[i] + j * row from the window's corner
+    uint8_t left[SET_BYTES]; //!< codes that go left
+};
+struct NarrowStage
+{
+    int firstStump, stumps;
+    int firstTable;             //!< of the stage's tables, one per eight stumps or less
+    int64_t threshold;          //!< windows with lower sums fail
+    uint8_t failing[SET_BYTES]; //!< up to eight stumps: codes of windows that fail
+};
+
+/** An LBP model whose windows are evaluated with 16 bits: all trees are stumps, no cell has more than MOST_NARROW_PIXELS pixels, and sums
+of leaves are exact in fixed point. Windows get a code of one bit per stump of the stage, the first stump's the highest, which is set if the window
+goes right. A table has the sum of the leaves for each code of eight stumps. */
+struct NarrowModel
+{
+    std::vector<NarrowStump> stumps[2]; //!< for steps 1 and 2
+    std::vector<NarrowStage> stages;
+    std::vector<std::array<int64_t, 256>> tables;
+};
+
 //! A model for the vector loops: corners of features as offsets into integral images.
 class Prepared
 {
@@ -68,6 +99,7 @@ public:
     std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
     std::vector<int> subsets;    //!< LBP: subsets with 16 bits per word, HALF_WORDS per node
     int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
+    NarrowModel narrow;          //!< empty unless WindowExtent::narrow
 };
 
 //! Returns the extent that the integral images of all tasks need.
@@ -89,10 +121,25 @@ struct Windows
     double* leafSums;   //!< out: sum of the leaves of the stage for each window
 };
 
+//! Octets, each of eight neighbouring windows in a row, that a stage of a narrow model is evaluated on.
+struct Octets
+{
+    const NarrowStump* stumps; //!< NarrowModel::stumps for the layer's step
+    const uint16_t* sums;      //!< integral image modulo 2^16
+    const int* places;         //!< index in the integral image of each octet's first window
+    uint8_t* alive;            //!< in and out: a bit per window that has passed so far
+    int count;                 //!< number of octets; the arrays have room for whole vectors, of octets without windows
+    int64_t* weights;          //!< out, if not null: sums of the leaves, eight per octet, for windows that are left
+};
+
 //! Work memory of one thread.
 struct Scratch
 {
     std::vector<int> sums, squares, tilted; //!< integral images
+    std::vector<uint16_t> narrowSums;       //!< integral image for narrow models
+    std::vector<int> places;                //!< of octets: see Octets
+    std::vector<uint8_t> octets;            //!< windows of octets that are left
+    std::vector<int64_t> weights;           //!< of windows of octets
     std::vector<uint8_t> pixels[2];         //!< the present row of the layer and the row above
     std::vector<int> blended[2];            //!< two rows of the image, blended horizontally by blendRow()
     std::vector<int> tapIndex;              //!< first source column of each column
@@ -133,6 +180,10 @@ void contrastOfRow(const int* sums, const int* squares, const int* corners, int 
                    float* norms, uint64_t* with);
 void evaluateStage(const Windows& windows, const Stage& stage);
 void failedOf(const double* sums, int vectors, double threshold, uint64_t* failed);
+// Loops of src/cpu/cascade/narrow.simd.hpp.
+int octetsPerVector();
+void evaluateOctets(const Octets& octets, const NarrowModel& model, const NarrowStage& stage);
+void addRowNarrow(const uint8_t* pixels, int cols, int half, const uint16_t* above, uint16_t* sums);
 
 }}}} // namespace cv::cuda::cascade::cpu
 

@@ -39,10 +39,17 @@ public:
           cols_(region.cols),
           scratch_(scratch)
     {
+        if (layer.cols == work.gray.cols && layer.rows == work.gray.rows)
+            original_ = &region;
         loadTaps(work, layer, region, scratch);
     }
     void resize(int y, uint8_t* out)
     {
+        if (original_) // all weights are 0
+        {
+            std::copy_n(work_.gray.row<uint8_t>(original_->y + y) + original_->x, cols_, out);
+            return;
+        }
         const Tap tap = rowTaps_[y];
         const int second = tap.weight ? tap.first + 1 : tap.first;
         if (rows_[0] != tap.first && rows_[1] == tap.first)
@@ -73,6 +80,7 @@ private:
     int cols_;
     Scratch& scratch_;
     int rows_[2] = {-1, -1};
+    const LayerRegion* original_ = nullptr; //!< the region if the layer has the size of the image; null if not
 };
 
 //! Computes the next row of the integral image and, with SQUARES, of that of squares, from the row above.
@@ -122,9 +130,29 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
     table[layout.offset(cols, y)] = static_cast<int>(at(cols - 1, y - 1) + pixel(cols - 1));
 }
 
+//! Computes the integral image for narrow models.
+static void integralImageNarrow(const Work& work, const Layer& layer, const LayerRegion& region,
+                                const TableLayout& layout, Scratch& scratch)
+{
+    const size_t margin =
+        2 * TILE_COLS; // for octets at the right end of a tile and rows that are written in whole vectors
+    scratch.narrowSums.resize(std::max(scratch.narrowSums.size(), layout.size() + margin));
+    std::fill_n(scratch.narrowSums.begin(), layout.stride, static_cast<uint16_t>(0));
+    RowResizer rows(work, layer, region, scratch);
+    uint8_t* const pixels = scratch.pixels[0].data();
+    uint16_t* sums = scratch.narrowSums.data();
+    for (int y = 0; y < region.rows; ++y, sums += layout.stride)
+    {
+        rows.resize(y, pixels);
+        addRowNarrow(pixels, region.cols, layout.step == 2 ? layout.half : 0, sums, sums + layout.stride);
+    }
+}
+
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
                    Scratch& scratch)
 {
+    if (work.extent.narrow)
+        return integralImageNarrow(work, layer, region, layout, scratch);
     // Vector loads may reach the whole tile, even if the region is smaller.
     scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));
     if (work.extent.squares)

@@ -8,15 +8,25 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
+//! Returns whether a model can be a NarrowModel.
+static bool fitsNarrow(const Model& model)
+{
+    return model.featureType() == LBP && model.stumps && model.fixedPoint && octetsPerVector() > 0 &&
+           std::all_of(model.lbp.begin(), model.lbp.end(),
+                       [](const LbpFeature& f) { return f.width * f.height <= MOST_NARROW_PIXELS; });
+}
+
 WindowExtent extentOf(const std::vector<Task>& tasks)
 {
     WindowExtent extent = {};
+    extent.narrow = true;
     for (const Task& task : tasks)
     {
         extent.width = std::max(extent.width, task.model->width);
         extent.height = std::max(extent.height, task.model->height);
         extent.squares = extent.squares || usesNorm(task.model->featureType());
         extent.tilted = extent.tilted || task.model->tilted;
+        extent.narrow = extent.narrow && fitsNarrow(*task.model);
     }
     return extent;
 }
@@ -57,9 +67,64 @@ static CornerPattern sortCorners(HaarFeature& f, int& factor)
     return pattern;
 }
 
+//! Sets or clears the bit of a code.
+static void put(uint8_t* set, int code, bool in)
+{
+    const int bit = 1 << (code & 7);
+    set[code >> 3] = static_cast<uint8_t>(in ? set[code >> 3] | bit : set[code >> 3] & ~bit);
+}
+
+static NarrowStump narrowStump(const Model& model, const Node& node, int index, const TableLayout& layout)
+{
+    const LbpFeature& f = model.lbp[node.feature];
+    NarrowStump stump = {};
+    for (int i = 0; i < 4; ++i)
+        stump.column[i] = layout.offset(f.x + i * f.width, f.y);
+    stump.row = f.height * layout.stride;
+    for (int code = 0; code < 256; ++code)
+        put(stump.left, code, lbpGoesLeft(model.subsets.data() + static_cast<size_t>(index) * SUBSET_WORDS, code));
+    return stump;
+}
+
+//! Adds up leaves of up to eight stumps for each code. @param first index of the first tree.
+static std::array<int64_t, 256> sumsOf(const Model& model, int first, int count)
+{
+    std::array<int64_t, 256> sums = {};
+    for (int code = 0; code < 1 << count; ++code)
+        for (int t = 0; t < count; ++t)
+        {
+            const Node& node = model.nodes[model.trees[first + t].firstNode];
+            sums[code] += model.fixedLeaves[~(code >> (count - 1 - t) & 1 ? node.right : node.left)];
+        }
+    return sums;
+}
+
+static NarrowModel makeNarrow(const Model& model, const TableLayout* layouts)
+{
+    NarrowModel narrow;
+    for (const Stage& s : model.stages)
+    {
+        NarrowStage stage = {s.firstTree, s.trees, static_cast<int>(narrow.tables.size()), s.fixedThreshold, {}};
+        for (int t = 0; t < s.trees; t += 8)
+            narrow.tables.push_back(sumsOf(model, s.firstTree + t, std::min(s.trees - t, 8)));
+        for (int code = 0; code < 256; ++code)
+            put(stage.failing, code, narrow.tables[stage.firstTable][code] < s.fixedThreshold);
+        narrow.stages.push_back(stage);
+    }
+    for (int s = 0; s < 2; ++s)
+        for (const Tree& tree : model.trees)
+            narrow.stumps[s].push_back(narrowStump(model, model.nodes[tree.firstNode], tree.firstNode, layouts[s]));
+    return narrow;
+}
+
 Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model(theModel)
 {
     const TableLayout layouts[2] = {TableLayout(1, extent), TableLayout(2, extent)};
+    if (extent.narrow)
+    {
+        narrow = makeNarrow(*model, layouts);
+        return;
+    }
     const auto add = [&](int x, int y, int weight)
     {
         weights.push_back(weight);
