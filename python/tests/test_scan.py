@@ -680,6 +680,14 @@ class InputTest(ScanTest):
             self.assertIn(wrong[-1][2:].split("=")[0], self.call_command(*options, *wrong, code=1 if wrong == ["--workers=gpu:99"] else 2), wrong)
             self.assertLessEqual(set(os.listdir(self.path("out"))), {".lock"}, wrong)
         self.call_command(*options, "--workers=cpu:1")
+        # What was there before stays, also without a manifest.
+        os.remove(self.path("out", "manifest.json"))
+        with open(self.path("out", "journal.jsonl")) as file:
+            lines = file.read()
+        self.call_command(*options, "--workers=cpu:0", code=2)
+        with open(self.path("out", "journal.jsonl")) as file:
+            self.assertEqual(file.read(), lines)
+        self.assertGreater(len(os.listdir(self.path("out", "parts"))), 0)
 
     def test_closed_streams(self):
         line = " ".join([sys.executable, "-m cudatracking scan", os.path.join(self.videos, "v9.mkv"), "--job=superpixels --executor=processes --workers=cpu:1", f"--format={FORMAT}"])

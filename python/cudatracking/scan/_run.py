@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import re
@@ -560,11 +561,12 @@ class Scan:
 
     def _withdraw(self) -> None:
         """Removes a scan that has done nothing, so that the same command with other workers is not refused."""
-        if self._fresh:
+        if self._fresh and not self._journal.records:
             for name in ("manifest.json", "journal.jsonl"):
                 os.unlink(self._path(name))
             for name in ("parts", "states", "index"):
-                os.rmdir(self._path(name))
+                with contextlib.suppress(OSError):  # what is in them is not this scan's
+                    os.rmdir(self._path(name))
 
     def _chosen(self) -> list[_Task]:
         if not self._audit:
