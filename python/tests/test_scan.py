@@ -273,7 +273,7 @@ class EqualTest(ScanTest):
         self.run_command(*self.options("detect"), "--resume", "--quiet")  # what was wrong is done again
         self.assertEqual(self.table(), self.expected("detect"))
 
-    def states(self, folder, change=lambda record: None):
+    def records(self, folder, change=lambda record: None):
         """The records of v10.mp4 in the journal of a folder, in the order of segments; `change` is called with each record of the journal."""
         with open(self.path(folder, "journal.jsonl")) as file:
             records = [json.loads(line) for line in file]
@@ -287,21 +287,21 @@ class EqualTest(ScanTest):
         options = [os.path.join(self.videos, "v10.mp4"), "--job=track", "--segment=1", "--workers=cpu:2", f"--format={FORMAT}", "--quiet"]
         self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=a", "--audit=1")
         self.run_command(*options, f"--box={BOX}", "--seed=4", "--out=b", "--audit=1")
-        right, other = self.states("a"), self.states("b")
+        right, other = self.records("a"), self.records("b")
         self.assertEqual([(record["first"], record["state"] is None) for record in right], [(0, False), (10, False), (20, False), (30, True)])
         shutil.copy(self.path("b", "states", other[1]["state"]), self.path("a", "states", right[1]["state"]))
         shutil.copytree(self.path("a"), self.path("c"))
         for folder in ("a", "c"):  # as if it had been killed before the last two segments
-            self.states(folder, lambda record: record["first"] < 20)
+            self.records(folder, lambda record: record["first"] < 20)
         self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=a", "--resume")
         with open(self.path("a", f"table.{FORMAT}"), "rb") as one, open(self.path("b", f"table.{FORMAT}"), "rb") as two:
             self.assertNotEqual(one.read(), two.read())
-        self.assertEqual([record["part"] for record in self.states("a")], [record["part"] for record in right])
+        self.assertEqual([record["part"] for record in self.records("a")], [record["part"] for record in right])
 
         def vouch(record):
             if record["first"] == 10:
                 record["state_sha256"] = other[1]["state_sha256"]
-        self.states("c", vouch)
+        self.records("c", vouch)
         errors = self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=c", "--resume", "--audit=1", code=1)
         self.assertIn("v10.mp4: frames 10 to 19: audit: the CPU computes other bytes", errors)
         self.run_command(*options, f"--box={BOX}", "--seed=3", "--out=c", "--resume", "--audit=1")
