@@ -99,16 +99,14 @@ void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int
 namespace cpu {
 
 class Prepared;
+struct IntegralImages;
 struct LayerRegion;
 struct Scratch;
-struct TableLayout;
 
 //! Width and height of the largest window of all tasks, for which integral images are laid out.
 struct WindowExtent
 {
-    int width, height;    //!< pixels
-    bool squares, tilted; //!< whether a task needs integral images of squares and of rotated sums
-    bool narrow;          //!< whether all tasks are LBP cascades that need integral images modulo 2^16 only
+    int width, height; //!< pixels
 };
 
 //! Data that all jobs on one image share.
@@ -125,8 +123,8 @@ struct Work
 //! Converts an image with 3 or 4 channels.
 void toGray(const ImageView& image, RowsView<uint8_t> gray);
 
-//! Resizes a region of a layer and computes its integral images, into `scratch`.
-void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
+//! Resizes a region of a layer and computes the integral images that are needed of it, into `scratch`.
+void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const IntegralImages& needed,
                    Scratch& scratch);
 
 /** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all tasks'

@@ -1,9 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// LBP cascades that the CPU backend evaluates with sums modulo 2^16, and those whose cells are too large for that: both against the plain
-// oracle, and against each other.
+// LBP cascades that the CPU backend evaluates with sums modulo 2^16, and those whose cells are too large for that or whose trees are no
+// stumps: both against the plain oracle, against each other, and together with Haar cascades in one call.
 #include "../test_precomp.hpp"
+#include "../common/threads.hpp"
+#include "../../src/cascade/stages.hpp"
+#include "../../src/cpu/cascade/classify.hpp"
 #include "generate.hpp"
 
 namespace opencv_test { namespace {
@@ -138,35 +141,394 @@ TEST(Cascade_Narrow, randomStumps)
     EXPECT_GT(candidates, 5000u);
 }
 
-//! Together with a Haar cascade, all cascades are evaluated with sums of 32 bits. More windows per row than a tile has.
+/** Makes a cascade with the same results that is not narrow: windows for which the first stump goes right reach a second node, which decides
+as the first one. */
+OracleCascade wideForm(OracleCascade c)
+{
+    OracleTree& tree = c.stages[0].trees[0];
+    OracleNode again = tree.nodes[0];
+    const float left = tree.leaves[-again.left], right = tree.leaves[-again.right];
+    tree.leaves = {left, 1000.f, right};
+    tree.nodes[0].left = 0;
+    tree.nodes[0].right = 1;
+    again.left = -1;
+    again.right = -2;
+    tree.nodes.push_back(again);
+    return c;
+}
+
+//! The matrices of one cascade.
+struct Tables
+{
+    Mat objects, counts, weights;
+};
+
+::testing::AssertionResult sameTables(const Tables& expected, const Tables& actual)
+{
+    for (Mat Tables::*table : {&Tables::objects, &Tables::counts, &Tables::weights})
+    {
+        const ::testing::AssertionResult same = sameBits(expected.*table, actual.*table);
+        if (!same)
+            return same;
+    }
+    return ::testing::AssertionSuccess();
+}
+
+std::vector<Tables> detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
+                                   const std::vector<Mat>& images)
+{
+    std::vector<Mat> objects, counts, weights;
+    CascadeClassifierEx::detectTogether(cascades, images, objects, counts, weights);
+    std::vector<Tables> tables;
+    for (size_t i = 0; i < cascades.size(); ++i)
+        tables.push_back({objects[i], counts[i], weights[i]});
+    return tables;
+}
+
+Tables detectAlone(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks = {})
+{
+    Tables t;
+    if (masks.empty())
+        cascade.detectAsync(images, t.objects, t.counts, t.weights);
+    else
+        cascade.detectAsync(images, t.objects, t.counts, t.weights, masks);
+    return t;
+}
+
+//! A narrow cascade and its other form, alone, together, and together with a Haar cascade. More windows per row than a tile has.
 TEST(Cascade_Narrow, equalsOtherForm)
 {
     RNG rng(31);
     const Mat noise = randomImage(rng, Size(700, 150), CV_8UC1, 3);
     const Mat photo = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "messi5.jpg");
-    std::vector<Ptr<CascadeClassifierEx>> narrow;
+    std::vector<OracleCascade> cascades;
     for (int k = 0; k < 6; ++k)
-        narrow.push_back(cascadeOf(cascadeText(randomStumps(rng, 3 + k), ".yml")));
+        cascades.push_back(randomStumps(rng, 3 + k));
     for (const std::string& name : shippedCascades())
         if (name.find("lbpcascades/") == 0)
-            narrow.push_back(CascadeClassifierEx::create(requireCascade(name)));
+            cascades.push_back(readOracle(requireCascade(name)));
     const Ptr<CascadeClassifierEx> haar =
         CascadeClassifierEx::create(requireCascade("haarcascades/haarcascade_eye.xml"));
     int found = 0;
-    for (const Ptr<CascadeClassifierEx>& cascade : narrow)
-        for (const Mat& image : {noise, photo})
+    for (const OracleCascade& c : cascades)
+    {
+        const Ptr<CascadeClassifierEx> narrow = cascadeOf(cascadeText(c, ".yml"));
+        const Ptr<CascadeClassifierEx> wide = cascadeOf(cascadeText(wideForm(c), ".yml"));
+        for (const Ptr<CascadeClassifierEx>& cascade : {narrow, wide})
         {
             cascade->setMinNeighbors(0);
             cascade->setMaxObjects(65536);
             cascade->setMaxCandidates(65536);
-            std::vector<Mat> alone, together, aloneWeights, togetherWeights;
-            CascadeClassifierEx::detectTogether({cascade}, image, alone, noArray(), aloneWeights);
-            CascadeClassifierEx::detectTogether({cascade, haar}, image, together, noArray(), togetherWeights);
-            ASSERT_EQ(0, cv::norm(alone[0], together[0], NORM_INF));
-            ASSERT_EQ(0, cv::norm(aloneWeights[0], togetherWeights[0], NORM_INF));
-            found += alone[0].at<Vec4i>(0)[1];
         }
+        const Tables expected = detectAlone(*wide, {noise, photo});
+        ASSERT_TRUE(sameTables(expected, detectAlone(*narrow, {noise, photo})));
+        const std::vector<Tables> both = detectTogether({narrow, wide}, {noise, photo});
+        ASSERT_TRUE(sameTables(expected, both[0]));
+        ASSERT_TRUE(sameTables(expected, both[1]));
+        const std::vector<Tables> all = detectTogether({wide, haar, narrow}, {noise, photo});
+        ASSERT_TRUE(sameTables(expected, all[0]));
+        ASSERT_TRUE(sameTables(expected, all[2]));
+        for (int i = 0; i < 2; ++i)
+            found += expected.objects.at<Vec4i>(i, 0)[1];
+    }
     EXPECT_GT(found, 1000);
+}
+
+// --- narrow, other LBP and Haar cascades in one call -----------------------------------------------------------------
+
+enum Kind
+{
+    NARROW,
+    WIDE,      //!< LBP with a tree of two nodes
+    LARGE,     //!< LBP, mostly with cells of more than 257 pixels
+    HAAR_KIND, //!< upright and rotated features
+    KINDS
+};
+
+OracleCascade cascadeOfKind(RNG& rng, int kind)
+{
+    if (kind == HAAR_KIND)
+        for (;;)
+        {
+            const OracleCascade c = CascadeGenerator(rng.next(), randomImage(rng, Size(60, 50), CV_8UC1, 5)).make();
+            if (c.haar)
+                return c;
+        }
+    const OracleCascade c = randomStumps(rng, rng.uniform(1, 6));
+    return kind == NARROW ? c : kind == WIDE ? wideForm(c) : enlarged(c, rng.uniform(2, 4));
+}
+
+//! Two to five cascades in any order: at least one is narrow and one is not.
+std::vector<OracleCascade> mixedCascades(RNG& rng)
+{
+    std::vector<int> kinds = {NARROW, rng.uniform(1, static_cast<int>(KINDS))};
+    for (int more = rng.uniform(0, 4); more > 0; --more)
+        kinds.push_back(rng.uniform(0, static_cast<int>(KINDS)));
+    for (size_t i = kinds.size() - 1; i > 0; --i)
+        std::swap(kinds[i], kinds[rng.uniform(0, static_cast<int>(i) + 1)]);
+    std::vector<OracleCascade> cascades;
+    for (int kind : kinds)
+        cascades.push_back(cascadeOfKind(rng, kind));
+    return cascades;
+}
+
+//! One to five images: tiny ones, those of about a window, and those of more windows per row than a tile has.
+std::vector<Mat> mixedImages(RNG& rng)
+{
+    std::vector<Mat> images;
+    for (int n = rng.uniform(1, 6); n > 0; --n)
+    {
+        const int most[] = {8, 45, 130, 330};
+        const Size size(rng.uniform(1, most[rng.uniform(0, 4)]), rng.uniform(1, most[rng.uniform(0, 3)]));
+        const int types[] = {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4};
+        const Mat image = randomImage(rng, size, types[rng.uniform(0, 4)], rng.uniform(1, 8));
+        images.push_back(rng.uniform(0, 2) ? asRoi(image) : image);
+    }
+    return images;
+}
+
+//! Parameters of all kinds, with limits that some images exceed.
+CascadeCase giveRandom(RNG& rng, double scaleFactor, CascadeClassifierEx& c)
+{
+    CascadeCase p = {scaleFactor, rng.uniform(0, 4), Size(), Size()};
+    if (rng.uniform(0, 3) == 0)
+        p.minSize = Size(rng.uniform(0, 70), rng.uniform(0, 70));
+    if (rng.uniform(0, 3) == 0)
+        p.maxSize = Size(rng.uniform(20, 100), rng.uniform(20, 100));
+    c.setScaleFactor(p.scaleFactor);
+    c.setMinNeighbors(p.minNeighbors);
+    c.setMinObjectSize(p.minSize);
+    c.setMaxObjectSize(p.maxSize);
+    c.setMaxObjects(rng.uniform(0, 3) ? 2000 : rng.uniform(1, 40));
+    c.setMaxCandidates(rng.uniform(0, 3) ? 65536 : rng.uniform(1, 200));
+    return p;
+}
+
+//! Compares a row of tables with the oracle's results. @return number of candidates.
+int expectRow(const CascadeResults& expected, const CascadeCase& p, const CascadeClassifierEx& c, const Tables& actual,
+              int row)
+{
+    const std::vector<Rect>& boxes = p.minNeighbors > 0 ? expected.objects : expected.raw;
+    const std::vector<double>& weights = p.minNeighbors > 0 ? expected.weights : expected.rawWeights;
+    const int candidates = static_cast<int>(expected.raw.size());
+    const bool overflow = candidates > c.getMaxCandidates();
+    const int found = overflow ? 0 : static_cast<int>(boxes.size()), stored = std::min(found, c.getMaxObjects());
+    EXPECT_EQ(Vec4i(stored, found, candidates, overflow), actual.objects.at<Vec4i>(row, 0));
+    for (int k = 0; k < stored; ++k)
+    {
+        EXPECT_EQ(Vec4i(boxes[k].x, boxes[k].y, boxes[k].width, boxes[k].height), actual.objects.at<Vec4i>(row, 1 + k));
+        EXPECT_EQ(weights[k], actual.weights.at<double>(row, k));
+    }
+    return candidates;
+}
+
+//! Random cascades, images and parameters: each cascade has the results of a call of its own, on any number of threads.
+TEST(Cascade_NarrowTogether, randomCascades)
+{
+    const int threads = getNumThreads();
+    int overflows = 0;
+    int64 candidates = 0;
+    for (int k = 0; k < 250; ++k)
+    {
+        SCOPED_TRACE(k);
+        RNG rng(3000 + k);
+        const std::vector<OracleCascade> oracles = mixedCascades(rng);
+        const std::vector<Mat> images = mixedImages(rng);
+        const double scaleFactor = rng.uniform(1.15, 2.2);
+        std::vector<Ptr<CascadeClassifierEx>> cascades;
+        for (const OracleCascade& c : oracles)
+        {
+            cascades.push_back(cascadeOf(cascadeText(c, ".yml")));
+            giveRandom(rng, scaleFactor, *cascades.back());
+        }
+        setNumThreads(1 + k % 4);
+        const std::vector<Tables> together = detectTogether(cascades, images);
+        const std::vector<Tables> again = detectTogether(cascades, images); // with what the first call has left
+        for (size_t i = 0; i < cascades.size(); ++i)
+        {
+            ASSERT_TRUE(sameTables(detectAlone(*cascades[i], images), together[i])) << "cascade " << i;
+            ASSERT_TRUE(sameTables(together[i], again[i])) << "cascade " << i;
+            for (int row = 0; row < together[i].objects.rows; ++row)
+            {
+                const Vec4i head = together[i].objects.at<Vec4i>(row, 0);
+                candidates += head[2];
+                overflows += head[3];
+            }
+        }
+    }
+    setNumThreads(threads);
+    EXPECT_GT(candidates, 50000);
+    EXPECT_GT(overflows, 50);
+}
+
+//! Smaller cases against the oracle. Calls with other cascades before and after, with masks or counts, do not change anything.
+TEST(Cascade_NarrowTogether, oracle)
+{
+    int64 candidates = 0;
+    for (int k = 0; k < 30; ++k)
+    {
+        RNG rng(7000 + k);
+        const std::vector<OracleCascade> oracles = mixedCascades(rng);
+        const double scaleFactor = rng.uniform(1.3, 2.2);
+        std::vector<Ptr<CascadeClassifierEx>> cascades;
+        std::vector<CascadeCase> params;
+        for (const OracleCascade& c : oracles)
+        {
+            cascades.push_back(cascadeOf(cascadeText(c, ".yml")));
+            params.push_back(giveRandom(rng, scaleFactor, *cascades.back()));
+        }
+        const std::vector<Mat> images = {randomImage(rng, Size(rng.uniform(30, 120), rng.uniform(30, 90)), CV_8UC1, 5),
+                                         randomImage(rng, Size(rng.uniform(1, 40), rng.uniform(1, 40)), CV_8UC3, 3)};
+        const std::vector<Mat> masks = {randomImage(rng, images[0].size(), CV_8UC1, 9, 2), Mat()};
+        const Tables masked = detectAlone(*cascades[0], images, masks);
+        const std::vector<Tables> together = detectTogether(cascades, images);
+        EXPECT_TRUE(sameTables(masked, detectAlone(*cascades[0], images, masks)));
+        for (size_t i = 0; i < cascades.size(); ++i)
+            for (int row = 0; row < 2; ++row)
+            {
+                SCOPED_TRACE(cv::format("case %d, cascade %zu, image %d", k, i, row));
+                CascadeCase p = params[i];
+                p.minNeighbors = std::max(p.minNeighbors, 1); // raw candidates do not depend on it
+                candidates +=
+                    expectRow(oracleDetect(oracles[i], images[row], p), params[i], *cascades[i], together[i], row);
+                if (HasFailure())
+                    return;
+            }
+    }
+    EXPECT_GT(candidates, 5000);
+}
+
+TEST(Cascade_NarrowTogether, instancesOnThreads)
+{
+    RNG rng(77);
+    std::vector<Ptr<CascadeClassifierEx>> cascades;
+    for (int kind : {HAAR_KIND, NARROW, WIDE, NARROW})
+    {
+        cascades.push_back(cascadeOf(cascadeText(cascadeOfKind(rng, kind), ".yml")));
+        giveRandom(rng, 1.2, *cascades.back());
+    }
+    const std::vector<Mat> images = {randomImage(rng, Size(300, 90), CV_8UC1, 5),
+                                     randomImage(rng, Size(9, 9), CV_8UC1)};
+    const std::vector<Tables> expected = detectTogether(cascades, images);
+    onThreads(4,
+              [&](int)
+              {
+                  std::vector<Ptr<CascadeClassifierEx>> copies;
+                  for (const Ptr<CascadeClassifierEx>& cascade : cascades)
+                      copies.push_back(cascade->clone());
+                  for (int times = 0; times < 4; ++times)
+                  {
+                      const std::vector<Tables> actual = detectTogether(copies, images);
+                      for (size_t i = 0; i < copies.size(); ++i)
+                          if (!sameTables(expected[i], actual[i]))
+                              return cv::format("cascade %zu differs", i);
+                  }
+                  return std::string();
+              });
+}
+
+// --- stage classify: masks, and what each stage passes, which no call reports for several cascades -------------------
+
+namespace cascade = cv::cuda::cascade;
+
+//! Candidates of one cascade, and counts in the form of the oracle, one row per scale.
+struct Classified
+{
+    std::vector<Rect> boxes;
+    std::vector<double> weights;
+    std::vector<std::vector<int>> passes;
+};
+
+cascade::ImageView viewOf(const Mat& image)
+{
+    return {image.data, image.step, image.cols, image.rows, cuda::detail::DEPTH_8U, 1};
+}
+
+void addCounts(const cascade::Passes& passes, std::vector<int>& row)
+{
+    std::vector<int64_t> counts = {passes.windows, passes.evaluated, passes.contrast};
+    counts.insert(counts.end(), passes.stages.begin(), passes.stages.end());
+    row.resize(counts.size());
+    for (size_t i = 0; i < counts.size(); ++i)
+        row[i] += static_cast<int>(counts[i]);
+}
+
+//! Runs the stage for several cascades on one image, with the stages of each in the order of the file.
+std::vector<Classified> classifyAll(const std::vector<cascade::Task>& tasks, const Mat& image, const Mat& mask)
+{
+    const cascade::Pyramid pyramid = cascade::makePyramid(image.cols, image.rows, tasks);
+    const cascade::cpu::WindowExtent extent = cascade::cpu::extentOf(tasks);
+    std::vector<std::shared_ptr<const cascade::cpu::Prepared>> prepared;
+    for (const cascade::Task& task : tasks)
+        prepared.push_back(cascade::cpu::prepare(task.model, extent));
+    const cascade::cpu::Work work = {viewOf(image), viewOf(mask), 0, &pyramid, &tasks, &prepared, extent};
+    cuda::detail::ScratchPool<cascade::cpu::Scratch> pool;
+    std::vector<Classified> all(tasks.size());
+    for (int layer = 0; layer < static_cast<int>(pyramid.layers.size()); ++layer)
+    {
+        std::vector<std::vector<int>> rows(tasks.size());
+        for (int row = 0; row < pyramid.layers[layer].rows; row += cascade::cpu::STRIP_ROWS)
+        {
+            std::vector<std::vector<cascade::Candidate>> candidates(tasks.size());
+            std::vector<cascade::Passes> passes(tasks.size());
+            for (size_t t = 0; t < tasks.size(); ++t)
+                passes[t].stages.assign(tasks[t].model->stages.size(), 0);
+            cascade::cpu::classify(work, layer, row, pool, candidates.data(), passes.data());
+            for (size_t t = 0; t < tasks.size(); ++t)
+            {
+                addCounts(passes[t], rows[t]);
+                for (const cascade::Candidate& c : candidates[t])
+                {
+                    const float factor = pyramid.layers[layer].factor;
+                    const cascade::Box box = cascade::boxOf(cascade::xOf(c.key), cascade::yOf(c.key), factor,
+                                                            cascade::boxSide(tasks[t].model->width, factor),
+                                                            cascade::boxSide(tasks[t].model->height, factor));
+                    all[t].boxes.push_back(Rect(box.x, box.y, box.width, box.height) & Rect(Point(), image.size()));
+                    all[t].weights.push_back(c.weight);
+                }
+            }
+        }
+        for (size_t t = 0; t < tasks.size(); ++t)
+            for (const cascade::Grid& grid : pyramid.grids[t])
+                if (grid.layer == layer)
+                    all[t].passes.push_back(rows[t]);
+    }
+    return all;
+}
+
+TEST(Cascade_NarrowTogether, masksAndCounts)
+{
+    int64 kept = 0, windows = 0;
+    for (int k = 0; k < 40; ++k)
+    {
+        RNG rng(9000 + k);
+        const std::vector<OracleCascade> oracles = mixedCascades(rng);
+        const CascadeCase p = {rng.uniform(1.3, 2.2), 1, Size(), Size()};
+        std::vector<cascade::Task> tasks(oracles.size());
+        for (size_t t = 0; t < tasks.size(); ++t)
+        {
+            const std::string text = cascadeText(oracles[t], ".yml");
+            tasks[t].model = cascade::parseModel(text.data(), text.size(), "random");
+            tasks[t].settings.scaleFactor = p.scaleFactor;
+        }
+        const Mat image = randomImage(rng, Size(rng.uniform(1, 150), rng.uniform(1, 100)), CV_8UC1, 5);
+        const Mat mask = k % 4 ? randomImage(rng, image.size(), CV_8UC1, rng.uniform(1, 20), 2) : Mat();
+        const std::vector<Classified> actual = classifyAll(tasks, image, mask);
+        for (size_t t = 0; t < tasks.size(); ++t)
+        {
+            SCOPED_TRACE(cv::format("case %d, cascade %zu", k, t));
+            std::vector<std::vector<int>> passes;
+            const CascadeResults expected = oracleDetect(oracles[t], image, p, mask, &passes);
+            ASSERT_EQ(expected.raw, actual[t].boxes);
+            ASSERT_EQ(expected.rawWeights, actual[t].weights);
+            ASSERT_EQ(passes, actual[t].passes);
+            kept += static_cast<int64>(expected.raw.size());
+            for (const std::vector<int>& row : passes)
+                windows += row[0];
+        }
+    }
+    EXPECT_GT(kept, 5000);
+    EXPECT_GT(windows, 4 * kept);
 }
 
 }} // namespace opencv_test

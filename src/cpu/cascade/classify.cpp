@@ -271,7 +271,7 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
               std::vector<Candidate>* candidates, Passes* passes)
 {
     const Layer& layer = work.pyramid->layers[layerIndex];
-    const TableLayout layout(layer.step, work.extent);
+    IntegralImages needed(layer.step, work.extent);
     const int tasks = static_cast<int>(work.tasks->size());
     std::vector<const Grid*> grids;
     int mostCols = 0, mostRows = 0;
@@ -279,8 +279,11 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
     {
         const Grid* const grid = gridOn(work.pyramid->grids[t], layerIndex);
         grids.push_back(grid && grid->rows > firstRow ? grid : nullptr);
-        mostCols = std::max(mostCols, grids[t] ? grid->cols : 0);
-        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, STRIP_ROWS) : 0);
+        if (!grids[t])
+            continue;
+        needed.add(*(*work.prepared)[t]);
+        mostCols = std::max(mostCols, grid->cols);
+        mostRows = std::max(mostRows, std::min(grid->rows - firstRow, STRIP_ROWS));
     }
     detail::ScratchPool<Scratch>::Lease scratch(pool);
     scratch->carry.assign(static_cast<size_t>(tasks) * STRIP_ROWS, 0);
@@ -290,15 +293,16 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
         region.cols = std::min(layer.cols - region.x,
                                (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
         region.rows = std::min(layer.rows - region.y, (mostRows - 1) * layer.step + work.extent.height);
-        integralImage(work, layer, region, layout, *scratch);
+        integralImage(work, layer, region, needed, *scratch);
         for (int t = 0; t < tasks; ++t)
         {
             if (!grids[t] || grids[t]->cols <= firstCol)
                 continue;
+            const Prepared& prepared = *(*work.prepared)[t];
             const Tile tile = {work,
                                layer,
-                               layout,
-                               *(*work.prepared)[t],
+                               prepared.isNarrow() ? needed.narrowLayout : needed.layout,
+                               prepared,
                                t,
                                firstCol,
                                firstRow,
@@ -307,7 +311,7 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
                                candidates[t],
                                passes ? passes + t : nullptr,
                                lanesOf()};
-            if (work.extent.narrow)
+            if (prepared.isNarrow())
                 classifyNarrow(tile, *scratch);
             else
                 classifyTile(tile, *scratch);

@@ -24,16 +24,30 @@ struct TableLayout
     int step, cols, rows; //!< distance of windows in pixels; columns and rows of an integral image
     int half, stride;     //!< index of the first odd column; values per row
 
-    TableLayout(int theStep, const WindowExtent& extent)
+    //! @param narrow whether the integral image is for narrow models.
+    TableLayout(int theStep, const WindowExtent& extent, bool narrow)
         : step(theStep),
           cols((TILE_COLS - 1) * theStep + extent.width + 1),
           rows((STRIP_ROWS - 1) * theStep + extent.height + 1),
           // Rows of narrow tables are written in whole vectors, whose end must not reach the odd columns.
-          half(detail::roundUp(cols / 2 + 1, extent.narrow ? 32 : 16) + (extent.narrow ? 16 : 0)),
+          half(detail::roundUp(cols / 2 + 1, narrow ? 32 : 16) + (narrow ? 16 : 0)),
           stride(theStep == 2 ? 2 * half : detail::roundUp(cols, 16))
     {}
     int offset(int x, int y) const { return y * stride + (step == 2 ? (x & 1) * half + (x >> 1) : x); }
     size_t size() const { return static_cast<size_t>(rows) * stride; }
+};
+
+//! The integral images that tasks need of a tile, and their layouts.
+struct IntegralImages
+{
+    TableLayout layout, narrowLayout;
+    bool sums = false, squares = false, tilted = false; //!< in `layout`: of pixels, of their squares, of rotated sums
+    bool narrow = false;                                //!< in `narrowLayout`: of pixels, modulo 2^16
+
+    IntegralImages(int step, const WindowExtent& extent) : layout(step, extent, false), narrowLayout(step, extent, true)
+    {}
+    //! Adds those that a model needs.
+    void add(const Prepared& prepared);
 };
 
 /** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's files have
@@ -99,7 +113,9 @@ public:
     std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
     std::vector<int> subsets;    //!< LBP: subsets with 16 bits per word, HALF_WORDS per node
     int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
-    NarrowModel narrow;          //!< empty unless WindowExtent::narrow
+    NarrowModel narrow;          //!< empty unless isNarrow()
+
+    bool isNarrow() const { return !narrow.stages.empty(); }
 };
 
 //! Returns the extent that the integral images of all tasks need.

@@ -152,7 +152,7 @@ private:
     void prepare(const Request& request, const cpu::WindowExtent& extent, bool inFileOrder)
     {
         std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height),
-                                     inFileOrder, extent.narrow};
+                                     inFileOrder};
         for (const Task& task : request.tasks)
             key.push_back(task.model->version);
         if (key == preparedKey_)

@@ -130,38 +130,29 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
     table[layout.offset(cols, y)] = static_cast<int>(at(cols - 1, y - 1) + pixel(cols - 1));
 }
 
-//! Computes the integral image for narrow models.
-static void integralImageNarrow(const Work& work, const Layer& layer, const LayerRegion& region,
-                                const TableLayout& layout, Scratch& scratch)
+//! Gives integral images their size. Their first rows are 0.
+static void makeRoom(const IntegralImages& needed, Scratch& scratch)
 {
-    const size_t margin =
-        2 * TILE_COLS; // for octets at the right end of a tile and rows that are written in whole vectors
-    scratch.narrowSums.resize(std::max(scratch.narrowSums.size(), layout.size() + margin));
-    std::fill_n(scratch.narrowSums.begin(), layout.stride, static_cast<uint16_t>(0));
-    RowResizer rows(work, layer, region, scratch);
-    uint8_t* const pixels = scratch.pixels[0].data();
-    uint16_t* sums = scratch.narrowSums.data();
-    for (int y = 0; y < region.rows; ++y, sums += layout.stride)
+    const auto resize = [](auto& table, bool isNeeded, const TableLayout& layout, size_t margin)
     {
-        rows.resize(y, pixels);
-        addRowNarrow(pixels, region.cols, layout.step == 2 ? layout.half : 0, sums, sums + layout.stride);
-    }
+        if (!isNeeded)
+            return;
+        table.resize(std::max(table.size(), layout.size() + margin));
+        std::fill_n(table.begin(), layout.stride, 0);
+    };
+    // Vector loads may reach the whole tile, even if the region is smaller.
+    resize(scratch.sums, needed.sums, needed.layout, 0);
+    resize(scratch.squares, needed.squares, needed.layout, 0);
+    resize(scratch.tilted, needed.tilted, needed.layout, 0);
+    // for octets at the right end of a tile and rows that are written in whole vectors
+    resize(scratch.narrowSums, needed.narrow, needed.narrowLayout, 2 * TILE_COLS);
 }
 
-void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
+void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const IntegralImages& needed,
                    Scratch& scratch)
 {
-    if (work.extent.narrow)
-        return integralImageNarrow(work, layer, region, layout, scratch);
-    // Vector loads may reach the whole tile, even if the region is smaller.
-    scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));
-    if (work.extent.squares)
-        scratch.squares.resize(std::max(scratch.squares.size(), layout.size()));
-    if (work.extent.tilted)
-        scratch.tilted.resize(std::max(scratch.tilted.size(), layout.size()));
-    for (std::vector<int>* table : {&scratch.sums, &scratch.squares, &scratch.tilted})
-        std::fill_n(table->begin(), std::min<size_t>(table->size(), layout.stride), 0);
-
+    makeRoom(needed, scratch);
+    const TableLayout &layout = needed.layout, &narrow = needed.narrowLayout;
     RowResizer rows(work, layer, region, scratch);
     for (int y = 0; y < region.rows; ++y)
     {
@@ -169,14 +160,19 @@ void integralImage(const Work& work, const Layer& layer, const LayerRegion& regi
         uint8_t* const pixels = scratch.pixels[0].data();
         rows.resize(y, pixels);
         const size_t above = static_cast<size_t>(y) * layout.stride, here = above + layout.stride;
-        if (work.extent.squares)
+        if (needed.squares)
             addRow<true>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here],
                          &scratch.squares[above], &scratch.squares[here]);
-        else
+        else if (needed.sums)
             addRow<false>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here], nullptr, nullptr);
-        if (work.extent.tilted)
+        if (needed.tilted)
             addTilted(pixels, y > 0 ? scratch.pixels[1].data() : nullptr, region.cols, layout, y + 1,
                       scratch.tilted.data());
+        if (needed.narrow)
+        {
+            uint16_t* const sums = scratch.narrowSums.data() + static_cast<size_t>(y) * narrow.stride;
+            addRowNarrow(pixels, region.cols, narrow.step == 2 ? narrow.half : 0, sums, sums + narrow.stride);
+        }
     }
 }
 

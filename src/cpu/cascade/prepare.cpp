@@ -19,16 +19,20 @@ static bool fitsNarrow(const Model& model)
 WindowExtent extentOf(const std::vector<Task>& tasks)
 {
     WindowExtent extent = {};
-    extent.narrow = true;
     for (const Task& task : tasks)
     {
         extent.width = std::max(extent.width, task.model->width);
         extent.height = std::max(extent.height, task.model->height);
-        extent.squares = extent.squares || usesNorm(task.model->featureType());
-        extent.tilted = extent.tilted || task.model->tilted;
-        extent.narrow = extent.narrow && fitsNarrow(*task.model);
     }
     return extent;
+}
+
+void IntegralImages::add(const Prepared& prepared)
+{
+    narrow = narrow || prepared.isNarrow();
+    sums = sums || !prepared.isNarrow();
+    squares = squares || usesNorm(prepared.model->featureType());
+    tilted = tilted || prepared.model->tilted;
 }
 
 //! Sorts the corners of an exact feature as its pattern needs them. @param factor out: of the pattern.
@@ -119,8 +123,9 @@ static NarrowModel makeNarrow(const Model& model, const TableLayout* layouts)
 
 Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model(theModel)
 {
-    const TableLayout layouts[2] = {TableLayout(1, extent), TableLayout(2, extent)};
-    if (extent.narrow)
+    const bool fits = fitsNarrow(*model);
+    const TableLayout layouts[2] = {TableLayout(1, extent, fits), TableLayout(2, extent, fits)};
+    if (fits)
     {
         narrow = makeNarrow(*model, layouts);
         return;
