@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify on the CPU, tile by tile: for all models in classify.cpp, for narrow ones in narrow.cpp.
+// Stage classify on the CPU, tile by tile: for narrow models in narrow.cpp, for all others in classify.cpp.
 #ifndef OPENCV_CUDATRACKING_CPU_CASCADE_TILE_HPP
 #define OPENCV_CUDATRACKING_CPU_CASCADE_TILE_HPP
 
