@@ -113,7 +113,7 @@ public:
     std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
     std::vector<int> subsets;    //!< LBP: subsets with 16 bits per word, HALF_WORDS per node
     int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
-    NarrowModel narrow;          //!< empty unless isNarrow()
+    NarrowModel narrow;          //!< empty if the model is not narrow
 
     bool isNarrow() const { return !narrow.stages.empty(); }
 };
