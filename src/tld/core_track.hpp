@@ -206,23 +206,23 @@ CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid
     s.keptValid = valid;
 }
 
-//! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
+/** Applies the motion to the box. When flow has failed, the object is lost and up to retryFrames retries begin. A box that only the
+returned points move is not valid: they may be of something that covers the object, or of the background. */
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
 {
     if (task.age == 0)
         return;
-    const bool failed = flowFailed(motion, settings.maxFlowError);
     if (task.retry)
         --s.retries;
-    if (failed)
+    if (motion.kept == 0)
     {
         if (!task.retry)
             keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
         endTracking(s);
         return;
     }
-    const int32_t valid = task.retry ? s.keptValid : s.valid;
+    const int32_t valid = motion.error > settings.maxFlowError ? 0 : task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
     s.fast = isFast(motion, task.box, settings.stepPercent) ? 1 : 0;
     s.retries = 0;
