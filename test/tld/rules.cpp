@@ -228,6 +228,62 @@ TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
     EXPECT_EQ(0.7, s.score) << "found again";
 }
 
+//! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
+TEST(Tld_Flow, whichPointsReturn)
+{
+    const auto point = [](double error, double ncc, bool found = true)
+    {
+        core::TrackedPoint p = {};
+        p.found = found;
+        p.error = static_cast<int64_t>(error * error * 65536. * 65536.);
+        p.ncc = ncc;
+        return p;
+    };
+    for (const double maxError : {10., 2., 0.5})
+    {
+        SCOPED_TRACE(maxError);
+        const core::KeptLimits limits = core::returnedLimits(maxError);
+        const double largest = std::min(2., maxError);
+        EXPECT_TRUE(core::isKept(point(0., 1.), limits));
+        EXPECT_TRUE(core::isKept(point(largest, -1.), limits));
+        EXPECT_FALSE(core::isKept(point(largest + 0.001, 1.), limits));
+        EXPECT_FALSE(core::isKept(point(0., 1., false), limits));
+    }
+}
+
+//! A box that only the points that return have moved is not valid, also one from which flow is tried again.
+TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
+{
+    core::Settings settings = {};
+    settings.stepPercent = 10;
+    settings.retryFrames = 3;
+    settings.maxFlowError = 10.;
+    core::ObjectState before = {};
+    before.alive = before.valid = 1;
+    before.box = {100., 100., 40., 60.};
+    const auto flow = [&](core::ObjectState s, const core::Motion& motion)
+    {
+        const core::FlowTask task = core::beginFrame(s);
+        core::endFlow(s, task, motion, settings, 640, 480);
+        return s;
+    };
+    const core::Motion most = {50, 10., 3., 4., 1.}, few = {10, 10.001, 3., 4., 1.}, none = {0, 10.001, 0., 0., 1.};
+    core::ObjectState s = flow(before, most);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(1, s.valid);
+    s = flow(before, few);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid);
+    EXPECT_EQ(103., s.box.x);
+    EXPECT_EQ(104., s.box.y);
+    s = flow(before, none);
+    EXPECT_EQ(0, s.alive);
+    EXPECT_EQ(3, s.retries);
+    EXPECT_EQ(1, flow(s, most).valid) << "as before the failure";
+    EXPECT_EQ(1, flow(s, few).alive);
+    EXPECT_EQ(0, flow(s, few).valid);
+}
+
 //! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
 TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
 {
