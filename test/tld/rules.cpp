@@ -261,6 +261,8 @@ TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
     core::ObjectState before = {};
     before.alive = before.valid = 1;
     before.box = {100., 100., 40., 60.};
+    before.positives = before.negatives = 3;
+    before.validThreshold = 0.7;
     const auto flow = [&](core::ObjectState s, const core::Motion& motion)
     {
         const core::FlowTask task = core::beginFrame(s);
@@ -276,12 +278,32 @@ TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
     EXPECT_EQ(0, s.valid);
     EXPECT_EQ(103., s.box.x);
     EXPECT_EQ(104., s.box.y);
-    s = flow(before, none);
-    EXPECT_EQ(0, s.alive);
-    EXPECT_EQ(3, s.retries);
-    EXPECT_EQ(1, flow(s, most).valid) << "as before the failure";
-    EXPECT_EQ(1, flow(s, few).alive);
-    EXPECT_EQ(0, flow(s, few).valid);
+    const core::ObjectState moved = s, failed = flow(before, none);
+    EXPECT_EQ(0, failed.alive);
+    EXPECT_EQ(3, failed.retries);
+    EXPECT_EQ(1, flow(failed, most).valid) << "as before the failure";
+    EXPECT_EQ(1, flow(failed, few).alive);
+    EXPECT_EQ(0, flow(failed, few).valid);
+
+    const auto compared = [&](core::ObjectState state, double score)
+    {
+        core::updateSimilarity(state, {score, score, 1. - score, 0}, settings); // its conservative similarity is the score
+        return state;
+    };
+    s = compared(moved, 0.51);
+    EXPECT_EQ(0.51, s.similarity);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid + s.retries);
+    EXPECT_EQ(1, compared(moved, 0.71).valid);
+    s = compared(moved, 0.5);
+    EXPECT_EQ(0, s.alive) << "refused";
+    EXPECT_EQ(3, s.retries) << "as after a failure";
+    EXPECT_EQ(100., s.keptBox.x);
+    EXPECT_EQ(1, s.keptValid);
+    s = compared(flow(failed, few), 0.5);
+    EXPECT_EQ(0, s.alive) << "refused again";
+    EXPECT_EQ(2, s.retries);
+    EXPECT_EQ(1, compared(flow(before, most), 0.1).alive) << "flow of most points is believed";
 }
 
 //! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
