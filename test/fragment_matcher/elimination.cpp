@@ -191,6 +191,18 @@ Scene placesInOneZone()
     return scene;
 }
 
+//! A scene whose weighted sums take 64 bits.
+Scene wideSums()
+{
+    RNG rng(0x3C6EF372);
+    Scene scene;
+    scene.params = makeParams(FM::SAD, 2);
+    scene.frame = structuredImage(rng, Size(610, 590), CV_8UC3, 2.);
+    addFragment(rng, scene, Rect(211, 307, 160, 152), SOME_WEIGHTS, 3.);
+    scene.weights = {gaussianWindow(scene.templates[0].size())};
+    return scene;
+}
+
 template <class Check> void tightScenes(const Check& check)
 {
     check(tightBound(1));
@@ -235,18 +247,6 @@ template <class Check> void fewScenes(const Check& check)
                     if (testing::Test::HasFailure())
                         return;
                 }
-}
-
-//! A scene whose weighted sums take 64 bits.
-Scene wideSums()
-{
-    RNG rng(0x3C6EF372);
-    Scene scene;
-    scene.params = makeParams(FM::SAD, 2);
-    scene.frame = structuredImage(rng, Size(610, 590), CV_8UC3, 2.);
-    addFragment(rng, scene, Rect(211, 307, 160, 152), SOME_WEIGHTS, 3.);
-    scene.weights = {gaussianWindow(scene.templates[0].size())};
-    return scene;
 }
 
 typedef testing::TestWithParam<tuple<int, int>> FragmentMatcher_Elimination; // weight kind, type
