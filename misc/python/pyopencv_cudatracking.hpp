@@ -88,15 +88,54 @@ static PyObject* cudatracking_integers(PyObject* given)
     return PyArray_FROM_OTF(array, NPY_INT, NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST);
 }
 
-static bool pyopencv_to_safe(PyObject* object, cv::Mat& mat, const ArgInfo& info)
+//! Whether an argument is a list of points or rectangles that a caller passes in.
+static bool cudatracking_isList(PyObject* object, const ArgInfo& info)
 {
     const bool named = std::strcmp(info.name, "searchAreas") == 0 || std::strcmp(info.name, "locations") == 0 ||
                        std::strcmp(info.name, "boxes") == 0;
-    if (!named || info.outputarg || !object ||
-        !(PyArray_Check(object) || PyList_Check(object) || PyTuple_Check(object)))
+    return named && !info.outputarg && object;
+}
+
+/** Refuses a number, or numbers in one row, where a list of points or rectangles is needed. OpenCV would make doubles of a number
+and of True, and the C++ side would refuse these by a message that does not help. */
+static bool cudatracking_refused(PyObject* object, const ArgInfo& info)
+{
+    if (PyLong_Check(object) || PyFloat_Check(object))
+    {
+        const char* const kind = PyBool_Check(object) ? "bool" : (PyLong_Check(object) ? "int" : "float");
+        failmsg("%s: %s is given, but an array or a list of tuples is needed", info.name, kind);
+        return true;
+    }
+    if (!PyArray_Check(object))
+        return false;
+    PyArrayObject* const numbers = (PyArrayObject*)object;
+    if (PyArray_NDIM(numbers) != 1 || PyArray_SIZE(numbers) == 0 || !PyTypeNum_ISNUMBER(PyArray_TYPE(numbers)))
+        return false;
+    failmsg("%s: %d numbers are given, but a list of tuples or an array of two dimensions is needed; one element is "
+            "[(%s)]",
+            info.name, static_cast<int>(PyArray_SIZE(numbers)),
+            std::strcmp(info.name, "locations") == 0 ? "x, y" : "x, y, width, height");
+    return true;
+}
+
+static bool pyopencv_to_safe(PyObject* object, cv::Mat& mat, const ArgInfo& info)
+{
+    if (!cudatracking_isList(object, info))
+        return pyopencv_to_safe<cv::Mat>(object, mat, info);
+    if (cudatracking_refused(object, info))
+        return false;
+    if (!(PyArray_Check(object) || PyList_Check(object) || PyTuple_Check(object)))
         return pyopencv_to_safe<cv::Mat>(object, mat, info);
     PySafeObject array(cudatracking_integers(object));
-    return array && pyopencv_to_safe<cv::Mat>((PyObject*)array, mat, info);
+    return array && !cudatracking_refused(array, info) && pyopencv_to_safe<cv::Mat>((PyObject*)array, mat, info);
+}
+
+//! OpenCV tries a UMat when a Mat was refused, and would make doubles of a number, and of a tuple of numbers, again.
+static bool pyopencv_to_safe(PyObject* object, cv::UMat& mat, const ArgInfo& info)
+{
+    if (cudatracking_isList(object, info) && (cudatracking_refused(object, info) || PyTuple_Check(object)))
+        return false;
+    return pyopencv_to_safe<cv::UMat>(object, mat, info);
 }
 
 //! Refuses a list that contains an array of numpy's bool with its index; OpenCV reports only a wrong type.

@@ -346,6 +346,8 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] 
 
     float64 becomes float32 where that is one of the types.
     """
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"{name}: {value!r}: an image is needed")
     array = given(value, name)
     if array.host is not None and isinstance(value, (list, tuple)) and array.host.dtype.kind in "iu":
         if array.host.size and not (0 <= array.host.min() and array.host.max() <= 255):

@@ -247,8 +247,8 @@ class FragmentMatcher(Worker):
             areas: one box (x, y, width, height) per fragment, in which the whole fragment must lie; intersected with the frame. A list of
                 tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
                 device, where an area of negative size has no position. Default: the whole frame.
-            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, copied to the host if they are on
-                a device. Default: the centre of the area.
+            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, each moved to the nearest position
+                in its area; copied to the host if they are on a device. Default: the centre of the area.
             stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))

@@ -4,6 +4,7 @@ import inspect
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -423,6 +424,12 @@ class MatcherTest(unittest.TestCase):
         np.testing.assert_array_equal(matcher.predict_areas(found.locations, 4, (192, 144))[0], (29, 46, 48, 48))
         with self.assertRaisesRegex(ct.ArgumentError, "predictions: 1 given, one for each of 2"):
             matcher.match(frame(1), predictions=[(34, 51)])
+        for given in (True, 7, np.float32(1)):
+            with self.assertRaisesRegex(TypeError, rf"frame: {re.escape(repr(given))}: an image is needed"):
+                matcher.match(given)
+        for given in (True, (0, 0, 50, 60)):
+            with self.assertRaisesRegex((TypeError, ValueError), "areas: "):
+                matcher.match(frame(1), given)
         matcher.remove(0)
         self.assertEqual(len(matcher), 1)
         warped, weights = ct.FragmentMatcher.warp(frame(0)[:20, :20], 30., 1.2)

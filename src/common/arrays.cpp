@@ -140,7 +140,7 @@ static ListView listView(const char* name, const Array& given, int channels, int
     const Array list = flat ? given.reshape(channels) : given;
     const int type = CV_MAKETYPE(CV_32S, channels);
     if (list.type() != type)
-        CV_Error_(Error::StsUnsupportedFormat,
+        CV_Error_(given.type() == CV_32SC1 ? Error::StsBadSize : Error::StsUnsupportedFormat,
                   ("%s: %d x %d elements of %s, but %s or %d columns of CV_32SC1 are needed", name, given.rows,
                    given.cols, typeToString(given.type()).c_str(), typeToString(type).c_str(), channels));
     if (list.rows == count && (furtherColumns || list.cols == 1))

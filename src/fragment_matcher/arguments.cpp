@@ -220,7 +220,7 @@ bool isNone(InputArray array)
 
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
-    const Mat areas = hostArray("searchAreas", searchAreas);
+    const Mat areas = detail::columnArray("searchAreas", searchAreas);
     if (areas.empty()) // an empty list has no type to check
         CV_Error_(Error::StsUnmatchedSizes, ("searchAreas: an empty list, but one for each of %d is needed", count));
     const ConstRowsView<Rect4> rows = detail::listOf("searchAreas", areas, 4, count).as<Rect4>();

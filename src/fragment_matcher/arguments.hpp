@@ -31,9 +31,9 @@ std::vector<Rect4> areasFrom(InputArray searchAreas, int count);
 //! Throws unless `locations` is a list of points, as in FragmentMatcher::setPredictions().
 template <typename Array> void checkLocations(const char* name, const Array& locations)
 {
-    const bool flat = locations.type() == CV_32SC1 && locations.cols == 2;
-    if (locations.type() != CV_32SC2 && !flat)
-        CV_Error_(Error::StsUnsupportedFormat,
+    const bool flat = locations.type() == CV_32SC1;
+    if (locations.type() != CV_32SC2 && !(flat && locations.cols == 2))
+        CV_Error_(flat ? Error::StsBadSize : Error::StsUnsupportedFormat,
                   ("%s: %d x %d elements of %s, but CV_32SC2 or two columns of CV_32SC1 are needed", name,
                    locations.rows, locations.cols, typeToString(locations.type()).c_str()));
 }

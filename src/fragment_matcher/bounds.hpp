@@ -20,8 +20,7 @@
 //   will do. EXCLUDE_CROSS: of places that are 2 d - 1 apart in both coordinates the columns of a zone hold one and its rows one; so
 //   2 (K - 1) + 1 of them will do.
 //   Places outside the zones of all positions of the box: the zone of the best covers none of them, so those for K - 1 peaks will do.
-// If the zones of all positions of the box cover the whole window, there is only one peak. So it is if the zone of each position that may
-// be the best covers it; then one place will do (CUDA, which makes no box).
+// If the zones of all positions of the box cover the whole window, there is only one peak.
 // A position with 2 pixels A - L > 2 U is no peak. Equal values have equal chances, so ties are settled as in a full search.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP

@@ -257,16 +257,18 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
     Mat at = onHost("locations", locations, copies);
     const Mat score = onHost("scores", scores, copies), confident = onHost("confidence", confidence, copies);
     const Mat state = onHost("status", status, copies), exact = onHost("refined", refined, copies);
+    if (!at.empty())
+        checkLocations("locations", at);
     if (at.type() == CV_32SC1 && at.cols == 2)
         at = at.reshape(2);
     const auto check = [&](const char* name, const Mat& array, int type, int columns)
     {
-        if (!array.empty() && (array.type() != type || array.size() != Size(columns, at.rows)))
-            CV_Error_(Error::StsUnmatchedSizes,
+        const bool typed = array.type() == type;
+        if (!array.empty() && !(typed && array.size() == Size(columns, at.rows)))
+            CV_Error_(typed ? Error::StsUnmatchedSizes : Error::StsUnsupportedFormat,
                       ("%s: %s of %d x %d, but %s of %d x %d is needed", name, typeToString(array.type()).c_str(),
                        array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
     };
-    check("locations", at, CV_32SC2, at.cols);
     if (!at.empty()) // results of an empty frame are empty
     {
         check("scores", score, CV_32FC1, at.cols);
@@ -282,7 +284,6 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
     {
         FragmentMatch& match = result[i];
         match.confidence = confident.empty() ? -1.f : confident.at<float>(i);
-        match.status = state.empty() ? static_cast<int>(FOUND) : state.at<uchar>(i);
         for (int j = 0; j < at.cols && at.at<Point>(i, j) != Point(-1, -1); ++j)
         {
             const Point location = at.at<Point>(i, j);
@@ -290,6 +291,8 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
             match.refined.push_back(exact.empty() ? Point2f(location) : exact.at<Point2f>(i, j));
             match.scores.push_back(score.empty() ? 0.f : score.at<float>(i, j));
         }
+        const int unknown = match.locations.empty() ? NO_POSITION : FOUND;
+        match.status = state.empty() ? unknown : state.at<uchar>(i);
     }
     matches.swap(result);
 }

@@ -81,7 +81,7 @@ CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, con
     s.box = s.held ? box : s.box;
     s.matched = index + 1;
     s.alive = s.valid = 1;
-    s.retries = s.cutAge = 0;
+    s.retries = s.cutAge = s.few = 0;
 }
 
 }}} // namespace cv::cuda::tld

@@ -244,16 +244,29 @@ CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int
 }
 
 /* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found point is kept
-when neither its error nor its NCC is worse than the median over the found points. The shift (dx, dy) is the median of to - from
-over the kept points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in
-`from`, without pairs that coincide in `from`. */
+when neither its error nor its NCC is worse than the median over the found points. If the median error is above maxFlowError, most points
+are wrong, and so is what the medians say of the others: then the returned points are kept, if there are LEAST_RETURNED of them, and
+else none. The shift (dx, dy) is the median of to - from over the kept points. The scale is the median, over all pairs of kept points,
+of their distance in `to` by their distance in `from`, without pairs that coincide in `from`. */
+const int LEAST_RETURNED = FLOW_POINTS / 10;
+const double RETURNED_ERROR = 2.; //!< largest error of a returned point, pixels
+
+//! Conditions for a point to be kept.
+struct KeptLimits
+{
+    double error; //!< largest error, pixels
+    double ncc;   //!< smallest NCC
+};
+//! Returns the limits of returned points, which hold for any NCC.
+CT_HOST_DEVICE KeptLimits returnedLimits(double maxError) { return {lesser(RETURNED_ERROR, maxError), -2.}; }
+
 CT_HOST_DEVICE double medianError(int64_t lower, int64_t upper)
 {
     return (sqrt(static_cast<double>(lower)) + sqrt(static_cast<double>(upper))) * (0.5 / 65536.);
 }
-CT_HOST_DEVICE bool isKept(const TrackedPoint& f, double error, double ncc)
+CT_HOST_DEVICE bool isKept(const TrackedPoint& f, const KeptLimits& limits)
 {
-    return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= error && f.ncc >= ncc;
+    return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= limits.error && f.ncc >= limits.ncc;
 }
 //! Returns the ratio of two distances as an integer of equal order. @param before,after squared distances, before above 0.
 CT_HOST_DEVICE uint32_t ratioKey(int64_t before, int64_t after)
@@ -269,8 +282,8 @@ CT_HOST_DEVICE double scaleOfKeys(uint32_t lower, uint32_t upper)
 //! Motion of a box, from its points.
 struct Motion
 {
-    int32_t kept;  //!< number of kept points
-    double error;  //!< median forward-backward distance, pixels
+    int32_t kept;  //!< number of kept points; 0: flow has failed
+    double error;  //!< median forward-backward distance of the found points, pixels
     double dx, dy; //!< shift, pixels
     double scale;  //!< 1 for a single point
 };
@@ -280,8 +293,6 @@ CT_HOST_DEVICE double shiftOf(int32_t lower, int32_t upper)
 {
     return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 65536.);
 }
-
-CT_HOST_DEVICE bool flowFailed(const Motion& m, double maxError) { return m.kept == 0 || !(m.error <= maxError); }
 
 //! Shifts a box and scales it about its centre. The scale does not make a side shorter than LEAST_SIDE.
 CT_HOST_DEVICE Box moved(const Box& box, const Motion& m)

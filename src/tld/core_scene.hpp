@@ -143,7 +143,7 @@ CT_HOST_DEVICE double sceneDifference(const Scene& a, const Scene& b, int counts
 CT_HOST_DEVICE void takeBox(ObjectState& s, int32_t event)
 {
     endTracking(s);
-    s.retries = s.fast = 0;
+    s.retries = s.fast = s.few = 0;
     s.event = event;
 }
 

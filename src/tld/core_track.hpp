@@ -114,6 +114,7 @@ struct ObjectState
     int32_t started;   //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
     int32_t fast;                     //!< flow moved the box by more than half a step of windows in this frame
+    int32_t few;                      //!< only returned points moved the box in this frame: updateSimilarity() verifies it
     // The frame and box from which failed flow is retried.
     Box keptBox;
     int32_t retries;     //!< number of retries that are left
@@ -157,7 +158,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
 {
     const int32_t last = s.started ? START : 1;
     ++s.frame;
-    s.learned = s.started = s.fast = 0;
+    s.learned = s.started = s.fast = s.few = 0;
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
@@ -206,36 +207,39 @@ CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid
     s.keptValid = valid;
 }
 
-//! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
+/** Applies the motion to the box. When flow has failed, the object is lost and up to retryFrames retries begin. A box that only the
+returned points move is not valid, as these may be of something that covers the object, or of the background. Retries are kept for the
+case that updateSimilarity() refuses it. */
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
 {
     if (task.age == 0)
         return;
-    const bool failed = flowFailed(motion, settings.maxFlowError);
+    const bool few = motion.error > settings.maxFlowError;
     if (task.retry)
         --s.retries;
-    if (failed)
-    {
-        if (!task.retry)
-            keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
-        endTracking(s);
-        return;
-    }
+    else if (motion.kept == 0 || few)
+        keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
+    if (motion.kept == 0)
+        return endTracking(s);
     const int32_t valid = task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
     s.fast = isFast(motion, task.box, settings.stepPercent) ? 1 : 0;
-    s.retries = 0;
     if (isOutside(s.box, cols, rows))
+    {
+        s.retries = 0;
         return endTracking(s);
+    }
+    s.retries = few ? s.retries : 0;
     s.alive = 1;
-    s.valid = valid;
+    s.valid = few ? 0 : valid;
+    s.few = few ? 1 : 0;
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. A box from before a camera cut is lost
-unless its similarity is above validThreshold, or at most jumpMargin below the one before the cut. @param similarity of the patch of its
-box. */
+/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise it is lost in two cases: a box from
+before a camera cut whose similarity is more than jumpMargin below the one before the cut; and a box that only returned points have
+moved, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its box. */
 CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity, const Settings& settings)
 {
     if (!s.alive)
@@ -243,8 +247,11 @@ CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarit
     s.similarity = conservative(similarity, s.positives, s.negatives);
     if (s.similarity > s.validThreshold)
         s.valid = 1;
+    else if (s.few && !(s.similarity > LEAST_OF_FEW))
+        return endTracking(s); // the retries begin
     else if (s.event == RESUMED && s.similarity < s.cutSimilarity - settings.jumpMargin)
         endTracking(s);
+    s.retries = 0;
 }
 
 // --- detections ------------------------------------------------------------------------------------------------------

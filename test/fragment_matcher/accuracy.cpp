@@ -179,7 +179,7 @@ TEST(FragmentMatcher_Accuracy, parametersChangeUnderFragments)
         }
 }
 
-//! Without a prediction the walk starts at the centre; noArray() takes predictions back.
+//! Without a prediction the walk starts at the centre; noArray() and empty arrays take predictions back.
 TEST(FragmentMatcher_Accuracy, threeStepWithoutPredictions)
 {
     RNG rng(20268);
@@ -195,6 +195,15 @@ TEST(FragmentMatcher_Accuracy, threeStepWithoutPredictions)
         matcher->setPredictions(scene.predictions);
         expectSame(expected(scene), run(*matcher, scene));
         matcher->setPredictions(noArray());
+        expectSame(truth, run(*matcher, scene));
+        for (const Mat& empty : {Mat(), Mat(0, 1, CV_32SC2), Mat(0, 2, CV_32SC1)})
+        {
+            matcher->setPredictions(scene.predictions);
+            matcher->setPredictions(empty);
+            expectSame(truth, run(*matcher, scene));
+        }
+        matcher->setPredictions(scene.predictions);
+        matcher->setPredictions(std::vector<Point>());
         expectSame(truth, run(*matcher, scene));
     }
 }

@@ -234,6 +234,48 @@ TEST(FragmentMatcher_Outputs, umat)
     EXPECT_TRUE(sameBits(expected(scene).locations, locations.getMat(ACCESS_READ)));
 }
 
+//! A fragment without a peak was not found, also when convert() is not told so.
+TEST(FragmentMatcher_Outputs, convertWithoutStatus)
+{
+    const Mat frame(20, 30, CV_8UC1, Scalar(7));
+    const Ptr<FM> matcher = FM::create();
+    matcher->setFragments(std::vector<Mat>{frame(Rect(0, 0, 5, 4)).clone(), Mat(21, 5, CV_8UC1, Scalar(7))});
+    Mat locations, scores, confidence, status;
+    matcher->match(frame, noArray(), locations, scores, confidence, status);
+    for (const bool given : {false, true})
+    {
+        std::vector<FragmentMatch> matches;
+        if (given)
+            FM::convert(locations, noArray(), noArray(), status, noArray(), matches);
+        else
+            FM::convert(locations, noArray(), noArray(), noArray(), noArray(), matches);
+        ASSERT_EQ(2u, matches.size());
+        EXPECT_EQ(FM::FOUND, matches[0].status);
+        EXPECT_EQ(2u, matches[0].locations.size());
+        EXPECT_EQ(0.f, matches[0].scores[1]);
+        EXPECT_EQ(-1.f, matches[0].confidence);
+        EXPECT_EQ(FM::NO_POSITION, matches[1].status);
+        EXPECT_TRUE(matches[1].locations.empty());
+    }
+}
+
+//! The peaks of one fragment are one row, which a std::vector can hold as well as a column.
+TEST(FragmentMatcher_Outputs, rowInAVector)
+{
+    RNG rng(418);
+    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
+    const Ptr<FM> matcher = FM::create(makeParams(FM::SAD, 3));
+    matcher->setFragments(std::vector<Mat>(1, frame(Rect(7, 8, 6, 5)).clone()));
+    Mat locations, scores;
+    std::vector<Point> points;
+    std::vector<float> values;
+    matcher->match(frame, noArray(), locations, scores);
+    matcher->match(frame, noArray(), points, values);
+    ASSERT_EQ(Size(3, 1), locations.size());
+    EXPECT_TRUE(sameBits(locations, columnOf(points).reshape(0, 1)));
+    EXPECT_TRUE(sameBits(scores, columnOf(values).reshape(0, 1)));
+}
+
 TEST(FragmentMatcher_Outputs, findAndConvert)
 {
     RNG rng(417);

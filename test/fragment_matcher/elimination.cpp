@@ -191,11 +191,24 @@ Scene placesInOneZone()
     return scene;
 }
 
+//! A scene whose weighted sums take 64 bits.
+Scene wideSums()
+{
+    RNG rng(0x3C6EF372);
+    Scene scene;
+    scene.params = makeParams(FM::SAD, 2);
+    scene.frame = structuredImage(rng, Size(610, 590), CV_8UC3, 2.);
+    addFragment(rng, scene, Rect(211, 307, 160, 152), SOME_WEIGHTS, 3.);
+    scene.weights = {gaussianWindow(scene.templates[0].size())};
+    return scene;
+}
+
 template <class Check> void tightScenes(const Check& check)
 {
     check(tightBound(1));
     check(tightBound(2));
     check(placesInOneZone());
+    check(wideSums());
 }
 
 /** A scene in which few positions remain: copies of a dark pattern in bright noise, each darker or brighter than the others, in the corners of
@@ -225,13 +238,15 @@ template <class Check> void fewScenes(const Check& check)
     for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
         for (const std::vector<Point>& places : {corners, borders, one})
             for (const int peaks : {1, 2, 5})
-            {
-                const FM::Params params = makeParams(FM::SAD, peaks, FM::SQUARE, peaks == 5 ? 7 : 0, FM::FULL, true);
-                SCOPED_TRACE(describe(params));
-                check(fewCopies(type, params, places));
-                if (testing::Test::HasFailure())
-                    return;
-            }
+                for (const bool subpixel : {false, true}) // with it, neighbours of candidates are scored too
+                {
+                    const FM::Params params =
+                        makeParams(FM::SAD, peaks, FM::SQUARE, peaks == 5 ? 7 : 0, FM::FULL, subpixel);
+                    SCOPED_TRACE(describe(params));
+                    check(fewCopies(type, params, places));
+                    if (testing::Test::HasFailure())
+                        return;
+                }
 }
 
 typedef testing::TestWithParam<tuple<int, int>> FragmentMatcher_Elimination; // weight kind, type

@@ -21,6 +21,8 @@ const float NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN(), ENDLESS = st
 
 std::vector<Mat> one(const Mat& mat) { return std::vector<Mat>(1, mat); }
 Mat gray(int width = 5, int height = 4) { return Mat(height, width, CV_8UC1, Scalar(7)); }
+//! Only the header: no element in device memory is read before the arguments are checked.
+cuda::GpuMat deviceHeader(const Mat& mat) { return cuda::GpuMat(mat.rows, mat.cols, mat.type(), mat.data, mat.step); }
 Mat weight(double value, int type = CV_32FC1) { return Mat(4, 5, type, Scalar(value)); }
 
 Mat spoiled(float value)
@@ -300,7 +302,18 @@ TEST_F(FragmentMatcher_Negative, maps)
     expectRefusal(*zncc, {"ZNCC as double", "depth", [=](FM& m) { scoreMap(m, 0, frame, Rect(), CV_64F); }});
     expectRefusal(*zncc, {"ZNCC as int", "depth", [=](FM& m) { scoreMaps(m, frame, Mat(), CV_32S); }});
 
-    // One pixel more than 32-bit maps can hold.
+    // As many pixels as 32-bit maps can hold, whatever the number of channels, then one more.
+    for (const int channels : {1, 3, 4})
+    {
+        const Mat most(86, 128, CV_8UC(channels), Scalar::all(7)), few = most(Rect(0, 0, 43, 1)); // 11,008
+        const Ptr<FM> sums = FM::create(makeParams(FM::SAD)), squares = FM::create(makeParams(FM::SSD));
+        sums->setFragments(one(most));
+        squares->setFragments(one(few));
+        const Mat black = Mat::zeros(most.size(), most.type());
+        const int seen = std::min(channels, 3);
+        EXPECT_EQ(255 * 7 * 11008 * seen, scoreMap(*sums, 0, black, Rect(), CV_32S).at<int>(0));
+        EXPECT_EQ(255 * 49 * 43 * seen, scoreMap(*squares, 0, black, Rect(), CV_32S).at<int>(0));
+    }
     const Ptr<FM> sad = FM::create(makeParams(FM::SAD)), ssd = FM::create(makeParams(FM::SSD));
     sad->setFragments(one(gray(109, 101))); // 11,009
     ssd->setFragments(one(gray(44, 1)));
@@ -402,6 +415,104 @@ TEST_F(FragmentMatcher_Negative, convert)
     expectRefusals(calls);
 }
 
+//! Returns the code of the exception that a call throws; 0 if it throws none.
+int codeOf(const std::function<void()>& call)
+{
+    try
+    {
+        call();
+    }
+    catch (const cv::Exception& e)
+    {
+        return e.code;
+    }
+    return 0;
+}
+
+//! The code of a wrong element type differs from that of a wrong size, as cudatracking.hpp says, on the host and on the device.
+TEST_F(FragmentMatcher_Negative, codesOfConvert)
+{
+    const Result r = truth;
+    const auto code = [](const Result& x)
+    {
+        std::vector<FragmentMatch> o;
+        const int host = codeOf([&] { FM::convert(x.locations, x.scores, x.confidence, x.status, x.refined, o); });
+        const int device = codeOf(
+            [&]
+            {
+                FM::convert(deviceHeader(x.locations), deviceHeader(x.scores), deviceHeader(x.confidence),
+                            deviceHeader(x.status), deviceHeader(x.refined), o);
+            });
+        EXPECT_EQ(host, device);
+        return host;
+    };
+    for (Mat Result::*member :
+         {&Result::locations, &Result::scores, &Result::confidence, &Result::status, &Result::refined})
+    {
+        Result wrong = r;
+        (r.*member).convertTo(wrong.*member, CV_64F);
+        EXPECT_EQ(Error::StsUnsupportedFormat, code(wrong));
+        if (member == &Result::locations)
+            continue;
+        wrong.*member = (r.*member).rowRange(1, (r.*member).rows);
+        EXPECT_EQ(Error::StsUnmatchedSizes, code(wrong));
+    }
+    Result wrong = r;
+    wrong.locations = Mat(r.locations.rows, 3, CV_32SC1, Scalar(1));
+    EXPECT_EQ(Error::StsBadSize, code(wrong));
+}
+
+//! Lists of single integers with another number of columns than they must have are of a wrong size, not of a wrong type.
+TEST_F(FragmentMatcher_Negative, codesOfLists)
+{
+    const int n = static_cast<int>(scene.templates.size());
+    const auto ofAreas = [&](const Mat& areas) { return codeOf([&] { match(*matcher, scene.frame, areas); }); };
+    const auto ofLocations = [&](const Mat& at)
+    {
+        Mat areas;
+        const int code = codeOf([&] { matcher->predictAreas(at, 1, Size(80, 60), areas); });
+        EXPECT_EQ(code, codeOf([&] { matcher->predictAreas(deviceHeader(at), 1, Size(80, 60), areas); }));
+        EXPECT_EQ(code, codeOf([&] { matcher->setPredictions(at); }));
+        return code;
+    };
+    for (const Size size : {Size(3, n), Size(5, n), Size(1, 4), Size(1, n), Size(4 * n, 1)})
+    {
+        EXPECT_EQ(Error::StsBadSize, ofAreas(Mat(size, CV_32SC1, Scalar(60)))) << size;
+        EXPECT_EQ(Error::StsBadSize, ofLocations(Mat(size, CV_32SC1, Scalar(60)))) << size;
+    }
+    const int three[] = {n, 1, 4};
+    EXPECT_EQ(Error::StsBadSize, ofAreas(Mat(3, three, CV_32SC1, Scalar(60))));
+    EXPECT_EQ(Error::StsUnmatchedSizes, ofAreas(Mat(n - 1, 4, CV_32SC1, Scalar(60))));
+    EXPECT_EQ(Error::StsUnsupportedFormat, ofAreas(Mat(n, 4, CV_32FC1, Scalar(60))));
+    EXPECT_EQ(Error::StsUnsupportedFormat, ofAreas(Mat(n, 1, CV_32SC3, Scalar::all(60))));
+    EXPECT_EQ(Error::StsUnsupportedFormat, ofLocations(Mat(n, 1, CV_32FC2, Scalar::all(6))));
+    // One area as a vector of integers, which is a row in some versions of OpenCV and a column in others.
+    matcher->setFragments(one(gray()));
+    EXPECT_EQ(Error::StsBadSize, codeOf(
+                                     [&] {
+                                         match(*matcher, scene.frame, Mat(std::vector<int>{0, 0, 60, 60}, true));
+                                     }));
+    Mat locations;
+    EXPECT_EQ(Error::StsBadSize, codeOf(
+                                     [&] {
+                                         matcher->match(scene.frame, std::vector<int>{0, 0, 60, 60}, locations);
+                                     }));
+}
+
+//! Full searches use no predictions, so they do not check them either.
+TEST_F(FragmentMatcher_Negative, predictionsOfFullSearches)
+{
+    const int n = static_cast<int>(scene.templates.size());
+    matcher->setPredictions(Mat(n + 1, 1, CV_32SC2, Scalar::all(0)));
+    expectSame(truth, run(*matcher, scene));
+    FM::Params params = scene.params;
+    params.search = FM::THREE_STEP;
+    matcher->setParams(params);
+    EXPECT_EQ(Error::StsUnmatchedSizes, codeOf([&] { match(*matcher, scene.frame); }));
+    matcher->setPredictions(deviceHeader(Mat(n, 1, CV_32SC2, Scalar::all(0))));
+    EXPECT_EQ(Error::StsBadArg, codeOf([&] { match(*matcher, scene.frame); }));
+}
+
 TEST_F(FragmentMatcher_Negative, warpFragment)
 {
     const Mat templ = gray();
@@ -475,6 +586,25 @@ TEST(FragmentMatcher_Limits, emptyFrameAndNoFragments)
     std::vector<FragmentMatch> matches(3);
     matcher->find(Mat(), noArray(), matches);
     EXPECT_TRUE(matches.empty());
+
+    // Nor is it one without fragments, or with areas for another number of fragments; index and depth are checked nevertheless.
+    const Ptr<FM> none = FM::create();
+    for (const Ptr<FM>& each : {matcher, none})
+        for (const std::vector<Rect>& areas : {std::vector<Rect>(), std::vector<Rect>(2, Rect(1, 1, 0, 0))})
+        {
+            std::vector<Point> points(3);
+            offsets.assign(7, 1), matches.resize(3), maps.create(2, 2, CV_32FC1);
+            each->match(Mat(), areas, points);
+            EXPECT_TRUE(points.empty());
+            each->find(Mat(), areas, matches);
+            EXPECT_TRUE(matches.empty());
+            each->scoreMaps(Mat(), areas, maps, offsets);
+            EXPECT_TRUE(maps.empty() && offsets.empty());
+        }
+    expectRefusal(*none, {"no fragments", "index: 0, but there are 0 fragments", [](FM& m) { scoreMap(m, 0, Mat()); }});
+    expectRefusal(*matcher, {"depth", "depth", [](FM& m) { scoreMap(m, 0, Mat(), Rect(), CV_8U); }});
+    expectRefusal(*matcher, {"depth", "depth", [](FM& m) { scoreMaps(m, Mat(), Mat(), CV_8U); }});
+    expectRefusal(*matcher, {"area", "searchArea", [](FM& m) { scoreMap(m, 0, Mat(), Rect(0, 0, -1, 1)); }});
 }
 
 //! GpuMat where there is no CUDA is an error, not a crash, and the CPU engine works on.

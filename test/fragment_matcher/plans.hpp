@@ -272,18 +272,26 @@ inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase
 inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, int count)
 {
-    const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.block;
+    const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.coarse.block;
     CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch && (B == 4 || B == 8));
-    // Sums of weighted differences of means, at most 255 * 255 each, fit 32 bits, and none is TileBound::NO_BOUND.
-    const int64_t blocks = static_cast<int64_t>(fragment.width / B) * (fragment.height / B);
-    CT_HOLDS(blocks * channels * 255 * 255 < 0xfffffffeLL);
-    CT_HOLDS(plan.pitch % (4 * B) == 0 && plan.pitch >= plan.region.width);
-    CT_HOLDS(plan.planeBytes >= static_cast<size_t>(plan.pitch) * plan.region.height);
-    // A lane reads a word and two more behind those of its fragment, which begins in the region.
-    const int words = ceilDiv(fragment.width / B, 4);
-    const int64_t last = static_cast<int64_t>(plan.region.width - fragment.width) / (4 * B) + words + 2;
-    CT_HOLDS(4 * B * (last + 1) <= plan.pitch + 256);
-    CT_HOLDS(plan.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / B));
+    CT_HOLDS(plan.fine.block == 0 || (plan.fine.block == 4 && B == 8));
+    for (const gpu::BoundLevel& level : {plan.coarse, plan.fine})
+    {
+        const int block = level.block;
+        if (block == 0)
+            continue;
+        // Sums of weighted differences of means, at most 255 * 255 each, fit 32 bits, and none is TileBound::NO_BOUND.
+        const int64_t blocks = static_cast<int64_t>(fragment.width / block) * (fragment.height / block);
+        CT_HOLDS(blocks * channels * 255 * 255 < 0xfffffffeLL);
+        CT_HOLDS(level.pitch % (4 * block) == 0 && level.pitch >= plan.region.width);
+        CT_HOLDS(level.planeBytes >= static_cast<size_t>(level.pitch) * plan.region.height);
+        // A lane reads a word and two more behind those of its fragment, which begins in the region.
+        const int words = ceilDiv(fragment.width / block, 4);
+        const int64_t last = static_cast<int64_t>(plan.region.width - fragment.width) / (4 * block) + words + 2;
+        CT_HOLDS(4 * block * (last + 1) <= level.pitch + 256);
+        CT_HOLDS(level.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / block));
+    }
+    CT_HOLDS(plan.otherPlaces >= 0 && plan.otherPlaces <= tuning::BOUND_OTHER_PLACES && plan.refiners >= 1);
     // Parts of a fragment's rows cover all of them, and the grid has a block for each.
     CT_HOLDS(plan.parts >= 1 && plan.fewBlocks >= 1 && plan.height >= fragment.height);
     // A block of means: raw rows, from the word that holds their first byte, then sums of rows.

@@ -347,8 +347,17 @@ inline double nccAround(const Mat& a, Point2f pa, const Mat& b, Point2f pb)
     return 2 * similarity(one, two) - 1;
 }
 
-//! Moves a box by median flow of cv::calcOpticalFlowPyrLK. @return false when flow failed.
-inline bool follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
+//! What median flow does with a box.
+enum class Followed
+{
+    NOT,      //!< flow fails
+    WELL,     //!< most points follow
+    BY_A_FEW, //!< the points that return to their start
+    OPEN      //!< too near to a limit
+};
+
+//! Moves a box by median flow of cv::calcOpticalFlowPyrLK.
+inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
 {
     std::vector<Point2f> points, there, back;
     for (int i = 0; i < 10; ++i)
@@ -371,13 +380,31 @@ inline bool follow(const TLDParams& p, const Mat& from, const Mat& to, const Rec
             nccs.push_back(nccAround(from, points[i], to, there[i]));
             valid.push_back(i);
         }
-    if (valid.empty() || medianOf(errors) > p.maxFlowError)
-        return false;
-    for (size_t i = 0; i < valid.size(); ++i)
-        if (errors[i] <= medianOf(errors) && nccs[i] >= medianOf(nccs))
-            kept.push_back(valid[i]);
+    if (valid.empty())
+        return Followed::NOT;
+    const double median = medianOf(errors);
+    if (std::abs(median / p.maxFlowError - 1.) < 0.02)
+        return Followed::OPEN;
+    const bool few = median > p.maxFlowError;
+    if (few)
+    {
+        const double limit = std::min(2., p.maxFlowError);
+        for (size_t i = 0; i < valid.size(); ++i)
+        {
+            if (std::abs(errors[i] / limit - 1.) < 0.1)
+                return Followed::OPEN;
+            if (errors[i] < limit)
+                kept.push_back(valid[i]);
+        }
+        if (kept.size() < 10)
+            return Followed::NOT;
+    }
+    else
+        for (size_t i = 0; i < valid.size(); ++i)
+            if (errors[i] <= median && nccs[i] >= medianOf(nccs))
+                kept.push_back(valid[i]);
     if (kept.empty())
-        return false;
+        return Followed::NOT;
     std::vector<double> dx, dy, ratios;
     for (size_t i = 0; i < kept.size(); ++i)
     {
@@ -393,7 +420,9 @@ inline bool follow(const TLDParams& p, const Mat& from, const Mat& to, const Rec
     const double s = ratios.empty() ? 1. : medianOf(ratios);
     result = Rect2d(box.x + medianOf(dx) - (s - 1) * box.width / 2, box.y + medianOf(dy) - (s - 1) * box.height / 2,
                     box.width * s, box.height * s);
-    return !(result & Rect2d(0, 0, to.cols, to.rows)).empty();
+    if ((result & Rect2d(0, 0, to.cols, to.rows)).empty())
+        return Followed::NOT;
+    return few ? Followed::BY_A_FEW : Followed::WELL;
 }
 
 // --- clusters --------------------------------------------------------------------------------------------------------

@@ -228,6 +228,84 @@ TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
     EXPECT_EQ(0.7, s.score) << "found again";
 }
 
+//! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
+TEST(Tld_Flow, whichPointsReturn)
+{
+    const auto point = [](double error, double ncc, bool found = true)
+    {
+        core::TrackedPoint p = {};
+        p.found = found;
+        p.error = static_cast<int64_t>(error * error * 65536. * 65536.);
+        p.ncc = ncc;
+        return p;
+    };
+    for (const double maxError : {10., 2., 0.5})
+    {
+        SCOPED_TRACE(maxError);
+        const core::KeptLimits limits = core::returnedLimits(maxError);
+        const double largest = std::min(2., maxError);
+        EXPECT_TRUE(core::isKept(point(0., 1.), limits));
+        EXPECT_TRUE(core::isKept(point(largest, -1.), limits));
+        EXPECT_FALSE(core::isKept(point(largest + 0.001, 1.), limits));
+        EXPECT_FALSE(core::isKept(point(0., 1., false), limits));
+    }
+}
+
+//! A box that only the points that return have moved is not valid, also one from which flow is tried again.
+TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
+{
+    core::Settings settings = {};
+    settings.stepPercent = 10;
+    settings.retryFrames = 3;
+    settings.maxFlowError = 10.;
+    core::ObjectState before = {};
+    before.alive = before.valid = 1;
+    before.box = {100., 100., 40., 60.};
+    before.positives = before.negatives = 3;
+    before.validThreshold = 0.7;
+    const auto flow = [&](core::ObjectState s, const core::Motion& motion)
+    {
+        const core::FlowTask task = core::beginFrame(s);
+        core::endFlow(s, task, motion, settings, 640, 480);
+        return s;
+    };
+    const core::Motion most = {50, 10., 3., 4., 1.}, few = {10, 10.001, 3., 4., 1.}, none = {0, 10.001, 0., 0., 1.};
+    core::ObjectState s = flow(before, most);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(1, s.valid);
+    s = flow(before, few);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid);
+    EXPECT_EQ(103., s.box.x);
+    EXPECT_EQ(104., s.box.y);
+    const core::ObjectState moved = s, failed = flow(before, none);
+    EXPECT_EQ(0, failed.alive);
+    EXPECT_EQ(3, failed.retries);
+    EXPECT_EQ(1, flow(failed, most).valid) << "as before the failure";
+    EXPECT_EQ(1, flow(failed, few).alive);
+    EXPECT_EQ(0, flow(failed, few).valid);
+
+    const auto compared = [&](core::ObjectState state, double score)
+    {
+        core::updateSimilarity(state, {score, score, 1. - score, 0}, settings); // its conservative similarity is the score
+        return state;
+    };
+    s = compared(moved, 0.51);
+    EXPECT_EQ(0.51, s.similarity);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid + s.retries);
+    EXPECT_EQ(1, compared(moved, 0.71).valid);
+    s = compared(moved, 0.5);
+    EXPECT_EQ(0, s.alive) << "refused";
+    EXPECT_EQ(3, s.retries) << "as after a failure";
+    EXPECT_EQ(100., s.keptBox.x);
+    EXPECT_EQ(1, s.keptValid);
+    s = compared(flow(failed, few), 0.5);
+    EXPECT_EQ(0, s.alive) << "refused again";
+    EXPECT_EQ(2, s.retries);
+    EXPECT_EQ(1, compared(flow(before, most), 0.1).alive) << "flow of most points is believed";
+}
+
 //! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
 TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
 {

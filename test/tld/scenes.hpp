@@ -110,7 +110,8 @@ struct StandardScene
         HIDES = 35,    //!< first frame in which a part is hidden
         GONE = 44,     //!< first frame without the object
         RETURNS = 55,  //!< first frame in which it is somewhere else
-        REACTION = 12, //!< frames in which loss is to be noticed, and in which it is to be found again
+        NOTICED = 4,   //!< frames without it in which its loss is to be noticed
+        REACTION = 12, //!< frames in which it is to be found again
     };
 
     explicit StandardScene(int type = CV_8UC1, Size size = Size(40, 34), uint64 seed = 1)

@@ -219,18 +219,20 @@ public:
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
 
     /** @brief Sets the positions at which THREE_STEP starts. FULL ignores them.
-    @param locations one top-left corner for each fragment in frame coordinates, clamped to the area: CV_32SC2 with N
-    rows (further columns are ignored, so the locations of match() can be passed), CV_32SC1 of N x 2, a std::vector or,
-    in Python, a list of (x, y). It must be a Mat for Mat frames and a GpuMat for GpuMat frames. Mat and GpuMat are kept
-    by reference until they are replaced, all else is copied. match() checks that N is the number of fragments.
-    noArray() (None): THREE_STEP starts at the centre of the grid of positions, ((columns-1)/2, (rows-1)/2) rounded
-    down.
-    @throws cv::Exception if the type is another one. */
+    @param locations one top-left corner for each fragment in frame coordinates: CV_32SC2 with N rows (further columns
+    are ignored, so the locations of match() can be passed), CV_32SC1 of N x 2, a std::vector or, in Python, a list of
+    (x, y). Each is moved to the nearest position of the fragment in its area; so is (-1,-1), which has no other meaning
+    here. Mat and GpuMat are kept by reference until they are replaced, all else is copied. match() and find() use them
+    only with THREE_STEP, and check then that N is the number of fragments, and that they are a GpuMat for a GpuMat
+    frame and not for a Mat frame. noArray() (None) or an empty array: THREE_STEP starts at the centre of the grid of
+    positions, ((columns-1)/2, (rows-1)/2) rounded down.
+    @throws cv::Exception if the type is another one, or CV_32SC1 has not two columns. */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
     /** @brief Finds all N fragments in a frame. Waits only if the frame is a GpuMat and an output is a Mat, UMat or
     std::vector.
-    @param frame image to search, Mat or GpuMat of the fragments' type. An empty one gives empty outputs.
+    @param frame image to search, Mat or GpuMat of the fragments' type. An empty one gives empty outputs; then search
+    areas, predictions and the presence of fragments are not checked.
     @param searchAreas one rectangle for each fragment, in frame coordinates, in which the whole fragment must lie; it
     is intersected with the frame: std::vector<Rect>, or a Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y,
     width, height), or, for a GpuMat frame, such a GpuMat; noArray() (None): the whole frame. Python accepts integers of
@@ -238,7 +240,7 @@ public:
     width or height 0 has no position. A captured graph keeps areas given on the host, and reads areas in device memory
     again at each replay.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1) if there is no such
-    peak. Each output with one column may be a std::vector.
+    peak. Each output with one column or one row may be a std::vector.
     @param scores CV_32FC1, N x K: scores; 0 if there is no such peak.
     @param confidence CV_32FC1, N x 1: second score / best score, for ZNCC (1 - second) / (1 - best); larger is more
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
@@ -249,17 +251,20 @@ public:
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if there are no fragments, if the type of the frame is not that of the fragments, if fragments
-    given as GpuMat meet a Mat frame, or if areas have another number, type or memory than stated. */
+    @throws cv::Exception, unless the frame is empty, if there are no fragments, if the type of the frame is not that of
+    the fragments, if fragments given as GpuMat meet a Mat frame, or if areas or, with THREE_STEP, predictions have
+    another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
                                Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Converts the outputs of match() to host structures. Waits for the stream if an input is a GpuMat.
-    @param locations CV_32SC2, N x K; for K = 1 also CV_32SC1 of N x 2, or a std::vector.
-    @param scores,confidence,status,refined outputs of match(), or noArray() (None). Missing ones are replaced by score
-    0, confidence -1, status FOUND, and refined = location.
+    @param locations CV_32SC2, N x K; for K = 1 also CV_32SC1 of N x 2, or a std::vector. An empty array gives no
+    matches; then the others are not checked.
+    @param scores,confidence,status,refined outputs of match(), or noArray() (None) or empty. A std::vector counts as a
+    column. Missing ones are replaced by score 0, confidence -1, status FOUND or, for a fragment without a peak,
+    NO_POSITION, and refined = location.
     @param matches one structure for each fragment, with its confidence, status and valid peaks.
     @param stream stream for GpuMat inputs; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a type or size does not fit. */
@@ -282,9 +287,12 @@ public:
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
     position.
     @param depth CV_32F (default): the score. CV_32S: the integer sum s of SAD (fragments of at most 11,008 pixels) or
-    SSD (at most 43 pixels). CV_64F: s of SAD or SSD, exact. ZNCC supports CV_32F only.
+    SSD (at most 43 pixels), whatever the number of channels. CV_64F: s of SAD or SSD rounded to the nearest double,
+    which is s itself up to 2^53. SAD never exceeds that; SSD can with fragments of more than 181,070,000 pixels, gray
+    543,210,000. ZNCC supports CV_32F only.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
-    @throws cv::Exception as match(), and if index or depth is out of its range. */
+    @throws cv::Exception as match(), and, with an empty frame too, if index, depth or the size of searchArea is out of its
+    range. */
     CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
                                   int depth = CV_32F, Stream& stream = cv::cuda::noStream()) = 0;
 

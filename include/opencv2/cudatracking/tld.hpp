@@ -88,7 +88,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int flowLevels; //!< pyramid levels besides the full image, 0 to 6; fewer for small images. Default 5.
     CV_PROP_RW int flowIterations; //!< maximum number of iterations per pyramid level, 1 to 100. Default 20.
     CV_PROP_RW double flowEpsilon; //!< step length at which iterations end, pixels, 0 to 16. Default 0.03.
-    /** Median forward-backward error above which flow has failed, pixels, 0 to 16384. Default 10. */
+    /** Median forward-backward error above which most points of a box are wrong, pixels, 0 to 16384. Flow has failed
+    then, unless ten or more points have at most 2 pixels, see TrackerTLD. Default 10. */
     CV_PROP_RW double maxFlowError;
     CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
 

@@ -48,10 +48,16 @@ first window, and no negative template has a similarity S above 0.95 to it.
 | the check fails, and there are at least 5 positive templates                              | not valid               |
 | a single cluster elsewhere exceeds the box, see below                                     | begins there, not valid |
 | LOST, and exactly one cluster; after a camera cut, see below                              | begins there, not valid |
-| flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
+| flow: median forward-backward error above maxFlowError, but at least ten points return    | not valid               |
+| flow fails: as above, but fewer than ten points return, or similarity 0.5 or less         | LOST                    |
+| flow fails: no point is left                                                              | LOST                    |
 | the box leaves the image                                                                  | LOST                    |
 | unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
 | unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                    |
+
+A point returns if its forward-backward error is at most 2 pixels and at most maxFlowError. Where the other points are
+wrong, the box follows those that return. They may belong to the background, so the box is not valid, and must be
+similar to the object.
 
 A cluster elsewhere exceeds the box if its similarity is larger than that of the box by jumpMargin, and larger than that
 of each cluster on the box. If it does not touch the box, the largest mean posterior of its windows must also be larger
@@ -196,7 +202,8 @@ public:
     flowLevels: int, 0 to 6; pyramid levels besides the full image, fewer for small images. Default 5.
     flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
     flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
-    maxFlowError: float, 0 to 16384; median forward-backward error in pixels above which flow has failed. Default 10.
+    maxFlowError: float, 0 to 16384; median forward-backward error in pixels above which most points of a box are
+    wrong. Flow has failed then, unless ten or more points return, see above. Default 10.
     retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
     maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.

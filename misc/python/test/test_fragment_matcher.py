@@ -230,6 +230,52 @@ class CpuTest(unittest.TestCase):
         with self.assertRaisesRegex(cv2.error, "searchAreas: 2 x 4 elements|searchAreas: 2 x 1 elements"):
             matcher.find(self.frame, [(0, 0, 9, 9)] * 2)
 
+    def test_numbers_in_place_of_a_list(self):
+        """Refused by a sentence that says what is given, where OpenCV would make an array of doubles of it."""
+        matcher = FragmentMatcher.create()
+        matcher.cutFragments(self.frame, self.places[:1])
+        calls = {"searchAreas": [lambda given: matcher.find(self.frame, given), lambda given: matcher.scoreMaps(self.frame, given)],
+                 "locations": [lambda given: matcher.setPredictions(given), lambda given: matcher.predictAreas(given, 3, (120, 90)),
+                               lambda given: matcher.convert(given, None, None, None, None)]}
+        for name, one in (("searchAreas", "x, y, width, height"), ("locations", "x, y")):
+            for call in calls[name]:
+                for given in (True, False, 7, 7.):
+                    with self.assertRaisesRegex(cv2.error, f"{name}: {type(given).__name__} is given, but an array or a list of tuples"):
+                        call(given)
+                for given in ((0, 0, 50, 40), [0, 0, 50, 40], np.array((0, 0, 50, 40)), np.array((0., 0., 50., 40.))):
+                    with self.assertRaisesRegex(cv2.error, rf"{name}: 4 numbers are given, .* one element is \[\({one}\)\]"):
+                        call(given)
+        self.assertEqual(len(matcher.find(self.frame, [(0, 0, 50, 40)])), 1)
+
+    def test_other_kinds_of_arguments(self):
+        """The texts are OpenCV's, whose bindings convert these arguments; doc/fragment_matcher.md explains the first kind."""
+        matcher = FragmentMatcher.create()
+        matcher.cutFragments(self.frame, self.places)
+        for given in (True, (1, 2, 3)):
+            with self.assertRaisesRegex(cv2.error, "frame: type CV_64FC1"):
+                matcher.find(given, None)
+        for given in (True, (1, 2, 3), (1, 2, 3, "4")):
+            with self.assertRaisesRegex(cv2.error, "searchArea"):
+                matcher.scoreMap(0, self.frame, given)
+            with self.assertRaisesRegex(cv2.error, "regions"):
+                matcher.cutFragments(self.frame, given)
+            with self.assertRaisesRegex(cv2.error, "frameSize"):
+                matcher.predictAreas([(1, 2)] * 3, 3, given)
+        self.assertEqual(matcher.getFragmentCount(), 3)
+
+    def test_convert_without_status(self):
+        """A fragment without a peak was not found."""
+        matches = FragmentMatcher.convert([(3, 4), (-1, -1)], None, None, None, None)
+        self.assertEqual([match.status for match in matches],
+                         [cv2.cuda.FragmentMatcher_FOUND, cv2.cuda.FragmentMatcher_NO_POSITION])
+
+    def test_empty_frame(self):
+        """No error, whatever the areas are, and without fragments too."""
+        matcher = FragmentMatcher.create()
+        for _ in range(2):
+            self.assertEqual(len(matcher.find(np.zeros((0, 0), np.uint8), [(0, 0, 9, 9)] * 5)), 0)
+            matcher.cutFragments(self.frame, self.places)
+
     def test_a_match_says_what_it_is(self):
         matcher = FragmentMatcher.create()
         matcher.cutFragments(self.frame, self.places)

@@ -104,7 +104,7 @@ template <typename T> void middles(T* values, int count, T& lower, T& upper)
     lower = count % 2 ? upper : *std::max_element(values, values + count / 2);
 }
 
-Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
+Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxError)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     int64_t errors[FLOW_POINTS], lowerError, upperError;
@@ -121,12 +121,19 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
     middles(errors, found, lowerError, upperError);
     middles(nccs, found, lowerNcc, upperNcc);
     motion.error = medianError(lowerError, upperError);
-    const double ncc = (lowerNcc + upperNcc) * 0.5;
+    KeptLimits limits = {motion.error, (lowerNcc + upperNcc) * 0.5};
+    if (motion.error > maxError)
+    {
+        limits = returnedLimits(maxError);
+        if (std::count_if(points.begin(), points.end(), [&](const TrackedPoint& p) { return isKept(p, limits); }) <
+            LEAST_RETURNED)
+            return motion;
+    }
 
     const TrackedPoint* kept[FLOW_POINTS];
     int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
     for (const TrackedPoint& p : points)
-        if (isKept(p, motion.error, ncc))
+        if (isKept(p, limits))
         {
             dx[motion.kept] = p.to.x - p.from.x;
             dy[motion.kept] = p.to.y - p.from.y;
@@ -187,7 +194,8 @@ void flow(const Work& work, const ObjectView& object)
             }
         },
         8.);
-    endFlow(*object.state, task, motionOf(points), *work.settings, frame.cols, frame.rows);
+    const Motion motion = motionOf(points, work.settings->maxFlowError);
+    endFlow(*object.state, task, motion, *work.settings, frame.cols, frame.rows);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

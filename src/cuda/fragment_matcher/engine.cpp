@@ -262,18 +262,33 @@ gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& pla
 {
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY * batch;
     gpu::BoundMemory memory = {};
-    memory.means =
-        planes_.reserve<uint8_t>(call, gpu::meansBytes(plan.bounds, given.frame.channels), "the means of the image");
-    memory.fragments = means_.reserve<uint32_t>(call, plan.bounds.wordsEach * batch, "the means of fragments");
-    memory.losses = losses_.reserve<uint64_t>(call, batch, "the losses of means");
-    memory.bounds = bounds_.reserve<gpu::TileBound>(call, tiles, "the bounds of tiles");
+    const gpu::BoundLevel &coarse = plan.bounds.coarse, &fine = plan.bounds.fine;
+    const size_t coarseBytes = gpu::meansBytes(coarse, given.frame.channels);
+    memory.coarse.image = planes_.reserve<uint8_t>(call, coarseBytes + gpu::meansBytes(fine, given.frame.channels),
+                                                   "the means of the image");
+    memory.fine.image = memory.coarse.image + coarseBytes;
+    memory.coarse.fragments =
+        means_.reserve<uint32_t>(call, (coarse.wordsEach + fine.wordsEach) * batch, "the means of fragments");
+    memory.fine.fragments = memory.coarse.fragments + coarse.wordsEach * batch;
+    memory.coarse.losses = losses_.reserve<uint64_t>(call, 2 * static_cast<size_t>(batch), "the losses of means");
+    memory.fine.losses = memory.coarse.losses + batch;
+    bounds_.divide(
+        call, "the bounds of tiles",
+        [&](Parts& parts)
+        {
+            memory.bounds = parts.take<gpu::TileBound>(tiles);
+            memory.cells = parts.take<uint32_t>(tiles * gpu::CELLS);
+            memory.places = parts.take<gpu::BoundPlace>(static_cast<size_t>(batch) * gpu::MOST_PLACES);
+            memory.limits = parts.take<gpu::BoundLimit>(batch);
+        },
+        16); // read 16 bytes at a time
     lists_.divide(call, "lists of tiles",
                   [&](Parts& parts)
                   {
                       memory.finished = parts.take<unsigned>(tiles);
-                      memory.list = parts.take<int>(tiles);
-                      memory.kept = parts.take<int>(batch);
-                      memory.total = parts.take<int>(1);
+                      for (gpu::TileList* list : {&memory.listed, &memory.refined})
+                          *list = {parts.take<int>(tiles), parts.take<uint32_t>(tiles), parts.take<int>(batch),
+                                   parts.take<int>(1)};
                   });
     return memory;
 }

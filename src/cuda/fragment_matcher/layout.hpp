@@ -7,6 +7,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 
+#include "../../fragment_matcher/bounds.hpp"
 #include "metric.hpp"
 #include "tuning.hpp"
 
@@ -330,14 +331,23 @@ const size_t FUSED_STATIC_BYTES =
 
 const int BOUND_COLS = 128, BOUND_ROWS = 32; //!< means per block of the kernel that computes them
 
-//! Plan of eliminate(): bounds of SAD by the means of square blocks of pixels.
+//! Means of square blocks of pixels, from which bounds of SAD are made.
+struct BoundLevel
+{
+    int block;         //!< side of a block, pixels: 4 or 8; 0: there is no such level
+    int pitch;         //!< bytes from row to row of a plane of means, a multiple of 4 * block
+    size_t planeBytes; //!< bytes from plane to plane
+    size_t wordsEach;  //!< words of the means of a fragment, and of their weights
+};
+
+//! Plan of eliminate().
 struct BoundPlan
 {
-    int block;          //!< side of a block, pixels: 4 or 8; 0: nothing is eliminated
+    BoundLevel coarse;  //!< bounds of all positions. Without a block nothing is eliminated
+    BoundLevel fine;    //!< bounds of the tiles that are left. Without a block there is none
     Rect4 region;       //!< part of the frame that contains all search areas
-    int pitch;          //!< bytes from row to row of a plane of means, a multiple of 4 * block
-    size_t planeBytes;  //!< bytes from plane to plane
-    size_t wordsEach;   //!< words of the means of a fragment, and of their weights
+    int otherPlaces;    //!< positions per entry that are scored for the limits beside those that these take
+    int refiners;       //!< blocks that compute the bounds of tiles that are left
     int height;         //!< height of the highest fragment, pixels
     int parts;          //!< most parts of the rows of a fragment, each with a block of threads of its own
     int fewBlocks;      //!< number of blocks below which fragments are divided into parts
@@ -346,7 +356,7 @@ struct BoundPlan
 };
 
 //! Returns the bytes of the planes of means; kernels read up to 256 bytes beyond the last row and ignore them.
-inline size_t meansBytes(const BoundPlan& plan, int channels) { return channels * plan.planeBytes + 256; }
+inline size_t meansBytes(const BoundLevel& level, int channels) { return channels * level.planeBytes + 256; }
 
 //! Returns the elements of sums of rows of `block` pixels in shared memory.
 CT_HOST_DEVICE constexpr int boundSums(int block, int channels)
@@ -354,28 +364,70 @@ CT_HOST_DEVICE constexpr int boundSums(int block, int channels)
     return channels * (BOUND_ROWS + block - 1) * (BOUND_COLS + 2);
 }
 
-/** The least bounds of a tile, as sums of differences of means: of all positions, and of those that others depend on. NO_BOUND: there is no
-such position. */
-struct TileBound
+//! Returns true if tiles are compared once more before they are scored, not if most are left. @param listed, tiles how many are, of how many.
+CT_HOST_DEVICE bool refines(const BoundPlan& plan, bool subpixel, int listed, int tiles)
 {
-    static constexpr uint32_t NO_BOUND = ~0u;
+    return plan.fine.block > 0 && !subpixel && tuning::BOUND_REFINED_SHARE * listed <= tiles;
+}
+
+const int CELL_COLS = 8, CELL_ROWS = 4; //!< positions of a cell, of which tiles have the least bounds
+const int CELLS_X = tuning::TILE_COLS / CELL_COLS,
+          CELLS = CELLS_X * (tuning::TILE_ROWS / CELL_ROWS); //!< per row of a tile, and per tile
+
+//! The least bound of a tile, as a sum of differences of means.
+struct alignas(16) TileBound
+{
+    static constexpr uint32_t NO_BOUND = ~0u; //!< that of positions beyond the window
     uint32_t least;
-    int x, y;                          //!< the position of `least`, relative to the window
-    uint32_t open;                     //!< of positions whose zone does not cover the whole window
-    uint32_t left, right, top, bottom; //!< of the outer columns and rows
+    int x, y;       //!< the position of `least`, relative to the window
+    uint32_t cells; //!< bit by bit, those that may hold a peak
+};
+
+//! Most places per entry.
+const int MOST_PLACES = 2 * MAX_PEAKS - 1 + tuning::BOUND_OTHER_PLACES;
+
+//! A scored position.
+struct BoundPlace
+{
+    uint64_t value; //!< UINT64_MAX: there is no such place
+    int x, y;
+};
+
+//! The values and places that a peak may have.
+struct BoundLimit
+{
+    uint64_t best, peaks; //!< largest value of the best, and of the other peaks; UINT64_MAX: any
+    Box box;              //!< contains all positions that may be the best
+};
+
+//! Device memory of a level of means.
+struct BoundMeans
+{
+    uint8_t* image;      //!< means of all blocks of the region, plane by plane
+    uint32_t* fragments; //!< means and weights: BoundLevel::wordsEach per entry
+    uint64_t* losses;    //!< one per entry: twice the most by which means exceed the sums of differences
+};
+
+//! Tiles to score.
+struct TileList
+{
+    int* tiles;      //!< entry * tilesX * tilesY + tile
+    uint32_t* cells; //!< bit by bit, the cells of each that are scored
+    int* kept;       //!< their number, for each entry
+    int* total;      //!< their number
 };
 
 //! Device memory of eliminate().
 struct BoundMemory
 {
-    uint8_t* means;      //!< means of all blocks of the region, plane by plane
-    uint32_t* fragments; //!< means and weights: BoundPlan::wordsEach per entry
-    uint64_t* losses;    //!< one per entry: twice the most by which means exceed the sums of differences
-    TileBound* bounds;   //!< tilesX * tilesY per entry
-    unsigned* finished;  //!< counters of finished parts, tilesX * tilesY per entry
-    int* list;           //!< tiles to score: entry * tilesX * tilesY + tile
-    int* kept;           //!< tiles to score, one number per entry
-    int* total;          //!< tiles to score, of all entries. Null: all tiles, nothing is eliminated
+    BoundMeans coarse, fine;
+    TileBound* bounds;  //!< tilesX * tilesY per entry
+    uint32_t* cells;    //!< the least bounds of cells: CELLS per tile
+    BoundPlace* places; //!< up to MOST_PLACES per entry
+    BoundLimit* limits; //!< one per entry
+    unsigned* finished; //!< counters of finished parts, tilesX * tilesY per entry
+    TileList listed;    //!< by coarse bounds. `total` is null: all tiles, nothing is eliminated
+    TileList refined;   //!< what fine bounds leave of them; set if refines()
 };
 
 // --- slices ---------------------------------------------------------------------------------------------------------

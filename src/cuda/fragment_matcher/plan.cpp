@@ -381,7 +381,8 @@ int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
         each += gpu::bandSumsBytes(plan.bands) + plan.bands.columnsEach * sizeof(uint32_t) +
                 (plan.transforms.templatesEach + plan.transforms.productsEach) * 2 * sizeof(double);
     if (plan.route == Route::BOUNDED_TILES)
-        each += plan.bounds.wordsEach * sizeof(uint32_t) + tiles * sizeof(gpu::TileBound);
+        each += (plan.bounds.coarse.wordsEach + plan.bounds.fine.wordsEach) * sizeof(uint32_t) +
+                tiles * (sizeof(gpu::TileBound) + gpu::CELLS * sizeof(uint32_t));
     const size_t fitting =
         std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
     return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));

@@ -37,22 +37,29 @@ std::optional<BoundPlan> planBounds(const MatchCase& given, Extent window, Exten
         !worthBounds(given, window, fragment, region, count))
         return std::nullopt;
     BoundPlan plan = {};
-    plan.block = side >= tuning::BOUND_WIDE_SIDE ? 8 : 4;
+    const auto level = [&](int block)
+    {
+        const int pitch = roundUp(region.width, 4 * block);
+        return gpu::BoundLevel{block, pitch, static_cast<size_t>(pitch) * region.height,
+                               static_cast<size_t>(channels + 1) * ceilDiv(fragment.width / block, 4) *
+                                   (fragment.height / block)};
+    };
+    plan.coarse = level(side >= tuning::BOUND_WIDE_SIDE ? 8 : 4);
+    if (side >= tuning::BOUND_FINE_SIDE)
+        plan.fine = level(4);
     plan.region = region;
-    plan.pitch = roundUp(region.width, 4 * plan.block);
-    plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
-    plan.wordsEach =
-        static_cast<size_t>(channels + 1) * ceilDiv(fragment.width / plan.block, 4) * (fragment.height / plan.block);
+    plan.otherPlaces = std::min(tuning::BOUND_OTHER_PLACES, 2 * given.multiprocessors / count);
+    plan.refiners = tuning::BOUND_REFINERS * given.multiprocessors;
     plan.height = fragment.height;
     plan.parts = ceilDiv(fragment.height, tuning::BOUND_PART_ROWS);
     plan.fewBlocks = tuning::BOUND_WAVES * tuning::TILE_BLOCKS * given.multiprocessors;
-    const int rows = gpu::BOUND_ROWS + plan.block - 1, stride = given.frame.pixelStride;
+    const int rows = gpu::BOUND_ROWS + plan.coarse.block - 1, stride = given.frame.pixelStride;
     plan.stage.units = 1; // nothing is expanded
-    plan.stage.rawPitch = gpu::rawPitch(gpu::BOUND_COLS + plan.block - 1, stride);
+    plan.stage.rawPitch = gpu::rawPitch(gpu::BOUND_COLS + plan.coarse.block - 1, stride);
     plan.stage.rawWords = rows * plan.stage.rawPitch;
     gpu::setThreads(plan.stage, tuning::BOUND_MEANS_THREADS);
     plan.sharedBytes = sizeof(uint32_t) * static_cast<size_t>(plan.stage.rawWords) +
-                       sizeof(uint16_t) * static_cast<size_t>(gpu::boundSums(plan.block, channels));
+                       sizeof(uint16_t) * static_cast<size_t>(gpu::boundSums(plan.coarse.block, channels));
     if (plan.sharedBytes > given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES))
         return std::nullopt;
     return plan;

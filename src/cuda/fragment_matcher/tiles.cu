@@ -35,9 +35,11 @@ template <Metric METRIC, bool WEIGHTED, bool WIDE> struct Totals
     uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< without MOMENTS, covariance holds the sum
 };
 
+//! A tile, or those of its rows that have candidates.
 struct Tile
 {
     int x, y; //!< first position, relative to the window
+    int rows; //!< rows of positions
 };
 
 //! A rectangle of the template: rows [row, row + rows), columns [col, col + cols).
@@ -46,32 +48,102 @@ struct Chunk
     int row, rows, col, cols;
 };
 
-//! A block's share of the work: rows [begin, end) of a fragment for a tile of an entry.
+// A strip is 4 rows of 32 columns of a tile: the positions of 16 threads. Strip 4 h + r has the columns from 32 h and the rows from 4 r on.
+const int STRIP_THREADS = 16, STRIP_ROWS = 4, STRIPS = POSITION_THREADS / STRIP_THREADS;
+const int STRIP_CHUNK_ROWS = 16; // rows of a fragment that few strips divide evenly into parts
+const uint32_t ALL_STRIPS = (1 << STRIPS) - 1;
+static_assert(tuning::TILE_ROWS == 4 * STRIP_ROWS && GROUPS == 2 && STRIPS == 8, "numbers of strips");
+
+//! Returns the strips of cells, 8 x 4 positions each.
+__device__ __forceinline__ uint32_t stripsOf(uint32_t cells)
+{
+    static_assert(gpu::CELLS_X == 8 && gpu::CELL_ROWS == STRIP_ROWS, "half a row of cells is a strip");
+    uint32_t strips = 0;
+#pragma unroll
+    for (int r = 0; r < 4; ++r)
+        strips |= (cells >> 8 * r & 0xf ? 1u << r : 0) | (cells >> 8 * r & 0xf0 ? 16u << r : 0);
+    return strips;
+}
+
+struct StripRows
+{
+    int first, count;
+};
+
+//! Returns the rows of strips from the first to the last that has a strip.
+__device__ __forceinline__ StripRows rowsOf(uint32_t strips)
+{
+    const uint32_t rows = (strips | strips >> 4) & 0xf;
+    const int first = __ffs(rows) - 1;
+    return {first, 32 - __clz(rows) - first};
+}
+
+//! A block's share of the work: rows [begin, end) of a fragment for strips of a tile of an entry.
 struct Share
 {
     int entry, tile;
     int begin, end;
     int parts; //!< blocks that share the tile
+    uint32_t strips;
+    bool refined; //!< the tile is of BoundMemory::refined
 };
 
+//! The positions of a thread in a tile, and the part of the rows that it sums up there.
+struct Slot
+{
+    int rowAndPhase, group;
+    int part, parts; //!< part >= parts: none
+};
+
+//! Returns the slot of a thread. Strips without candidates leave their threads to the others, which divide rows of the fragment into more parts.
+//! @param firstRow first row of strips of the block.
+template <Metric METRIC, bool WEIGHTED, bool BOUNDED>
+__device__ __forceinline__ Slot slotOf(uint32_t strips, int firstRow)
+{
+    int strip = threadIdx.x / STRIP_THREADS, part = strip / STRIPS, parts = PARTS<METRIC, WEIGHTED>;
+    strip %= STRIPS;
+    if (BOUNDED && strips != ALL_STRIPS)
+    {
+        const int count = __popc(strips), unit = threadIdx.x / STRIP_THREADS;
+        parts = STRIPS * PARTS<METRIC, WEIGHTED> / count;
+        part = unit / count;
+        strip = __fns(strips, 0, unit - part * count + 1);
+    }
+    return {(strip % 4 - firstRow) * STRIP_THREADS + static_cast<int>(threadIdx.x) % STRIP_THREADS, strip / 4, part,
+            parts};
+}
+
 //! Returns the share of this block. @return parts = 0: there is nothing to do.
-template <Metric METRIC> __device__ __forceinline__ Share shareOf(const TilePlan& plan, const BoundMemory& bounds)
+template <bool BOUNDED, bool WIDE>
+__device__ __forceinline__ Share shareOf(const TilePlan& plan, const BoundMemory& bounds, const Batch& batch,
+                                         bool subpixel)
 {
     const int gridTiles = plan.tilesX * plan.tilesY;
     int item = blockIdx.x, part = 0, parts = 1;
-    if (METRIC == Metric::SAD && bounds.total)
+    uint32_t strips = ALL_STRIPS;
+    bool refined = false;
+    if (BOUNDED)
     {
         detail::waitForKernelBefore();
-        const int listed = __ldcg(bounds.total);
+        int listed = __ldcg(bounds.listed.total);
+        const gpu::TileList* list = &bounds.listed;
+        refined = refines(plan.bounds, subpixel, listed, gridTiles * batch.count);
+        if (refined)
+        {
+            list = &bounds.refined;
+            listed = __ldcg(list->total);
+        }
         parts = ::max(1, ::min(plan.bounds.fewBlocks / ::max(listed, 1), plan.bounds.parts));
         item = blockIdx.x / parts, part = blockIdx.x - item * parts;
         if (item >= listed)
-            return {0, 0, 0, 0, 0};
-        item = __ldcg(bounds.list + item);
+            return {};
+        if (!WIDE)
+            strips = stripsOf(__ldcg(list->cells + item));
+        item = __ldcg(list->tiles + item);
     }
     const int e = item / gridTiles;
     const int rows = parts == 1 ? Best::NONE : detail::ceilDiv(plan.bounds.height, parts);
-    return {e, item - e * gridTiles, part * rows, parts == 1 ? rows : (part + 1) * rows, parts};
+    return {e, item - e * gridTiles, part * rows, parts == 1 ? rows : (part + 1) * rows, parts, strips, refined};
 }
 
 //! Pointers into a block's shared memory.
@@ -86,13 +158,13 @@ __device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rec
 {
     const int x = tile.x + chunk.col, y = tile.y + chunk.row;
     fetchRaw(frame, area.x + x, area.y + y, ::min(tuning::TILE_COLS + chunk.cols - 1, area.width - x),
-             ::min(tuning::TILE_ROWS + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
+             ::min(tile.rows + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
 }
 
 //! Adds one channel of a chunk whose image has been fetched.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
-                         const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
+                         const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage, const Slot& slot,
                          Sums<METRIC, WEIGHTED, P>& sums)
 {
     constexpr bool SPLIT = Traits<METRIC, WEIGHTED>::SPLIT;
@@ -109,16 +181,15 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
     stageTemplate<SPLIT>(arena + plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows, words,
                          stage.templ, tLow, q);
     const int x = entry.window.x + tile.x + chunk.col, y = entry.window.y + tile.y + chunk.row;
-    expandChannel<CHANNELS, SPLIT>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
+    expandChannel<CHANNELS, SPLIT>(frame, x, y, tile.rows + chunk.rows - 1, plane, plan.stage, stage.raw,
                                    stage.expanded);
     __pipeline_wait_prior(0);
     __syncthreads(); // image and template are complete
 
-    const int part = threadIdx.x / POSITION_THREADS, position = threadIdx.x % POSITION_THREADS;
-    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
-    const int begin = part * chunk.rows / PARTS<METRIC, WEIGHTED>;
-    const int end = (part + 1) * chunk.rows / PARTS<METRIC, WEIGHTED>;
-    const uint32_t* mine = stage.expanded + rowAndPhase * 4 * plan.stage.units + group * P;
+    if (METRIC == Metric::SAD && slot.part >= slot.parts)
+        return;
+    const int begin = slot.part * chunk.rows / slot.parts, end = (slot.part + 1) * chunk.rows / slot.parts;
+    const uint32_t* mine = stage.expanded + slot.rowAndPhase * 4 * plan.stage.units + slot.group * P;
     sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, plan.stage.expandedWords,
                  stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
 }
@@ -158,6 +229,25 @@ template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, 
     }
 }
 
+//! Adds the sums of all slots of a position to those of its first part, in place of mergeParts() where not all strips are scored.
+template <bool WEIGHTED>
+__device__ void mergeSlots(const Slot& slot, Sums<Metric::SAD, WEIGHTED, P>& sums, uint32_t* shared)
+{
+    uint32_t* const mine = shared + slot.group * (4 * tuning::TILE_ROWS) + slot.rowAndPhase;
+    __syncthreads(); // `shared` has been read
+#pragma unroll
+    for (int i = 0; slot.part == 0 && i < P; ++i)
+        mine[i * POSITION_THREADS] = sums.sum[i];
+    __syncthreads(); // the first part's sums are there
+#pragma unroll
+    for (int i = 0; slot.part > 0 && slot.part < slot.parts && i < P; ++i)
+        atomicAdd(mine + i * POSITION_THREADS, sums.sum[i]);
+    __syncthreads(); // all sums are complete
+#pragma unroll
+    for (int i = 0; slot.part == 0 && i < P; ++i)
+        sums.sum[i] = mine[i * POSITION_THREADS];
+}
+
 //! Adds the sums of a channel to the totals, and clears them.
 template <Metric METRIC, bool WEIGHTED, bool WIDE>
 __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals,
@@ -176,12 +266,10 @@ __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<MET
 
 //! Calls body(i, index) for the positions i of a thread that lie in the window.
 template <class Body>
-__device__ __forceinline__ void forPositions(const Entry& entry, const Tile& tile, const Body& body)
+__device__ __forceinline__ void forPositions(const Entry& entry, const Tile& tile, const Slot& slot, const Body& body)
 {
-    const int position = threadIdx.x % POSITION_THREADS;
-    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
-    const int y = tile.y + rowAndPhase / 4, firstX = tile.x + group * 4 * P + rowAndPhase % 4;
-    if (threadIdx.x >= POSITION_THREADS || y >= entry.window.rows)
+    const int y = tile.y + slot.rowAndPhase / 4, firstX = tile.x + slot.group * 4 * P + slot.rowAndPhase % 4;
+    if (slot.part > 0 || y >= entry.window.rows)
         return;
 #pragma unroll
     for (int i = 0; i < P; ++i)
@@ -207,32 +295,47 @@ __device__ __forceinline__ void addAtomically(uint64_t* value, uint64_t part)
     atomicAdd(reinterpret_cast<unsigned long long*>(value), static_cast<unsigned long long>(part));
 }
 
+//! Sets the values of positions outside of `strips`, which are no peaks, to the largest.
+template <typename Value>
+__device__ void clearOthers(const Entry& entry, const Tile& tile, uint32_t strips, Value* values)
+{
+    for (int i = threadIdx.x; i < tuning::TILE_COLS * tuning::TILE_ROWS; i += blockDim.x)
+    {
+        const int column = i % tuning::TILE_COLS, row = i / tuning::TILE_COLS;
+        const int x = tile.x + column, y = tile.y / tuning::TILE_ROWS * tuning::TILE_ROWS + row;
+        if (x < entry.window.cols && y < entry.window.rows && !(strips >> (column / 32 * 4 + row / STRIP_ROWS) & 1))
+            values[y * entry.window.cols + x] = static_cast<Value>(~static_cast<Value>(0));
+    }
+}
+
 /** Stores the values of the tile and its best. Of a tile that several blocks share, adds the part of this block to the values, which were 0.
 @return false if other blocks have yet to add theirs: the best is not stored. */
-template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
-__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share,
+template <Metric METRIC, bool WEIGHTED, bool WIDE, bool BOUNDED, typename Value>
+__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, const Slot& slot,
                           const Sums<METRIC, WEIGHTED, P>& sums, const Totals<METRIC, WEIGHTED, WIDE>& totals,
                           Value* values, TileBest* tileBest, unsigned* finished, Best* scratch)
 {
     Best best = Best::none();
-    if (METRIC == Metric::SAD && share.parts > 1)
+    if (BOUNDED && share.parts > 1)
     {
-        forPositions(entry, tile,
+        forPositions(entry, tile, slot,
                      [&](int i, int index) {
                          addAtomically(values + index, valueAt<METRIC, WEIGHTED, WIDE, Value>(entry, sums, totals, i));
                      });
         if (!lastOfEntry(share.parts, finished))
             return false;
-        forPositions(entry, tile, [&](int, int index) { best.take(__ldcg(values + index), index); });
+        forPositions(entry, tile, slot, [&](int, int index) { best.take(__ldcg(values + index), index); });
     }
     else
-        forPositions(entry, tile,
+        forPositions(entry, tile, slot,
                      [&](int i, int index)
                      {
                          const Value value = valueAt<METRIC, WEIGHTED, WIDE, Value>(entry, sums, totals, i);
                          values[index] = value;
                          best.take(value, index);
                      });
+    if (BOUNDED && share.strips != ALL_STRIPS)
+        clearOthers(entry, tile, share.strips, values);
     best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
@@ -240,32 +343,34 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
 }
 
 //! Computes the tile's sums over the rows of a share, chunk by chunk. The copy of the first chunk's image has been started.
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
-                          const Tile& tile, const Share& share, const TilePlan& plan, const TileStage& stage,
-                          Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
+                          const Tile& tile, const Share& share, const Slot& slot, const TilePlan& plan,
+                          const TileStage& stage, Sums<METRIC, WEIGHTED, P>& sums,
+                          Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
     // Correlations need the sums over a whole channel, which fit 32 bits because fragments are limited. For other metrics, all channels
     // of a chunk are processed in turn, so that its image is fetched once.
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int end = ::min(share.end, entry.fragment.height);
-    const int chunks = detail::ceilDiv(::max(end - share.begin, 0), plan.chunkRows) * chunksX;
+    const bool allStrips = !BOUNDED || share.strips == ALL_STRIPS;
+    const int chunkRows = allStrips ? plan.chunkRows : ::min(plan.chunkRows, STRIP_CHUNK_ROWS);
+    const int chunks = detail::ceilDiv(::max(end - share.begin, 0), chunkRows) * chunksX;
     int fetched = 0;
     for (int step = 0; step < chunks * CHANNELS; ++step)
     {
         const int plane = BY_CHANNEL ? step / chunks : step % CHANNELS;
         const int index = BY_CHANNEL ? step % chunks : step / CHANNELS;
-        const int row = share.begin + index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
-        const Chunk chunk = {row, ::min(plan.chunkRows, end - row), col,
-                             ::min(plan.chunkCols, entry.fragment.width - col)};
+        const int row = share.begin + index / chunksX * chunkRows, col = index % chunksX * plan.chunkCols;
+        const Chunk chunk = {row, ::min(chunkRows, end - row), col, ::min(plan.chunkCols, entry.fragment.width - col)};
         if (index != fetched)
         {
             __syncthreads(); // the last chunk has been expanded
             fetchChunk(frame, area, tile, chunk, plan, stage);
             fetched = index;
         }
-        addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, sums);
+        addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, slot, sums);
         if constexpr (FOLDS)
         {
             if (BY_CHANNEL && index < chunks - 1)
@@ -274,12 +379,15 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
             fold(sums, totals, entry.fragment.sums, plane);
         }
     }
-    if (!FOLDS)
+    if constexpr (BOUNDED && !FOLDS)
+        if (!allStrips)
+            mergeSlots<WEIGHTED>(slot, sums, stage.expanded);
+    if (!FOLDS && allStrips)
         mergeParts(sums, stage.expanded);
     __pipeline_wait_prior(0); // a lower fragment has no rows in this share, but the copy has been started
 }
 
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED, typename Value>
 __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                                   Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
     matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
@@ -291,12 +399,14 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     __shared__ Entry entry;
     __shared__ int status;
 
-    const Share share = shareOf<METRIC>(plan, memory.bounds);
+    const Share share = shareOf<BOUNDED, WIDE>(plan, memory.bounds, batch, settings.subpixel);
     if (share.parts == 0)
         return;
     const int gridTiles = plan.tilesX * plan.tilesY, e = share.entry, gridTile = share.tile;
     const int tileY = gridTile / plan.tilesX;
-    const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS};
+    const StripRows rowsOfStrips = rowsOf(share.strips);
+    const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS,
+                       tileY * tuning::TILE_ROWS + STRIP_ROWS * rowsOfStrips.first, STRIP_ROWS * rowsOfStrips.count};
     const TileStage stage = {shared, shared + plan.rawAt(), shared + plan.expandedAt()};
     const int i = fragmentOf(batch, e);
     const uint32_t fragmentWord = loadFragment(batch, i);
@@ -311,20 +421,23 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
         return;
 
+    const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(share.strips, rowsOfStrips.first);
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
     Totals<METRIC, WEIGHTED, WIDE> totals = {};
-    addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, share, plan, stage, sums, totals);
+    addChunks<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED>(frame, area, batch, entry, tile, share, slot, plan, stage,
+                                                         sums, totals);
     Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
     TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
     const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
     const int tiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
     unsigned* const partsFinished = memory.bounds.finished + static_cast<size_t>(e) * gridTiles + gridTile;
-    if (!storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, share, sums, totals, values,
-                                           bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
-                                           scratch.warps[0]))
+    if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, slot, sums, totals, values,
+                                                    bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
+                                                    scratch.warps[0]))
         return;
-    const int scored = METRIC == Metric::SAD && memory.bounds.total ? memory.bounds.kept[e] : tiles;
+    const int* const kept = share.refined ? memory.bounds.refined.kept : memory.bounds.listed.kept;
+    const int scored = BOUNDED ? kept[e] : tiles;
     if (settings.peaks > 0 && lastOfEntry(scored, memory.finished + e))
         findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, tiles, tuning::TILE_ROWS, 0},
                            walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
@@ -337,11 +450,18 @@ void launchTiles(const ByteImageView& frame, const Batch& batch, const Settings&
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
     const int64_t tiles = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
-    const int64_t blocks = memory.bounds.total ? std::max<int64_t>(tiles, plan.bounds.fewBlocks) : tiles;
-    detail::launchAs(memory.bounds.total != nullptr, "matchTiles",
-                     matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>, detail::linearGrid(blocks, 1),
-                     dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes, stream, frame, batch, settings,
-                     plan, memory, walked, out);
+    const auto launch = [&](auto bounded)
+    {
+        detail::launchAs(bounded.value, "matchTiles",
+                         matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, bounded.value, Value>,
+                         detail::linearGrid(bounded.value ? std::max<int64_t>(tiles, plan.bounds.fewBlocks) : tiles, 1),
+                         dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes, stream, frame, batch,
+                         settings, plan, memory, walked, out);
+    };
+    if constexpr (METRIC == Metric::SAD)
+        if (memory.bounds.listed.total)
+            return launch(std::true_type());
+    launch(std::false_type());
 }
 
 } // namespace

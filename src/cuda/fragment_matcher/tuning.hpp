@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // FragmentMatcher: constants of kernels and plans, with their gain. Times in us by graph replay; cases A, B, B', C and the tables are in
-// doc/performance.md. "-": not measured alone. H200/21: NVIDIA H200, 2026-11-21; H200/22: NVIDIA H200, 2026-11-22.
+// doc/performance.md. "-": not measured alone. H200/21: NVIDIA H200, 2026-11-21; H200/22: NVIDIA H200, 2026-11-22; H200/23: 2026-11-23.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
 
@@ -69,11 +69,23 @@ const int TILE_CHUNK_PIXELS = 16384;       // pixels of a fragment at a time | l
 
 // Elimination of tiles by bounds (eliminate.cu), SAD of large fragments. It is tried where a call has so much work that its own cost,
 // which does not depend on the image, is small.
-const int BOUND_THREADS = 128;         // threads per block of the bounds | - | - | -
-const int BOUND_MEANS_THREADS = 256;   // threads per block of the means | - | - | -
-const int BOUND_LIMIT_THREADS = 1024;  // threads per block of the limit | - | - | -
-const int BOUND_LEAST_SIDE = 48;       // least width and height of the largest fragment | - | - | -
-const int BOUND_WIDE_SIDE = 64;        // least side for blocks of 8 x 8 pixels; below: 4 x 4 | - | - | -
+//   no fine bounds -> fine bounds | 94.5 -> 98.0 | H200/23 | 64 x 64 BGR in 1080p, collage
+//   no fine bounds -> fine bounds | 87.6 -> 90.2 | H200/23 | 64 x 64 BGR in 1080p, stereo
+//   no fine bounds -> fine bounds | 125 -> 113 | H200/23 | 96 x 96 BGR in 1080p, collage
+//   no fine bounds -> fine bounds | 117 -> 111 | H200/23 | 96 x 96 BGR in 1080p, stereo
+//   14 other places -> 30 | 369 -> 368 | H200/23 | 200 x 200 BGR in 1080p, stereo
+const int BOUND_THREADS = 128;        // threads per block of the bounds | - | - | -
+const int BOUND_MEANS_THREADS = 256;  // threads per block of the means | - | - | -
+const int BOUND_PLACE_THREADS = 1024; // threads per block that scores a place | - | - | -
+const int BOUND_LIST_THREADS = 1024;  // threads per block that lists tiles | - | - | -
+const int BOUND_REFINE_THREADS =
+    384;                           // threads per block of the fine bounds; 12 warps, one or three channels | - | - | -
+const int BOUND_OTHER_PLACES = 30; // most places beside those that a limit takes | - | - | -
+const int BOUND_REFINERS = 2;      // blocks of the fine bounds per multiprocessor | - | - | -
+const int BOUND_FINE_SIDE = 80;    // least side for fine bounds by blocks of 4 x 4 | see the lines above | - | -
+const int BOUND_REFINED_SHARE = 2; // fine bounds are computed if at most one of so many tiles is left | - | - | -
+const int BOUND_LEAST_SIDE = 48;   // least width and height of the largest fragment | - | - | -
+const int BOUND_WIDE_SIDE = 64;    // least side for blocks of 8 x 8 pixels; below: 4 x 4 | - | - | -
 const int BOUND_MOST_PIXELS = 1 << 18; // largest fragment | limit: sums of weighted differences fit 32 bits | - | -
 const double BOUND_LEAST_TERMS = 4e9;  // least byte differences of a call | - | - | -
 const double BOUND_LEAST_TERMS_PER_BYTE =

@@ -293,7 +293,7 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
 }
 
 //! Computes the motion of a box. Two groups of threads find two medians at a time.
-__device__ __forceinline__ Motion motionOf(MotionMemory& m)
+__device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     const int t = threadIdx.x, group = t / GROUP, i = t % GROUP;
@@ -313,8 +313,14 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
         middles(m.nccs, m.found, i, m.lowerNcc, m.upperNcc);
     __syncthreads(); // both medians
     motion.error = medianError(m.lowerError, m.upperError);
-    const double ncc = (m.lowerNcc + m.upperNcc) * 0.5;
-    if (t < FLOW_POINTS && isKept(m.points[t], motion.error, ncc))
+    KeptLimits limits = {motion.error, (m.lowerNcc + m.upperNcc) * 0.5};
+    if (motion.error > maxError)
+    {
+        limits = returnedLimits(maxError);
+        if (__syncthreads_count(t < FLOW_POINTS && isKept(m.points[t], limits)) < LEAST_RETURNED)
+            return motion;
+    }
+    if (t < FLOW_POINTS && isKept(m.points[t], limits))
     {
         const TrackedPoint& p = m.points[t];
         const int at = atomicAdd(&m.keptCount, 1);
@@ -355,7 +361,7 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         if (threadIdx.x < FLOW_POINTS)
             m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
         __syncthreads(); // points
-        const Motion all = motionOf(m);
+        const Motion all = motionOf(m, batch.settings.maxFlowError);
         if (threadIdx.x == 0)
             endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
     }
