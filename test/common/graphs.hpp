@@ -10,10 +10,12 @@
 #ifdef HAVE_CUDA
 #include "opencv2/core/cuda_stream_accessor.hpp"
 #include <cuda_runtime_api.h>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace opencv_test {
 
@@ -77,6 +79,20 @@ public:
         size_t count = 0;
         require(cudaGraphGetNodes(graph_, nullptr, &count));
         return count;
+    }
+    //! Nodes that copy memory.
+    size_t copies() const
+    {
+        size_t count = nodes();
+        std::vector<cudaGraphNode_t> all(count);
+        require(cudaGraphGetNodes(graph_, all.data(), &count));
+        return std::count_if(all.begin(), all.end(),
+                             [](cudaGraphNode_t node)
+                             {
+                                 cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+                                 require(cudaGraphNodeGetType(node, &type));
+                                 return type == cudaGraphNodeTypeMemcpy;
+                             });
     }
     //! Nodes that wait for no other.
     size_t roots() const

@@ -237,6 +237,38 @@ TEST_F(FragmentMatcher_CudaStream, graphWithAreasOnTheHost)
 #endif
 }
 
+//! Search areas in host memory are uploaded when they change: a call with those of the last call has no copy.
+TEST_F(FragmentMatcher_CudaStream, areasAreUploadedWhenTheyChange)
+{
+#ifdef HAVE_CUDA
+    RNG rng(7112);
+    for (int round = 0; round < 4; ++round)
+    {
+        SCOPED_TRACE(round);
+        const Scene first = sceneFor(rng, FM::SAD, round), second = variation(rng, first);
+        Loaded loaded(first);
+        const auto search = [&](const Scene& scene)
+        { launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream); };
+        const size_t copies[] = {0, 1, 1}; // before the last call, a direct one had other areas
+        search(first);
+        for (const int call : {0, 1, 2})
+        {
+            if (call == 2)
+                search(second);
+            Graph graph(loaded.stream);
+            search(call == 1 ? second : first);
+            graph.end();
+            EXPECT_EQ(copies[call], graph.copies());
+            graph.launch();
+            loaded.stream.waitForCompletion();
+            Scene expected = first;
+            expected.areas = call == 1 ? second.areas : first.areas;
+            expectSame(runCpu(expected), loaded.result.download());
+        }
+    }
+#endif
+}
+
 //! Cutting, matching, mapping and predicting in one graph.
 TEST_F(FragmentMatcher_CudaStream, graphOfATrackingStep)
 {

@@ -177,6 +177,8 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
 
 __global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolveAll(const Lists lists, int images, int columnBits)
 {
+    detail::letNextKernelBegin();
+    detail::waitForKernelBefore();
     resolveDeferred(lists, images, columnBits);
 }
 
@@ -210,8 +212,8 @@ void classify(const Classification& job, const ConstantStages* constant, detail:
         detail::launch("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
                        stream, job);
     }
-    detail::launch("cascade resolve", resolveAll, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
-                   stream, job.lists, job.images, job.shapes[0].columnBits);
+    detail::launchEarly("cascade resolve", resolveAll, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
+                        stream, job.lists, job.images, job.shapes[0].columnBits);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -114,6 +114,8 @@ __device__ __forceinline__ Box boxOfKey(const Grouping& job, int image, Key key)
 __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
+    detail::letNextKernelBegin();
+    detail::waitForKernelBefore();
     const BlockRange p = rangeOfBlock(job);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Key* const keys = job.lists.keys + p.base;
@@ -218,6 +220,8 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
 
 __global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
 {
+    detail::letNextKernelBegin();
+    detail::waitForKernelBefore();
     const BlockRange p = rangeOfBlock(job);
     for (int first = p.first; first < p.count; first += p.step)
         linkBefore(groupsIn(job.memory, p.base, p.count), first);
@@ -531,6 +535,7 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
 {
     __shared__ Finishing shared;
     __shared__ FewCandidates few;
+    detail::waitForKernelBefore();
     const int image = blockIdx.x, count = usable(job.lists, image);
     if (areFew(count))
         finish(job, image, groupFew(job, image, count, few), shared);
@@ -543,10 +548,10 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
 void group(const Grouping& job, detail::StreamHandle stream)
 {
     const dim3 grid(job.blocks);
-    detail::launch("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launchEarly("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launch("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launch("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
+        detail::launchEarly("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launchEarly("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -4,7 +4,7 @@
 // Stage classify, late stages of stumps with Haar features: one warp per pair of windows that tiles left. Few pairs get here, but each needs many nodes, and
 // neighbouring ones get here together: in their tile, the last warps would work long after all others. A warp computes the integral image
 // of its pair from the pyramid and evaluates stage by stage, with each lane at another tree. Records are in shared memory: they are
-// copied while the first integral images are computed. The kernel also applies the skip rule to candidates of tiles.
+// copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
@@ -226,13 +226,14 @@ __device__ __forceinline__ void lateStages(const Classification& job, const Late
 
 __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
 {
+    const ModelView& model = job.model;
+    uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
+    copyLate(model, memory);
+    detail::waitForKernelBefore(); // from here on the results of tiles are read
     resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
     if (static_cast<int>(blockIdx.x) >= count)
         return; // no warp of this block has a pair
-    const ModelView& model = job.model;
-    uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
-    copyLate(model, memory);
     const int warp = static_cast<int>(threadIdx.x >> 5), table = warp * model.late.table;
     // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
     bool copied = false;
@@ -266,8 +267,8 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
 void classifyLate(const Classification& job, detail::StreamHandle stream)
 {
     const LateLayout& late = job.model.late;
-    detail::launch("cascade late stages", classifyLatePairs, dim3(tuning::LATE_ALL_WARPS / late.warps),
-                   dim3(32 * late.warps), late.bytes, stream, job);
+    detail::launchEarly("cascade late stages", classifyLatePairs, dim3(tuning::LATE_ALL_WARPS / late.warps),
+                        dim3(32 * late.warps), late.bytes, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -435,6 +435,8 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
+    if (LATE) // all blocks are resident at once, so that the late stages take no room from those that have not begun
+        detail::letNextKernelBegin();
     loadRecords(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);

@@ -253,6 +253,18 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
         return;
     const bool all = whole || fused.empty(); // else `fused` keeps its route
     double least = ROUTE_GAIN * (whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load));
+    const bool bands = fusedPlan.route == Route::FUSED_BANDS;
+    if (whole && bands && !given.weighted) // times with weights were not compared
+    {
+        gpu::FusedPlan plan = fusedPlan;
+        plan.route = Route::FUSED;
+        const double time = timeOf(plan, given, load);
+        if (time < least)
+        {
+            least = time;
+            fusedPlan = plan;
+        }
+    }
     const auto consider = [&](const gpu::TilePlan& plan)
     {
         const double time = timeOf(plan, given, load);
@@ -278,13 +290,13 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
         plan.slices = *slices;
         consider(plan);
     }
-    if (!all || fusedPlan.route == Route::FUSED_BANDS)
+    if (!all || bands)
         return;
-    if (const auto bands = planLargeFusedBands(given, load.window, sizes))
+    if (const auto large = planLargeFusedBands(given, load.window, sizes))
     {
         gpu::FusedPlan plan = {};
         plan.route = Route::FUSED_BANDS;
-        plan.bands = *bands;
+        plan.bands = *large;
         if (timeOf(plan, given, load) >= least)
             return;
         fusedPlan = plan;

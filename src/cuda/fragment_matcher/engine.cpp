@@ -67,15 +67,16 @@ private:
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
-    detail::DeviceBuffer areas_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
-        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_},
-        means_{workspace_}, losses_{workspace_}, bounds_{workspace_}, lists_{workspace_}, spectra_{workspace_},
-        columns_{workspace_};
+    detail::DeviceBuffer walked_{workspace_}, values_{workspace_}, bests_{workspace_}, finished_{workspace_},
+        planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_}, means_{workspace_},
+        losses_{workspace_}, bounds_{workspace_}, lists_{workspace_}, spectra_{workspace_}, columns_{workspace_};
     detail::DeviceTable factors_{workspace_};
+    detail::DeviceTable areas_{workspace_}; //!< search areas and lists of fragments
+    uint64_t areasVersion_ = 0;
     bool finishedIsZero_ = false; //!< calls that were not captured left all of finished_ at 0
     // Valid during a call; members to reuse their memory.
     MatchPlan plan_;
-    std::vector<uint8_t> host_;
+    std::vector<uint8_t> host_, next_; //!< what areas_ has, and what it will have
 };
 
 //! Synchronizes the fragments with the device, and returns the batch of all of them.
@@ -93,16 +94,24 @@ MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragme
         frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch, detail::fastDoubles()};
 }
 
-/** Uploads arrays in one copy. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
+/** Uploads arrays in one copy, unless they are those of the last call. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
 that fills the arrays on the host. */
 template <class Take, class Fill> void CudaEngine::upload(const Call& call, const Take& take, const Fill& fill)
 {
-    host_.resize(detail::bytesOf(take));
-    Parts onHost(host_.data());
+    next_.resize(detail::bytesOf(take));
+    Parts onHost(next_.data());
     take(onHost);
     fill();
-    areas_.divide(call, "search areas", take);
-    uploader_.upload(call, areas_.as<void>(), host_.data(), host_.size());
+    if (next_.empty())
+        return;
+    if (next_ != host_)
+    {
+        host_.swap(next_);
+        ++areasVersion_;
+    }
+    Parts onDevice(
+        const_cast<void*>(areas_.put(call, uploader_, areasVersion_, host_.data(), host_.size(), "search areas")));
+    take(onDevice);
 }
 
 //! Runs score, findPeaks and report by the kernels of a route of plan_. @param memory for routes with several blocks per window.

@@ -24,9 +24,9 @@ Shared memory has for each row of the window PITCH credits, PITCH words and, if 
 constants, so that no address needs an instruction.
 @tparam GUARDED the window leaves the image or has masked pixels. These get weight 0 at no cost: a neighbour that does not count
 starts dp4a at infinity, a centre that does not count has a base of 1e30. */
-template <bool GUARDED> struct ByteSteps
+template <typename Shape, bool GUARDED> struct ByteSteps
 {
-    static const int P = ByteShape::CENTRES, PITCH = BYTE_PITCH;
+    static const int P = Shape::CENTRES, PITCH = BYTE_PITCH;
     static const int STRIDE = byteStride(GUARDED);
     static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: dp4a adds the distance to its mantissa
     static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
@@ -135,13 +135,13 @@ __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
 }
 
 //! Fills shared memory with spatial factors, words, start values and credits of 0.
-template <bool GUARDED>
-__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
+template <typename Shape, bool GUARDED>
+__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<Shape>& place, float* spatial,
                                           uint32_t* rows)
 {
-    typedef ByteSteps<GUARDED> Steps;
+    typedef ByteSteps<Shape, GUARDED> Steps;
     const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
-    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
+    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += Shape::THREADS)
     {
         const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
         if (r >= skipped)
@@ -151,31 +151,31 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
     detail::waitForKernelBefore(); // from here on pack()'s output is read
     detail::letNextKernelBegin();
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
-    forWindow<ByteShape>(place.window,
-                         [&](int wx, int wy)
-                         {
-                             const int x = place.window.x + wx, y = place.window.y + wy;
-                             uint32_t* const to = rows + wy * Steps::STRIDE + wx;
-                             const bool counts = !GUARDED || countsAt(task, x, y);
-                             to[0] = 0;
-                             to[Steps::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
-                             if (GUARDED)
-                                 to[2 * Steps::PITCH] = counts ? Steps::START : Steps::NO_PIXEL;
-                         });
+    forWindow<Shape>(place.window,
+                     [&](int wx, int wy)
+                     {
+                         const int x = place.window.x + wx, y = place.window.y + wy;
+                         uint32_t* const to = rows + wy * Steps::STRIDE + wx;
+                         const bool counts = !GUARDED || countsAt(task, x, y);
+                         to[0] = 0;
+                         to[Steps::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
+                         if (GUARDED)
+                             to[2 * Steps::PITCH] = counts ? Steps::START : Steps::NO_PIXEL;
+                     });
 }
 
 //! Weighs the pairs of one tile and one chunk.
-template <bool GUARDED>
-__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<ByteShape>& place, float* spatial)
+template <typename Shape, bool GUARDED>
+__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<Shape>& place, float* spatial)
 {
-    typedef ByteSteps<GUARDED> Steps;
+    typedef ByteSteps<Shape, GUARDED> Steps;
     const int P = Steps::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
     uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
-    fillBytes<GUARDED>(task, place, spatial, rows);
+    fillBytes<Shape, GUARDED>(task, place, spatial, rows);
     __syncthreads(); // steps read words and add to credits that other threads have filled
 
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
-    const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
+    const int column = threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
     Steps steps;
     steps.rate = task.parameters.minusRate * (-1.f / 32.f);
@@ -202,21 +202,22 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     }
     addOwn(task, place, x, y, steps.own, pairs, rows, Steps::STRIDE);
     __syncthreads(); // all credits are complete
-    addCredits<ByteShape>(task, place.window, rows, Steps::STRIDE);
+    addCredits<Shape>(task, place.window, rows, Steps::STRIDE);
 }
 
-__global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
+template <typename Shape, int BLOCKS>
+__global__ void __launch_bounds__(Shape::THREADS, BLOCKS) weighBytes(const DensityTask task)
 {
     extern __shared__ __align__(16) float factors[];
-    const Place<ByteShape> place(task);
+    const Place<Shape> place(task);
     const Window& w = place.window;
     const Extent& e = task.extent;
     const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
-                        place.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
+                        place.tileY + Shape::ROWS <= e.rows && !task.features.valid;
     if (inside)
-        weighByteTile<false>(task, place, factors);
+        weighByteTile<Shape, false>(task, place, factors);
     else
-        weighByteTile<true>(task, place, factors);
+        weighByteTile<Shape, true>(task, place, factors);
 }
 
 // --- floats: planes -----------------------------------------------------------------------------------------------------
@@ -449,8 +450,13 @@ void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStrea
 
 void weighWords(DensityTask task, cudaStream_t stream)
 {
-    task.chunks = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
-    weigh<ByteShape>(weighBytes, task, bytesOfByteTile(task.chunks), stream);
+    const ByteCut cut = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
+    task.chunks = cut.chunks;
+    const size_t bytes = bytesOfByteTile(task.chunks);
+    if (cut.manyThreads)
+        weigh<ManyThreadsShape>(weighBytes<ManyThreadsShape, 1>, task, bytes, stream);
+    else
+        weigh<ByteShape>(weighBytes<ByteShape, tuning::BYTE_BLOCKS>, task, bytes, stream);
 }
 
 template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)

@@ -9,6 +9,7 @@
 #include "../../common/shared_limit.hpp"
 #include "../../quick_shift/stages.hpp"
 #include "tuning.hpp"
+#include <limits>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -118,6 +119,8 @@ template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
     static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
 };
 typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
+//! Tiles of ByteShape by twice the threads: blocks begin and end in less time, and pairs take more instructions.
+typedef TileShape<tuning::BYTE_COLS, 2 * tuning::BYTE_GROUPS, tuning::BYTE_CENTRES / 2> ManyThreadsShape;
 typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
 
 //! Returns the number of tiles of an image; a tile is the pixels of a block.
@@ -126,36 +129,47 @@ template <typename Shape> int tilesOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
-/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a multiprocessor take
-1.6 times the time of one.
-@param tiles of all images. */
-inline double timeOfChunks(const Chunks& c, int64_t tiles, int multiprocessors)
+//! Chunks for 8 bits, and the shape of blocks.
+struct ByteCut
 {
+    Chunks chunks;
+    bool manyThreads; //!< ManyThreadsShape in place of ByteShape
+};
+
+/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a multiprocessor take
+1.6 times the time of one. ManyThreadsShape is for one block per multiprocessor: more rounds of it gain little or lose.
+@param tiles of all images. */
+inline double timeOfCut(const ByteCut& cut, int64_t tiles, int multiprocessors)
+{
+    const Chunks& c = cut.chunks;
     const int64_t most = detail::ceilDiv<int64_t>(tiles * c.dxCount * c.dyCount, multiprocessors);
     const double block = c.dxStep * (c.dyStep + tuning::BYTE_COLUMN_STEPS) + tuning::BYTE_BLOCK_STEPS;
+    if (cut.manyThreads)
+        return most == 1 ? tuning::BYTE_MANY_THREADS_TIME * block : std::numeric_limits<double>::max();
     return block * (1.6 * static_cast<double>(most / 2) + static_cast<double>(most % 2));
 }
 
 //! Cuts the offsets for 8 bits. Small images get more and smaller chunks where otherwise multiprocessors would be idle.
-inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
+inline ByteCut cutForBytes(const Extent& extent, int radius, int multiprocessors)
 {
-    const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
+    const ByteCut large = {cutOffsets(radius, tuning::BYTE_DX), false};
     const int64_t tiles = static_cast<int64_t>(tilesOf<ByteShape>(extent)) * extent.count;
-    if (tiles * large.dxCount * large.dyCount >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS)
+    const int fewestDx = large.chunks.dxCount, fewestDy = large.chunks.dyCount;
+    if (tiles * fewestDx * fewestDy >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS)
         return large;
-    Chunks best = large;
-    double least = timeOfChunks(large, tiles, multiprocessors);
-    for (int dx = large.dxCount; dx <= large.dxCount + tuning::BYTE_MORE_DX; ++dx)
-        for (int dy = large.dyCount; dy <= large.dyCount + tuning::BYTE_MORE_DY; ++dy)
-        {
-            const Chunks c = cutOffsetsInto(radius, dx, dy);
-            const double time = timeOfChunks(c, tiles, multiprocessors);
-            best = time < least ? c : best;
-            least = time < least ? time : least;
-        }
+    ByteCut best = large;
+    double least = timeOfCut(large, tiles, multiprocessors);
+    for (const bool manyThreads : {false, true})
+        for (int dx = fewestDx; dx <= fewestDx + tuning::BYTE_MORE_DX; ++dx)
+            for (int dy = fewestDy; dy <= fewestDy + tuning::BYTE_MORE_DY; ++dy)
+            {
+                const ByteCut cut = {cutOffsetsInto(radius, dx, dy), manyThreads};
+                const double time = timeOfCut(cut, tiles, multiprocessors);
+                best = time < least ? cut : best;
+                least = time < least ? time : least;
+            }
     return best;
 }
-
 // Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no static memory.
 const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of each kind per row
 //! Returns the words per row: credits, pixels and, if the window leaves the image or has masked pixels, start values of dp4a.

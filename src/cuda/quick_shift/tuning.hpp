@@ -31,7 +31,7 @@ const int BYTE_CENTRES = 8;
 const int BYTE_BLOCKS = 2;
 //! most columns of offsets per chunk, 8 bit | 128 us, with 5 148 us | H200, 2026-11-21 | 1080p, sigma 2
 const int BYTE_DX = 10;
-// Small images get chunks by an estimate of their time (timeOfChunks()). 53.1 us -> 35.1 us, 55.9 -> 54.0, 137 -> 133 | H200, 2026-11-23 |
+// Small images get chunks by an estimate of their time (timeOfCut()). 53.1 us -> 35.1 us, 55.9 -> 54.0, 137 -> 133 | H200, 2026-11-23 |
 // 128 x 128, 256 x 256, 512 x 512; sigma 6; with labels that are not copied. The number of multiprocessors limits the gain.
 
 //! chunks of columns beyond the fewest that small images may have, 8 bit | - | - | -
@@ -42,6 +42,9 @@ const int BYTE_MORE_DY = 3;
 const int BYTE_COLUMN_STEPS = 3;
 //! steps that the beginning and the end of a block cost, 8 bit | 25: 512 x 512 slower by 1 % | H200, 2026-11-23 | sigma 2
 const int BYTE_BLOCK_STEPS = 15;
+//! time of a block with twice the threads in times of one without, if it must pay, 8 bit | 36.1 us -> 30.8, 55.3 -> 52.4, 37.0 -> 32.1 | H200, 2026-11-23 |
+//! 128 x 128 and 256 x 256 at sigma 6, 256 x 256 at sigma 2
+const double BYTE_MANY_THREADS_TIME = 0.85;
 //! pixels per row of a block, float | not measured | - | -
 const int PLANE_COLS = 32;
 //! groups of rows per block, float | not measured | - | -

@@ -36,14 +36,20 @@ const int PREPROCESS_THREADS = 256;
 const int STRIP = 8;
 //! Threads per block of sumTableStrips | - | - | -
 const int TABLE_THREADS = 512;
-//! Levels per launch of halveLevels; a launch per level takes 8.5 us | all levels 5.6 us | H200, 2026-11-23 | 320 x 240
-const int PYRAMID_DEPTH = 4;
-//! Side of the tiles of halveLevels in the first level of a launch, pixels | - | - | -
-const int PYRAMID_TILE = 64;
-//! PYRAMID_TILE for small levels, so that they occupy more multiprocessors | all levels 8.7 us with 64 (and more instructions per pixel) -> 5.6 us | H200, 2026-11-23 | 320 x 240
+//! Levels per launch of halveLevels, small levels; a launch per level takes 8.5 us | all levels 5.6 us | H200, 2026-11-23 | 320 x 240
+const int PYRAMID_SMALL_LEVELS = 4;
+//! Side of the tiles of small levels, pixels | all levels 8.7 us with 64 -> 5.6 us | H200, 2026-11-23 | 320 x 240
 const int PYRAMID_SMALL_TILE = 32;
 //! Pixels of small levels, at most | - | - | -
 const int PYRAMID_SMALL = 512 * 384;
+//! Levels per launch, levels that are not small | flow 53.7 us with 4 -> 51.4 us | H200, 2026-11-23 | 960 x 540
+const int PYRAMID_LEVELS = 2;
+//! Side of the tiles of medium levels | - | - | -
+const int PYRAMID_TILE = 64;
+//! Pixels of medium levels, at most | - | - | -
+const int PYRAMID_MEDIUM = 1280 * 800;
+//! Side of the tiles of large levels | frame 306.6 us with 64 -> 290.1 us | H200, 2026-11-23 | 3840 x 2160, one object
+const int PYRAMID_LARGE_TILE = 128;
 //! Threads per block of halveLevels | - | - | -
 const int HALVE_THREADS = 512;
 
