@@ -347,7 +347,7 @@ inline double nccAround(const Mat& a, Point2f pa, const Mat& b, Point2f pb)
     return 2 * similarity(one, two) - 1;
 }
 
-//! What median flow does with a box.
+//! The outcome of median flow of a box.
 enum class Followed
 {
     NOT,      //!< flow fails
@@ -356,8 +356,14 @@ enum class Followed
     OPEN      //!< too near to a limit
 };
 
-//! Moves a box by median flow of cv::calcOpticalFlowPyrLK.
-inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
+//! Points that flow has found in the other image.
+struct FoundPoints
+{
+    std::vector<Point2f> from, to;
+    std::vector<double> errors, nccs;
+};
+
+inline FoundPoints findPoints(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box)
 {
     std::vector<Point2f> points, there, back;
     for (int i = 0; i < 10; ++i)
@@ -371,58 +377,63 @@ inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const
     back = points;
     calcOpticalFlowPyrLK(to, from, there, back, backwards, noArray(), window, p.flowLevels, criteria,
                          OPTFLOW_USE_INITIAL_FLOW, 0.);
-    std::vector<double> errors, nccs;
-    std::vector<size_t> valid, kept;
+    FoundPoints found;
     for (size_t i = 0; i < points.size(); ++i)
         if (forwards[i] && backwards[i])
         {
-            errors.push_back(std::hypot(back[i].x - points[i].x, back[i].y - points[i].y));
-            nccs.push_back(nccAround(from, points[i], to, there[i]));
-            valid.push_back(i);
+            found.from.push_back(points[i]);
+            found.to.push_back(there[i]);
+            found.errors.push_back(std::hypot(back[i].x - points[i].x, back[i].y - points[i].y));
+            found.nccs.push_back(nccAround(from, points[i], to, there[i]));
         }
-    if (valid.empty())
+    return found;
+}
+
+//! Selects the points that move the box.
+inline Followed keepPoints(const TLDParams& p, const FoundPoints& found, std::vector<size_t>& kept)
+{
+    if (found.from.empty())
         return Followed::NOT;
-    const double median = medianOf(errors);
+    const double median = medianOf(found.errors), ncc = medianOf(found.nccs), limit = std::min(2., p.maxFlowError);
     if (std::abs(median / p.maxFlowError - 1.) < 0.02)
         return Followed::OPEN;
     const bool few = median > p.maxFlowError;
-    if (few)
+    for (size_t i = 0; i < found.errors.size(); ++i)
     {
-        const double limit = std::min(2., p.maxFlowError);
-        for (size_t i = 0; i < valid.size(); ++i)
-        {
-            if (std::abs(errors[i] / limit - 1.) < 0.1)
-                return Followed::OPEN;
-            if (errors[i] < limit)
-                kept.push_back(valid[i]);
-        }
-        if (kept.size() < 10)
-            return Followed::NOT;
+        if (few && std::abs(found.errors[i] / limit - 1.) < 0.1)
+            return Followed::OPEN;
+        if (few ? found.errors[i] < limit : found.errors[i] <= median && found.nccs[i] >= ncc)
+            kept.push_back(i);
     }
-    else
-        for (size_t i = 0; i < valid.size(); ++i)
-            if (errors[i] <= median && nccs[i] >= medianOf(nccs))
-                kept.push_back(valid[i]);
-    if (kept.empty())
+    if (kept.size() < (few ? 10u : 1u))
         return Followed::NOT;
+    return few ? Followed::BY_A_FEW : Followed::WELL;
+}
+
+//! Moves a box by median flow of cv::calcOpticalFlowPyrLK.
+inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
+{
+    const FoundPoints found = findPoints(p, from, to, box);
+    std::vector<size_t> kept;
+    const Followed followed = keepPoints(p, found, kept);
+    if (followed == Followed::NOT || followed == Followed::OPEN)
+        return followed;
     std::vector<double> dx, dy, ratios;
     for (size_t i = 0; i < kept.size(); ++i)
     {
-        const Point2f a = points[kept[i]], b = there[kept[i]];
+        const Point2f a = found.from[kept[i]], b = found.to[kept[i]];
         dx.push_back(b.x - a.x);
         dy.push_back(b.y - a.y);
         for (size_t j = 0; j < i; ++j)
         {
-            const Point2f c = points[kept[j]], d = there[kept[j]];
+            const Point2f c = found.from[kept[j]], d = found.to[kept[j]];
             ratios.push_back(std::hypot(b.x - d.x, b.y - d.y) / std::hypot(a.x - c.x, a.y - c.y));
         }
     }
     const double s = ratios.empty() ? 1. : medianOf(ratios);
     result = Rect2d(box.x + medianOf(dx) - (s - 1) * box.width / 2, box.y + medianOf(dy) - (s - 1) * box.height / 2,
                     box.width * s, box.height * s);
-    if ((result & Rect2d(0, 0, to.cols, to.rows)).empty())
-        return Followed::NOT;
-    return few ? Followed::BY_A_FEW : Followed::WELL;
+    return (result & Rect2d(0, 0, to.cols, to.rows)).empty() ? Followed::NOT : followed;
 }
 
 // --- clusters --------------------------------------------------------------------------------------------------------

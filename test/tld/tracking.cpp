@@ -157,7 +157,7 @@ struct WrongPoints
         texture(seed + 99, part(clean).size(), CV_8UC1, 4).copyTo(frame(part(clean)));
         return frame;
     }
-    //! What cv::calcOpticalFlowPyrLK() makes of it.
+    //! Follows the object by cv::calcOpticalFlowPyrLK().
     oracle::Followed followed(const Mat& frame) const
     {
         Rect2d box;
