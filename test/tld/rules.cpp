@@ -228,6 +228,17 @@ TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
     EXPECT_EQ(0.7, s.score) << "found again";
 }
 
+//! Returns a valid object with a box of 40 x 60 pixels and few templates.
+core::ObjectState validObject()
+{
+    core::ObjectState s = {};
+    s.alive = s.valid = 1;
+    s.box = {100., 100., 40., 60.};
+    s.positives = s.negatives = 3;
+    s.validThreshold = 0.7;
+    return s;
+}
+
 //! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
 TEST(Tld_Flow, whichPointsReturn)
 {
@@ -258,11 +269,7 @@ TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
     settings.stepPercent = 10;
     settings.retryFrames = 3;
     settings.maxFlowError = 10.;
-    core::ObjectState before = {};
-    before.alive = before.valid = 1;
-    before.box = {100., 100., 40., 60.};
-    before.positives = before.negatives = 3;
-    before.validThreshold = 0.7;
+    const core::ObjectState before = validObject();
     const auto flow = [&](core::ObjectState s, const core::Motion& motion)
     {
         const core::FlowTask task = core::beginFrame(s);
@@ -322,12 +329,7 @@ TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
     for (const auto& c : cases)
     {
         SCOPED_TRACE(cv::format("motion %g, %g", c.dx, c.dy));
-        core::ObjectState s = {};
-        s.alive = s.valid = 1;
-        s.box = {100., 100., 40., 60.};
-        s.positives = 3;
-        s.negatives = 3;
-        s.validThreshold = 0.7;
+        core::ObjectState s = validObject();
         const core::FlowTask task = core::beginFrame(s);
         core::endFlow(s, task, {50, 0.1, c.dx, c.dy, 1.}, settings, 640, 480);
         EXPECT_EQ(c.fast ? 1 : 0, s.fast);

@@ -254,16 +254,21 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
     const bool all = whole || fused.empty(); // else `fused` keeps its route
     double least = ROUTE_GAIN * (whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load));
     const bool bands = fusedPlan.route == Route::FUSED_BANDS;
+    const auto considerFused = [&](const gpu::FusedPlan& plan)
+    {
+        const double time = timeOf(plan, given, load);
+        if (time >= least)
+            return;
+        least = time;
+        fusedPlan = plan;
+        if (fused.empty())
+            fused.swap(tiled);
+    };
     if (whole && bands && !given.weighted) // times with weights were not compared
     {
         gpu::FusedPlan plan = fusedPlan;
         plan.route = Route::FUSED;
-        const double time = timeOf(plan, given, load);
-        if (time < least)
-        {
-            least = time;
-            fusedPlan = plan;
-        }
+        considerFused(plan);
     }
     const auto consider = [&](const gpu::TilePlan& plan)
     {
@@ -297,11 +302,7 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
         gpu::FusedPlan plan = {};
         plan.route = Route::FUSED_BANDS;
         plan.bands = *large;
-        if (timeOf(plan, given, load) >= least)
-            return;
-        fusedPlan = plan;
-        if (fused.empty())
-            fused.swap(tiled);
+        considerFused(plan);
     }
 }
 
