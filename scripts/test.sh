@@ -54,7 +54,8 @@ if [ -n "$SANITIZE" ]; then
     ! setarch "$(uname -m)" -R true 2>/dev/null || run=(setarch "$(uname -m)" -R)
     # Reports go to files sanitizer.<process>. Allocations that are too large fail, as without a sanitizer.
     all="log_path=$results/sanitizer:allocator_may_return_null=1"
-    export ASAN_OPTIONS=$all:detect_stack_use_after_return=1 UBSAN_OPTIONS=$all:print_stacktrace=1
+    export ASAN_OPTIONS=$all:detect_stack_use_after_return=1
+    export UBSAN_OPTIONS=$all:print_stacktrace=1:suppressions=$REPO_ROOT/scripts/lib/sanitize_undefined.supp
     export TSAN_OPTIONS=$all:second_deadlock_stack=1:suppressions=$REPO_ROOT/scripts/lib/sanitize_thread.supp
     # GCC 12 makes wrong code of the cascade's AVX-512 loops with -fsanitize=thread; without that option it is right.
     [ "$SANITIZE" != thread ] || export OPENCV_CPU_DISABLE=${OPENCV_CPU_DISABLE:-AVX512-SKX}
