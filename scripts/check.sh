@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks style, layout and house rules. Compiles nothing but headers.
+# Checks style, layout and house rules. Builds nothing: headers, fuzz targets and a new algorithm are compiled for their syntax only.
 #
 #   scripts/check.sh [--fix] [options of scripts/build.sh, such as --cuda=off]
 #

@@ -48,7 +48,7 @@ class Source:
 
     Attributes:
         count: number of frames, or None when nobody knows.
-        rate: frames a second, or None.
+        rate: frames per second, or None.
         still: whether it is a single image.
     """
 

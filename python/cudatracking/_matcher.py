@@ -99,7 +99,7 @@ class Matches:
 
 
 class FragmentMatcher(Worker):
-    """Locates many fragments (templates), each in its own search area of a frame, by an exhaustive search without approximation.
+    """Locates many fragments (templates), each in its own search area of a frame. The search is exhaustive and exact by default.
 
     Args:
         metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect

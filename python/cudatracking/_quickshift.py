@@ -157,8 +157,8 @@ class QuickShift(Worker):
             return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
 
     def tau_for(self, number: int, *, stream: Any = None) -> float:
-        """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(); max_dist if even that leaves more. `number` is at
-        least 1. Waits."""
+        """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(); max_dist if even that leaves more or if no
+        pixel has a parent, 0 before compute(). `number` is at least 1. Waits."""
         with self._results(stream) as work:
             return float(call(self._native.tauForSuperpixels, _arrays.number(number, "number", whole=True), **work.named))
 

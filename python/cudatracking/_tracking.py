@@ -107,7 +107,8 @@ class TLDParams:
         flow_levels: number of pyramid levels above full resolution; fewer for small images. 0 to 6. Default 5.
         flow_iterations: largest number of iterations per pyramid level, 1 to 100. Default 20.
         flow_epsilon: step in pixels below which the optical flow has converged, 0 to 16. Default 0.03.
-        max_flow_error: median forward-backward error in pixels above which the optical flow has failed, 0 to 16384. Default 10.
+        max_flow_error: median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has
+            failed then, unless ten or more points have an error of at most 2 pixels. Default 10.
         retry_frames: number of frames after a failure in which optical flow is tried again, 0 to 3. Default 3.
         max_unsupported: number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.
             Default 3.

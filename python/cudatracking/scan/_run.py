@@ -512,7 +512,7 @@ class Scan:
                 pass
 
     def _is_audited(self, video: _Video, segment: int) -> bool:
-        # The choice hangs on the contents alone: nobody can choose what is looked at, and a resumed scan chooses the same.
+        # The choice depends on the contents alone: nobody can choose what is audited, and a resumed scan chooses the same.
         return int(self._key(video, segment)[:8], 16) < self._audit * 2**32
 
     def _loop(self, executor: Any, next_task: Callable[[], Optional[_Task]], stopped: Callable[[], bool]) -> bool:
