@@ -324,8 +324,23 @@ Ptr<QuickShift> QuickShift::load(const String& filename)
     const FileNode node = storage.getFirstTopLevelNode();
     if (!node.isMap() || node["sigma"].empty())
         CV_Error_(Error::StsParseError, ("%s: has no parameters of QuickShift", filename.c_str()));
+    // Not left to the defaults: a file that was cut off lacks the last ones.
+    withSettings(
+        [&](const auto&... setting)
+        {
+            for (const char* name : {setting.name...})
+                if (node[name].empty())
+                    CV_Error_(Error::StsParseError, ("%s: %s is missing", filename.c_str(), name));
+        });
     const Ptr<QuickShift> made = create();
-    made->read(node);
+    try
+    {
+        made->read(node);
+    }
+    catch (const cv::Exception& e)
+    {
+        CV_Error_(Error::StsParseError, ("%s: %s", filename.c_str(), e.err.c_str()));
+    }
     return made;
 }
 

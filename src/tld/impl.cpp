@@ -134,8 +134,9 @@ void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, b
     if (added == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (added == Added::NOTHING_THERE)
-        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
-                                     box.x, box.y, box.width, box.height));
+        CV_Error_(Error::StsBadArg,
+                  ("%s: box: %d, %d, %d x %d is of one gray value, or no window overlaps it by more than 0.6", owner_,
+                   box.x, box.y, box.width, box.height));
 }
 
 bool TrackedObjects::tryLearn(const InputImage& input, const Rect& box, uint32_t number, Stream& stream)
@@ -205,8 +206,8 @@ void TrackedObjects::add(const SavedObject& saved, const InputImage& input, Stre
 {
     if (input.size() != Size(saved.object.cols, saved.object.rows))
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("%s: the file's images have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
-                   saved.object.rows, input.size().width, input.size().height));
+                  ("%s: filename: the images of its object have %d x %d pixels, image has %d x %d", owner_,
+                   saved.object.cols, saved.object.rows, input.size().width, input.size().height));
     const ImageView frame = input.view();
     std::unique_ptr<Engine> fresh;
     if (empty())

@@ -65,6 +65,22 @@ bool isNeeded(const SavedTracker& saved, int age)
                        [&](const LearnedObject& o) { return needsFrame(o.state, age); });
 }
 
+void writeFrames(FileStorage& fs, const History& history)
+{
+    fs << "frames"
+       << "[";
+    for (int age = 0; age <= KEPT_FRAMES; ++age)
+    {
+        if (history.frames[age].empty())
+            continue;
+        fs << "{"
+           << "age" << age;
+        writeFrame(fs, "frame", history.frames[age]);
+        fs << "}";
+    }
+    fs << "]";
+}
+
 void readFrames(const Item& root, SavedTracker& saved)
 {
     int least = 0;
@@ -118,6 +134,7 @@ void checkVersion(const FileNode& node, const Item& root)
         root.fail("there is no object here");
     if (versionOf(root) > VERSION)
         root.fail("version is newer than this program");
+    checkEnd(root);
 }
 
 void checkEnding(const std::string& filename)
@@ -137,12 +154,20 @@ void writeObject(FileStorage& fs, const SavedObject& saved)
        << "{";
     writeLearned(fs, saved.object);
     fs << "}";
-    if (saved.history.frames.empty())
-        return;
-    fs << "place"
-       << "{";
-    writePosition(fs, saved.object, saved.history);
-    fs << "}";
+    if (!saved.history.frames.empty())
+    {
+        fs << "place"
+           << "{";
+        writePosition(fs, saved.object, saved.history);
+        fs << "}";
+    }
+    writeEnd(fs);
+}
+
+void writeNoObject(FileStorage& fs, const TLDParams& params)
+{
+    writeParams(fs, params);
+    writeEnd(fs);
 }
 
 SavedObject readObject(const FileNode& node, const std::string& name)
@@ -185,20 +210,9 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
            << "}";
     }
     fs << "]";
-    if (saved.objects.empty())
-        return;
-    fs << "frames"
-       << "[";
-    for (int age = 0; age <= KEPT_FRAMES; ++age)
-    {
-        if (saved.history.frames[age].empty())
-            continue;
-        fs << "{"
-           << "age" << age;
-        writeFrame(fs, "frame", saved.history.frames[age]);
-        fs << "}";
-    }
-    fs << "]";
+    if (!saved.objects.empty())
+        writeFrames(fs, saved.history);
+    writeEnd(fs);
 }
 
 SavedTracker readTracker(const FileNode& node, const std::string& name)

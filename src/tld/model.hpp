@@ -44,7 +44,8 @@ inline void forgetPosition(ObjectState& state)
 //! Says which parameter of a saved object keeps it from continuing with those of a tracker; empty: none.
 std::string learningDifference(const TLDParams& saved, const TLDParams& own);
 
-void writeParams(FileStorage& fs, const TLDParams& params);
+//! Writes parameters alone, as a detector without an object does.
+void writeNoObject(FileStorage& fs, const TLDParams& params);
 void writeObject(FileStorage& fs, const SavedObject& saved);
 //! Reads and checks an object. @param name of the file, for messages.
 SavedObject readObject(const FileNode& node, const std::string& name);

@@ -95,6 +95,14 @@ void writeParams(FileStorage& fs, const TLDParams& params)
     fs << "}";
 }
 
+void writeEnd(FileStorage& fs) { fs << "complete" << 1; }
+
+void checkEnd(const Item& root)
+{
+    if (versionOf(root) > 3 && !root.has("complete"))
+        root.fail("the file ends too early");
+}
+
 int versionOf(const Item& root) { return root.integerOf("version", 1, INT_MAX); }
 
 TLDParams readParams(const Item& root)

@@ -11,13 +11,16 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int VERSION =
-    3; //!< version of the file format. Version 2 has no camera cuts; version 1 has no events and fewer parameters.
+//! Version of the file format. Version 3 has no mark of its end; 2 has no camera cuts; 1 has no events and fewer parameters.
+const int VERSION = 4;
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 //! Reads the version of a file.
 int versionOf(const detail::Item& root);
 TLDParams readParams(const detail::Item& root);
+//! Writes the last value of a file. A YAML file that was cut off lacks it; other formats are not even parsed then.
+void writeEnd(FileStorage& fs);
+void checkEnd(const detail::Item& root);
 
 void writeLearned(FileStorage& fs, const LearnedObject& object);
 void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);

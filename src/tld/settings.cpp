@@ -46,6 +46,14 @@ void checkParameters(const TLDParams& p, const char* owner)
         CV_Error_(Error::StsOutOfRange, ("%s: flowWindow must be odd, this is %d", owner, p.flowWindow));
 }
 
+//! Returns the least score that is `least` or more as a float: scores are doubles, and the user gets and gives floats.
+static double leastScoreOf(float least)
+{
+    const double middle =
+        (static_cast<double>(std::nextafter(least, -1.f)) + least) / 2.; // exact; rounds to one of the two
+    return static_cast<float>(middle) >= least ? middle : std::nextafter(middle, 2.);
+}
+
 Settings settingsOf(const TLDParams& p, const char* owner)
 {
     checkParameters(p, owner);
@@ -55,7 +63,7 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.learning = p.learning;
     s.mirror = p.mirror;
     s.clipBoxes = p.clipBoxes;
-    s.minReplyScore = p.minReplyScore;
+    s.minReplyScore = leastScoreOf(p.minReplyScore);
     s.minWindow = p.minWindow;
     s.scaleFactor = p.scaleFactor;
     s.scales = p.scales;

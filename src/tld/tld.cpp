@@ -64,7 +64,7 @@ public:
     {
         writeFormat(fs);
         if (objects_.empty())
-            writeParams(fs, objects_.params());
+            writeNoObject(fs, objects_.params());
         else
             writeObject(fs, objects_.savedObject(0, false));
     }

@@ -77,17 +77,18 @@ public:
     size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
 
     void save(const String& filename) const override { saveFile(filename, objects_.savedObject(0, true)); }
-    void load(const String& filename) override { load(loadObject(filename)); }
+    void load(const String& filename) override { load(loadObject(filename), filename); }
     void write(FileStorage& fs) const override { writeObject(fs, objects_.savedObject(0, true)); }
-    void read(const FileNode& fn) override { load(readObject(fn, NAME)); }
+    void read(const FileNode& fn) override { load(readObject(fn, NAME), NAME); }
 
 private:
     static constexpr const char* NAME = "TrackerTLD";
 
-    void load(const SavedObject& saved)
+    //! @param name of the file, for messages.
+    void load(const SavedObject& saved, const String& name)
     {
         if (!saved.hasObject)
-            CV_Error(Error::StsParseError, "TrackerTLD: there is no object in the file");
+            CV_Error_(Error::StsParseError, ("%s: there is no object in the file", name.c_str()));
         TrackedObjects other(NAME, saved.params);
         other.load(saved);
         objects_.replaceBy(std::move(other));

@@ -253,6 +253,9 @@ TEST(QuickShift_Batch, stacks)
         refused(s.images[2], "images: one array, but a list is needed");
         const int five[] = {4, 30, 8, 5};
         refused(Mat(4, five, CV_8U, Scalar(1)), "images: an array of 4 dimensions and 5 channels");
+        const int flat[] = {2, 0, 20}, narrow[] = {2, 20, 0, cn};
+        refused(Mat(3, flat, type), "images[0]: is empty");
+        refused(Mat(4, narrow, depth), "images[0]: is empty");
         q->computeStack(Mat(), noArray());
         EXPECT_TRUE(q->empty());
     }

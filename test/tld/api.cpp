@@ -4,6 +4,7 @@
 // TLDDetector and TrackerTLD: kinds of images and outputs, learning on and off, states, saving and loading.
 #include "scenes.hpp"
 #include <cstdio>
+#include <set>
 
 namespace opencv_test { namespace {
 
@@ -267,6 +268,24 @@ TEST_P(Tld_Api, leastScoreOfAReply)
         fewer += all[t].located && !strict[t].located;
     }
     EXPECT_GT(fewer, 0);
+}
+
+//! A score that is equal to minReplyScore is enough, also where this float is above the double that the tracker has.
+TEST_P(Tld_Api, theLeastScoreItself)
+{
+    const std::vector<Step> all = run(*fresh(), 1, S::FRAMES);
+    std::set<float> tried;
+    for (size_t t = 0; t < all.size() && tried.size() < 8; ++t)
+    {
+        if (!all[t].located || all[t].score == 1.f || !tried.insert(all[t].score).second)
+            continue;
+        TLDParams p;
+        p.minReplyScore = all[t].score;
+        EXPECT_TRUE(run(*fresh(p), 1, S::FRAMES)[t].located) << "frame " << t + 1 << ", score " << all[t].score;
+        p.minReplyScore = std::nextafter(p.minReplyScore, 1.f);
+        EXPECT_FALSE(run(*fresh(p), 1, S::FRAMES)[t].located) << "frame " << t + 1 << ", score " << all[t].score;
+    }
+    EXPECT_GE(tried.size(), 4u);
 }
 
 TEST_P(Tld_Api, resetGoesOnFromTheBox)

@@ -309,7 +309,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
         removeLine(former, name);
         EXPECT_THROW(readText(*now, former), cv::Exception) << name;
     }
-    const size_t version = former.find("version: 3");
+    const size_t version = former.find("version: 4");
     ASSERT_LT(version, former.size());
     former.replace(version, 10, "version: 1");
     readText(*old, former);
@@ -317,7 +317,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     EXPECT_FALSE(old->getParams().clipBoxes);
     EXPECT_EQ(tracker->getBox(), old->getBox());
     expectSame(follow(*tracker, scene, engine(), 10, 20), follow(*old, scene, engine(), 10, 20));
-    former.replace(version, 10, "version: 4");
+    former.replace(version, 10, "version: 5");
     EXPECT_THROW(readText(*old, former), cv::Exception);
 }
 

@@ -30,8 +30,9 @@ components in the image: see enforceConnectivity().
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 **Mask** (optional, CV_8UC1): pixels where it is 0 do not contribute to densities and get density 0, parent -1, distance
-+infinity and label -1; they are *masked*. So are CV_32F pixels with a channel that is NaN or whose magnitude exceeds
-1e15. The limit applies to the scaled values if the scales differ between channels or are not in [1/1024, 1024].
++infinity and label -1; they are *masked*. So are CV_32F pixels with a channel that is NaN or whose magnitude is
+1e15, as a float, or more. The limit applies to the scaled values if the scales differ between channels or are not in
+[1/1024, 1024].
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 
@@ -332,7 +333,7 @@ public:
     /** @brief Creates an object with the parameters in a file of save(). The text is checked before FileStorage parses
     it.
     @param filename path of an XML, YAML or JSON file of at most 1 MB.
-    @throws cv::Exception naming the file if it cannot be read or has no parameters of this class. */
+    @throws cv::Exception naming the file if it cannot be read, or a parameter is missing or out of its range. */
     CV_WRAP static Ptr<QuickShift> load(const String& filename);
     //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;

@@ -193,7 +193,7 @@ public:
         COUNT_STORED = 0,        //!< number of rows that follow
         COUNT_WINDOWS = 1,       //!< number of windows
         COUNT_WITH_VARIANCE = 2, //!< number of windows that passed the variance filter
-        COUNT_PASSED = 3,        //!< number of windows that passed the ferns
+        COUNT_PASSED = 3,        //!< number of windows above the fern threshold
         COUNT_ACCEPTED = 4       //!< number of accepted windows
     };
 
@@ -204,6 +204,12 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
+    // The generator of cv2 calls the first function of a name for all overloads of that name in Python, so those for
+    // boxes of fractions, which take whole numbers too, come first.
+    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of init().
+    @param image,box,stream arguments as in init(). Default: the null stream. */
+    CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns an object and forgets an older one. Waits.
     @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
     CPU, a GpuMat the device.
@@ -213,19 +219,15 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid; the old model stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of init().
-    @param image,box,stream arguments as in init(). Default: the null stream. */
-    CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Detects the object. Waits only if image is a GpuMat and objects is a Mat, UMat or std::vector.
     @param image image of the size, type and memory (host or device) of the one in init().
     @param objects table of detections, CV_64FC1, 1 + maxDetections rows. Row 0: COUNT_STORED (0), number of rows that
     follow; COUNT_WINDOWS (1), number of windows; COUNT_WITH_VARIANCE (2), windows that passed the variance filter;
-    COUNT_PASSED (3), windows that passed the ferns; COUNT_ACCEPTED (4), accepted windows. Each row that follows has the
-    columns DETECTION_X (0), DETECTION_Y (1), DETECTION_WIDTH (2) and DETECTION_HEIGHT (3) of a window,
-    DETECTION_CONSERVATIVE (4), conservative similarity, DETECTION_RELATIVE (5), relative similarity,
-    DETECTION_POSTERIOR (6), mean posterior, and DETECTION_ACCEPTED (7), 1 or 0; DETECTION_COLUMNS (8) in all. Pass the
-    table to convertDetections().
+    COUNT_PASSED (3), windows above the fern threshold, of which the best maxDetections pass; COUNT_ACCEPTED (4),
+    accepted windows. Each row that follows has the columns DETECTION_X (0), DETECTION_Y (1), DETECTION_WIDTH (2) and
+    DETECTION_HEIGHT (3) of a window, DETECTION_CONSERVATIVE (4), conservative similarity, DETECTION_RELATIVE (5),
+    relative similarity, DETECTION_POSTERIOR (6), mean posterior, and DETECTION_ACCEPTED (7), 1 or 0;
+    DETECTION_COLUMNS (8) in all. Pass the table to convertDetections().
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void detect(InputArray image, OutputArray objects, Stream& stream = cv::cuda::noStream()) = 0;
@@ -235,10 +237,14 @@ public:
     @param scores conservative similarity of each window, 0 to 1; this is not the score of a box in TrackerTLD.
     @param all true: also windows that passed the ferns and were not accepted. Default: false.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if objects is no such table. */
+    @throws cv::Exception if the type, size or counts of objects are not those of such a table. */
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
+    /** @brief Runs learn() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of learn().
+    @param image,box,stream arguments as in learn(). Default: the null stream. */
+    CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
     resembles the object, and even if TLDParams.learning is false. Does not wait.
     @param image image as in detect().
@@ -246,10 +252,6 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void learn(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs learn() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of learn().
-    @param image,box,stream arguments as in learn(). Default: the null stream. */
-    CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
 
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
     @param positive true: templates of the object, the first one learned on top, each later one inserted below the one

@@ -80,7 +80,8 @@ use it for cuts back to the same view.
 |-------------------------------------------------------------------------------------------|-------------------------|
 | differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
 | exactly one cluster, and its similarity is above the validity threshold                   | begins there, not valid |
-| does not differ by more: the object's scene is back, and its box is as before the cut     | as before the cut       |
+| does not differ by more: the object's scene is back. Its box is that of before the cut, or | RESUMED                 |
+|   in the next retryFrames frames where flow from there leads, if it succeeds              |                         |
 | as above; similarity not above the validity threshold, and more than jumpMargin lower     | LOST                    |
 | differs by more, as the cutFrames frames before it did                                    | LOST, as without cuts   |
 
@@ -135,7 +136,7 @@ public:
         CONFIRMED = 8,      //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
         RECOGNIZED = 9,     //!< the object was LOST, and begins at a detector's box that is similar to it
         SCENE_CHANGED = 10, //!< the frame shows another scene than before a camera cut, and there is no box
-        RESUMED = 11 //!< the scene of before a camera cut is back, and so is the box of that time; not if CONFIRMED
+        RESUMED = 11 //!< the scene of before a camera cut is back, and the box continues from there; not if CONFIRMED
     };
 
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
@@ -215,20 +216,22 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
+    // The generator of cv2 calls the first function of a name for all overloads of that name in Python, so those for
+    // boxes of fractions, which take whole numbers too, come first.
+    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of init().
+    @param image,boundingBox arguments as in init(). */
+    CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
     /** @brief Learns an object and forgets an older one. Uses the null stream and waits.
     @param image image as in TLDDetector.init().
     @param boundingBox (x, y, width, height) of the object, inside of the image, sides at least 12 and at least
     TLDParams.minWindow.
     @throws cv::Exception if an argument is invalid; the old model stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE = 0;
-    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of init().
-    @param image,boundingBox arguments as in init(). */
-    CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
     /** @brief Tracks the object in the next frame. Uses the null stream and waits.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set;
-    unchanged if it was not located.
+    x, y, width and height are rounded one by one; unchanged if it was not located.
     @return true if the object was located: there is a supported box with a score of at least TLDParams.minReplyScore.
     @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
@@ -275,16 +278,16 @@ public:
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the model is updated. */
     CV_WRAP virtual bool getLearning() const = 0;
+    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of resetTo().
+    @param boundingBox box as in resetTo(). */
+    CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it.
     @param boundingBox box inside of the image, sides as in init().
     @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame. It is missing
     after load() of a file of a TLDDetector, or of a file of an older version whose object was lost. */
     CV_WRAP virtual void resetTo(const Rect& boundingBox) = 0;
-    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of resetTo().
-    @param boundingBox box as in resetTo(). */
-    CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
@@ -329,21 +332,21 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
+    /** @brief Runs add() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of add().
+    @param image,box,stream arguments as in add(). Default: the null stream.
+    @return id of the object. */
+    CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
     @param image the new frame, before or after it is given to update(): either the last frame given to update(), or the
     next one, which must then be passed to update() afterwards. The object begins in it. Its size, type and memory (host
-    or device) must be those of the frames before.
+    or device) must be those of the frames before, unless there are no objects.
     @param box (x, y, width, height) of the object in image, as in TLDDetector.init().
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
     @throws cv::Exception if an argument is invalid, and if an earlier add() since the last update() was given another
     next frame; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs add() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of add().
-    @param image,box,stream arguments as in add(). Default: the null stream.
-    @return id of the object. */
-    CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Removes an object. The rows of later objects in results move up; ids stay.
     @param id id returned by add().
     @throws cv::Exception if there is no such object. */
@@ -365,10 +368,11 @@ public:
       first. Pass 2, only if TLDParams.findByBoxes is set: LOST objects; pairs whose relative similarity is above the
       object's acceptance threshold, the largest conservative similarity first. Of pairs with equal values the one with
       the first object comes first, then the one with the first box.
-    - An associated object is valid and counts as supported, so its model may learn from the frame, and it does not
-      jump. Its score is computed as without boxes, so with TLDParams.minReplyScore it may not be located. Pass 1, event
-      CONFIRMED: its box becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide it as
-      without boxes. Pass 2, event RECOGNIZED: the object begins at the detector's box.
+    - An associated object becomes valid and counts as supported, so its model may learn from the frame, and it does not
+      jump. The check before learning may end its validity in the same frame: it is UNCERTAIN then. Its score is
+      computed as without boxes, so with TLDParams.minReplyScore it may not be located. Pass 1, event CONFIRMED: its box
+      becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide it as without boxes.
+      Pass 2, event RECOGNIZED: the object begins at the detector's box.
     - If TLDParams.endAfterMisses or startFromBoxes is set, the call waits for GpuMat, cannot be captured, and needs
       results that can be resized, not a std::vector. After the frame it removes the objects that no box was associated
       with in endAfterMisses successive calls with boxes. Then, with startFromBoxes, it takes the boxes in their order:
@@ -409,16 +413,16 @@ public:
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the models are updated. */
     CV_WRAP virtual bool getLearning() const = 0;
+    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of resetTo().
+    @param id,box arguments as in resetTo(). */
+    CV_WRAP_AS(resetTo) void resetToRounded(int id, const Rect2d& box);
     /** @brief Sets the position of an object in the newest image given to update() or add(); its model is kept. Waits.
     The order with replays is that of TrackerTLD.resetTo().
     @param id id returned by add().
     @param box box inside of the image, sides at least 12 and at least TLDParams.minWindow.
     @throws cv::Exception if there is no such object or the box is invalid. */
     CV_WRAP virtual void resetTo(int id, const Rect& box) = 0;
-    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of resetTo().
-    @param id,box arguments as in resetTo(). */
-    CV_WRAP_AS(resetTo) void resetToRounded(int id, const Rect2d& box);
     /** @brief Writes one object to a file, as TrackerTLD.save(). Waits.
     @param id id returned by add().
     @param filename path that ends with .xml, .yml, .yaml or .json.
@@ -438,7 +442,7 @@ public:
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
     /** @brief Removes all objects and frees all memory that no graph refers to. The next add() may use images of
-    another size. */
+    another size. Ids continue: they are not used again. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief Returns true if there are no objects. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;

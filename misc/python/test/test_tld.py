@@ -150,8 +150,26 @@ class TLDTest(unittest.TestCase):
         detector.init(frame(0), detected)
         detector.learn(frame(1), detected)
         for wrong in ((x, y, float("nan"), 20.), (1e300, 0., 20., 20.), (-3.5, 0., 20., 20.)):
-            with self.assertRaisesRegex(cv2.error, "box: "):
+            with self.assertRaisesRegex(cv2.error, "box: .*is not inside"):
                 tracker.init(frame(0), wrong)
+
+    def test_edges_of_boxes_are_rounded(self):
+        x, y, width, height = box(0)
+        given, whole = (x + 0.4, y + 0.4, width + 0.4, height + 0.4), (x, y, width + 1, height + 1)
+        tracker, several, detector = TrackerTLD.create(), MultiTrackerTLD.create(), TLDDetector.create()
+        tracker.init(frame(0), given)
+        self.assertEqual(tracker.getBox(), tuple(float(side) for side in whole))
+        tracker.resetTo(given)
+        self.assertEqual(tracker.getBox(), tuple(float(side) for side in whole))
+        several.resetTo(several.add(frame(0), given), given)
+        expected = MultiTrackerTLD.create()
+        expected.resetTo(expected.add(frame(0), whole), whole)
+        np.testing.assert_array_equal(several.update(frame(1)), expected.update(frame(1)))
+        for learn in (detector.init, detector.learn, tracker.init, tracker.resetTo, several.add, several.resetTo):
+            first = {"resetTo": () if learn == tracker.resetTo else (0,)}.get(learn.__name__, (frame(0),))
+            for wrong, says in ((float("nan"), "nan"), (float("inf"), "inf"), (2.0 ** 32 + 100, "4.29497e"), (2 ** 32 + 100, "4.29497e")):
+                with self.assertRaisesRegex(cv2.error, says):
+                    learn(*first, (wrong, y, width, height))
 
     def test_box_partly_outside_says_what_to_do(self):
         with self.assertRaisesRegex(cv2.error, r"box & Rect\(0, 0, 240, 180\)"):
