@@ -70,27 +70,12 @@ private:
     std::vector<Image> images_, masks_;
 };
 
-/** Returns whether the arrays are the rows of one image, which Python passes if a bare image is given in place of a list. A row of
-gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5. */
-inline bool areRowsOfOne(const std::vector<Mat>& mats)
-{
-    if (mats.size() < 3 || mats[0].empty() || mats[1].data <= mats[0].data)
-        return false;
-    if (mats[0].dims != 1 && (mats[0].cols == 2 || mats[0].cols > 4))
-        return false;
-    const size_t step = mats[1].data - mats[0].data;
-    for (size_t i = 0; i < mats.size(); ++i)
-        if (mats[i].size() != mats[0].size() || mats[i].type() != CV_8UC1 || mats[i].data != mats[0].data + i * step)
-            return false;
-    return step >= mats[0].total();
-}
-
 inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     if (detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the image is on the host");
     std::vector<Mat> arrays = detail::hostArrays("image", images);
-    if (areRowsOfOne(arrays))
+    if (detail::areRowsOfOne(arrays))
         CV_Error_(Error::StsBadArg,
                   ("CascadeClassifierEx: images: a list of arrays is needed, these are %zu rows of one "
                    "array; in Python one image is given as [image]",

@@ -100,6 +100,20 @@ std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
     return mats;
 }
 
+bool areRowsOfOne(const std::vector<Mat>& mats)
+{
+    if (mats.size() < 2 || (mats[0].dims != 1 && mats[0].cols > 4))
+        return false;
+    const size_t bytes = mats[0].total();
+    if (bytes < 2) // single pixels, which are images too
+        return false;
+    for (size_t i = 0; i < mats.size(); ++i)
+        if (mats[i].size() != mats[0].size() || mats[i].type() != CV_8UC1 || !mats[i].isContinuous() ||
+            mats[i].data != mats[0].data + i * bytes)
+            return false;
+    return true;
+}
+
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
 {
     std::vector<GpuMat> mats;

@@ -28,6 +28,9 @@ GpuMat deviceArray(const char* name, const _InputArray& array);
 //! Returns the elements of an array of arrays; a single Mat, UMat or GpuMat counts as one, noArray() as none.
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays);
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
+/** Returns whether the arrays are the rows of one image, behind each other, which Python passes if a bare image is given in place of a
+list. A row of gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5, a row of colours has 2 to 4 columns. */
+bool areRowsOfOne(const std::vector<Mat>& mats);
 
 //! Returns an array that is kept beyond the call: the user's own Mat, but a copy of an array without reference count, such as a std::vector.
 Mat keptArray(const char* name, const _InputArray& array);

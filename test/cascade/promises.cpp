@@ -455,6 +455,22 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
         EXPECT_NO_THROW(c->detectAsync(rows, table));
         EXPECT_EQ(40, table.rows);
     }
+    // Narrow images that are no rows of one: single pixels, strips of a larger image, arrays of their own.
+    const Mat image = noise(12, Size(50, 40));
+    std::vector<Mat> pixels, strips, separate;
+    for (int i = 0; i < 4; ++i)
+    {
+        pixels.push_back(image(Rect(i, 0, 1, 1)));
+        strips.push_back(image(Rect(5, 10 * i, 3, 10)));
+        separate.push_back(image(Rect(3 * i, 0, 3, 40)).clone());
+    }
+    Mat table;
+    for (const std::vector<Mat>& images : {pixels, strips, separate})
+    {
+        EXPECT_NO_THROW(c->detectAsync(images, table));
+        EXPECT_EQ(4, table.rows);
+        EXPECT_EQ(0, countNonZero(table.reshape(1)));
+    }
 }
 
 TEST(Cascade_Contract, oneObjectTwiceInACall)
