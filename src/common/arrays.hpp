@@ -9,6 +9,7 @@
 #include "opencv2/core.hpp"
 #include "opencv2/core/cuda.hpp"
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace cv { namespace cuda { namespace detail {
@@ -17,6 +18,10 @@ namespace cv { namespace cuda { namespace detail {
 
 //! True for a GpuMat and for a vector of them, false for everything on the host.
 bool onDevice(const _InputArray& array);
+//! True for an array of arrays, which may have one element; false for one array.
+bool isList(const _InputArray& array);
+//! Name of an element for messages: "images[2]". @param index -1: the argument is one array.
+std::string elementName(const char* name, int index);
 
 //! Throws when `array`, or a part of it, has more than two dimensions. @param name of the argument.
 void checkDims(const char* name, const _InputArray& array);

@@ -486,6 +486,26 @@ TEST(Cascade_Contract, oneObjectTwiceInACall)
     EXPECT_TRUE(sameBits(alone, tables[1]));
 }
 
+//! Lists of UMat are taken and given as lists of Mat are.
+TEST(Cascade_Contract, listsOfUMat)
+{
+    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Mat image = noise(13, Size(50, 40));
+    std::vector<UMat> images(2), tables, counts;
+    for (UMat& one : images)
+        image.copyTo(one);
+    std::vector<Mat> expected, expectedCounts;
+    CascadeClassifierEx::detectTogether({c, c}, std::vector<Mat>(2, image), expected, expectedCounts);
+    CascadeClassifierEx::detectTogether({c, c}, images, tables, counts);
+    ASSERT_EQ(2u, tables.size());
+    ASSERT_EQ(2u, counts.size());
+    for (int t = 0; t < 2; ++t)
+    {
+        EXPECT_TRUE(sameBits(expected[t], tables[t].getMat(ACCESS_READ)));
+        EXPECT_TRUE(sameBits(expectedCounts[t], counts[t].getMat(ACCESS_READ)));
+    }
+}
+
 // --- what is written and read ------------------------------------------------------------------------------------------
 
 #if CUDATRACKING_CASCADE_PEER

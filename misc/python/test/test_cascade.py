@@ -88,6 +88,9 @@ class CascadeTest(unittest.TestCase):
         other.setMinNeighbors(2)
         tables = CascadeClassifierEx.detectTogether([made, other], [image])[0]
         np.testing.assert_array_equal(tables[0][0], table[0])
+        opaque = CascadeClassifierEx.detectTogether([made, other], [cv2.UMat(image)])[0]
+        for expected, actual in zip(tables, opaque):
+            np.testing.assert_array_equal(actual.get(), expected)
 
     def test_scales_and_counts(self):
         made, image = cascade(), scene()
