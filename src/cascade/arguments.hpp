@@ -31,13 +31,12 @@ inline void checkMask(const char* name, Size mask, int type, Size image, int ind
     if (mask.empty())
         return;
     if (type != CV_8UC1)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s", detail::elementName(name, index).c_str(),
-                   typeToString(type).c_str()));
+        CV_Error_(Error::StsUnsupportedFormat, ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s",
+                                                detail::elementName(name, index).c_str(), typeToString(type).c_str()));
     if (mask != image)
-        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d",
-                                             detail::elementName(name, index).c_str(), mask.width, mask.height,
-                                             image.width, image.height));
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d",
+                   detail::elementName(name, index).c_str(), mask.width, mask.height, image.width, image.height));
 }
 
 inline const char* imageName(bool list) { return list ? "images" : "image"; }

@@ -78,13 +78,13 @@ public:
         const auto check = [row](int type, int rows, int cols)
         {
             if (rows > 0 && (type != CV_32SC4 || cols < 2))
-                CV_Error_(Error::StsUnsupportedFormat,
-                          ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
-                           "at least 2 columns",
-                           rows, cols, typeToString(type).c_str()));
+                CV_Error_(
+                    Error::StsUnsupportedFormat,
+                    ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
+                     "at least 2 columns",
+                     rows, cols, typeToString(type).c_str()));
             if (row < 0 || row >= rows)
-                CV_Error_(Error::StsOutOfRange,
-                          ("CascadeClassifierEx: row: %d, but objects has %d rows", row, rows));
+                CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: row: %d, but objects has %d rows", row, rows));
         };
         if (detail::onDevice(objects))
         {

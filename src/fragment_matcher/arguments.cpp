@@ -198,9 +198,10 @@ std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfAr
     const std::vector<Mat> covers = weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights);
     // Python takes an array for a list of its rows where the weights are a list.
     if (weights.kind() == _InputArray::STD_VECTOR_MAT && covers.size() != mats.size() && detail::areRowsOfOne(mats))
-        CV_Error_(Error::StsBadArg, ("templates: one array, but a list is needed, as the weights are one; these are the "
-                                     "%zu rows of an array",
-                                     mats.size()));
+        CV_Error_(Error::StsBadArg,
+                  ("templates: one array, but a list is needed, as the weights are one; these are the "
+                   "%zu rows of an array",
+                   mats.size()));
     return makeFragments("templates", mats, covers);
 }
 

@@ -221,11 +221,15 @@ TEST(Cascade_Negative, messagesNameTheArgument)
     std::vector<Mat> tables;
     std::vector<Rect> boxes;
     Mat table;
-    const auto masked = [&](const Mat& second)
-    { return [&, second] { c->detectAsync(two, table, noArray(), noArray(), std::vector<Mat>{mask, second}); }; };
+    const auto masked = [&](const Mat& second) {
+        return [&, second] { c->detectAsync(two, table, noArray(), noArray(), std::vector<Mat>{mask, second}); };
+    };
     expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, gray, wrong}, table); }, {" images[2]: ", "CV_32FC1"});
-    expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, Mat(3, 65536, CV_8UC1, Scalar(0))}, table); },
-                  {" images[1]: 65536 x 3"});
+    expectRefused(
+        [&] {
+            c->detectAsync(std::vector<Mat>{gray, Mat(3, 65536, CV_8UC1, Scalar(0))}, table);
+        },
+        {" images[1]: 65536 x 3"});
     expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, cube()}, table); }, {"images[1]: an array of 3"});
     expectRefused([&] { c->detectAsync(wrong, table); }, {" image: "});
     expectRefused([&] { c->detectMultiScale(wrong, boxes); }, {" image: "});

@@ -577,9 +577,9 @@ TEST(Cascade_Contract, missingMembersKeepTheirValue)
 TEST(Cascade_Contract, readIsAllOrNothing)
 {
     const std::string good = cascadeText(simplest(Size(11, 9)), ".yml");
-    const std::string bad[] = {"scaleFactor: 0.5",   "scaleFactor: .Nan",    "scaleFactor: abc",
-                               "maxObjects: 0",      "maxCandidates: 70000", "maxObjects: [ 1, 2 ]",
-                               "minNeighbors: 1e30", "minObjectSize: [ 1 ]", "maxObjectSize: abc",
+    const std::string bad[] = {"scaleFactor: 0.5",     "scaleFactor: .Nan",     "scaleFactor: abc",
+                               "maxObjects: 0",        "maxCandidates: 70000",  "maxObjects: [ 1, 2 ]",
+                               "minNeighbors: 1e30",   "minObjectSize: [ 1 ]",  "maxObjectSize: abc",
                                "findLargestObject: 5", "findLargestObject: -1", "findLargestObject: 0.5"};
     for (const std::string& member : bad)
     {
