@@ -138,9 +138,27 @@ static bool pyopencv_to_safe(PyObject* object, cv::UMat& mat, const ArgInfo& inf
     return pyopencv_to_safe<cv::UMat>(object, mat, info);
 }
 
+/** Whether one array, of the shape of one image, stands where a list of images is needed. OpenCV takes each row as an image; the C++
+side knows these rows by their places behind each other. But OpenCV copies the rows of a transposed or reversed array, each on its
+own, so such an array has to be copied as a whole before. */
+static bool cudatracking_isImageForList(PyObject* object, const ArgInfo& info)
+{
+    if (info.outputarg || !object || !PyArray_Check(object) ||
+        (std::strcmp(info.name, "images") != 0 && std::strcmp(info.name, "templates") != 0))
+        return false;
+    PyArrayObject* const array = (PyArrayObject*)object;
+    const int dims = PyArray_NDIM(array);
+    return (dims == 2 || (dims == 3 && PyArray_DIM(array, 2) <= 4)) && !PyArray_IS_C_CONTIGUOUS(array);
+}
+
 //! Refuses a list that contains an array of numpy's bool with its index; OpenCV reports only a wrong type.
 static bool pyopencv_to_safe(PyObject* object, std::vector<cv::Mat>& mats, const ArgInfo& info)
 {
+    if (cudatracking_isImageForList(object, info))
+    {
+        PySafeObject rows(PyArray_FROM_OF(object, NPY_ARRAY_C_CONTIGUOUS));
+        return rows && pyopencv_to_safe<std::vector<cv::Mat>>((PyObject*)rows, mats, info);
+    }
     const bool weights = std::strcmp(info.name, "weights") == 0, masks = std::strcmp(info.name, "masks") == 0;
     if ((weights || masks) && object && (PyList_Check(object) || PyTuple_Check(object)))
         for (Py_ssize_t i = 0; i < PySequence_Size(object); ++i)

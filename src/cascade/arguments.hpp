@@ -11,37 +11,44 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-inline void checkImage(const char* name, Size size, int type)
+//! @param index of the image in its list; -1: there is no list.
+inline void checkImage(const char* name, Size size, int type, int index = -1)
 {
     if (size.empty())
         return;
     const int channels = CV_MAT_CN(type);
     if (CV_MAT_DEPTH(type) != CV_8U || (channels != 1 && channels != 3 && channels != 4))
         CV_Error_(Error::StsUnsupportedFormat,
-                  ("CascadeClassifierEx: %s: takes CV_8U with 1, 3 or 4 channels, this is %s", name,
-                   typeToString(type).c_str()));
+                  ("CascadeClassifierEx: %s: takes CV_8U with 1, 3 or 4 channels, this is %s",
+                   detail::elementName(name, index).c_str(), typeToString(type).c_str()));
     if (size.width > MAX_SIDE || size.height > MAX_SIDE)
-        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d", name, size.width,
-                                         size.height, MAX_SIDE));
+        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d",
+                                         detail::elementName(name, index).c_str(), size.width, size.height, MAX_SIDE));
 }
 
-inline void checkMask(const char* name, Size mask, int type, Size image)
+inline void checkMask(const char* name, Size mask, int type, Size image, int index)
 {
     if (mask.empty())
         return;
     if (type != CV_8UC1)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s", name, typeToString(type).c_str()));
+        CV_Error_(Error::StsUnsupportedFormat, ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s",
+                                                detail::elementName(name, index).c_str(), typeToString(type).c_str()));
     if (mask != image)
-        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d", name,
-                                             mask.width, mask.height, image.width, image.height));
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d",
+                   detail::elementName(name, index).c_str(), mask.width, mask.height, image.width, image.height));
 }
+
+inline const char* imageName(bool list) { return list ? "images" : "image"; }
+inline const char* maskName(bool list) { return list ? "masks" : "mask"; }
 
 //! Images and masks of a call. Owns the arrays whose views are in the request.
 template <typename Image> class Inputs
 {
 public:
-    Inputs(std::vector<Image> images, std::vector<Image> masks) : images_(std::move(images)), masks_(std::move(masks))
+    //! @param list whether the caller gave lists, so that messages name elements.
+    Inputs(std::vector<Image> images, std::vector<Image> masks, bool list)
+        : images_(std::move(images)), masks_(std::move(masks))
     {
         if (!masks_.empty() && masks_.size() != images_.size())
             CV_Error_(Error::StsUnmatchedSizes,
@@ -51,9 +58,10 @@ public:
                       ("CascadeClassifierEx: %zu images, %d are the most", images_.size(), MAX_IMAGES));
         for (size_t i = 0; i < images_.size(); ++i)
         {
-            checkImage("image", images_[i].size(), images_[i].type());
+            const int index = list ? static_cast<int>(i) : -1;
+            checkImage(imageName(list), images_[i].size(), images_[i].type(), index);
             if (!masks_.empty())
-                checkMask("mask", masks_[i].size(), masks_[i].type(), images_[i].size());
+                checkMask(maskName(list), masks_[i].size(), masks_[i].type(), images_[i].size(), index);
         }
     }
     Request request() const
@@ -70,32 +78,18 @@ private:
     std::vector<Image> images_, masks_;
 };
 
-/** Returns whether the arrays are the rows of one image, which Python passes if a bare image is given in place of a list. A row of
-gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5. */
-inline bool areRowsOfOne(const std::vector<Mat>& mats)
-{
-    if (mats.size() < 3 || mats[0].empty() || mats[1].data <= mats[0].data)
-        return false;
-    if (mats[0].dims != 1 && (mats[0].cols == 2 || mats[0].cols > 4))
-        return false;
-    const size_t step = mats[1].data - mats[0].data;
-    for (size_t i = 0; i < mats.size(); ++i)
-        if (mats[i].size() != mats[0].size() || mats[i].type() != CV_8UC1 || mats[i].data != mats[0].data + i * step)
-            return false;
-    return step >= mats[0].total();
-}
-
 inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     if (detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the image is on the host");
-    std::vector<Mat> arrays = detail::hostArrays("image", images);
-    if (areRowsOfOne(arrays))
+    const bool list = detail::isList(images);
+    std::vector<Mat> arrays = detail::hostArrays(imageName(list), images);
+    if (detail::areRowsOfOne(arrays))
         CV_Error_(Error::StsBadArg,
                   ("CascadeClassifierEx: images: a list of arrays is needed, these are %zu rows of one "
                    "array; in Python one image is given as [image]",
                    arrays.size()));
-    return Inputs<Mat>(std::move(arrays), detail::hostArrays("mask", masks));
+    return Inputs<Mat>(std::move(arrays), detail::hostArrays(maskName(list), masks), list);
 }
 
 inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
@@ -103,18 +97,19 @@ inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays
     // A list in which all masks are empty belongs to neither host nor device.
     if (!masks.empty() && !detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the image is on the device");
-    return Inputs<GpuMat>(detail::deviceArrays("image", images),
-                          masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays("mask", masks));
+    const bool list = detail::isList(images);
+    return Inputs<GpuMat>(detail::deviceArrays(imageName(list), images),
+                          masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays(maskName(list), masks), list);
 }
 
-//! Splits a list of Mat or GpuMat into one output per cascade.
+//! Splits a list of Mat, UMat or GpuMat into one output per cascade.
 inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
 {
     std::vector<_OutputArray> outputs;
     if (!list.needed())
         return std::vector<_OutputArray>(count, noArray());
-    if (!list.isMatVector() && !list.isGpuMatVector())
-        CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: %s: must be a list of Mat or of GpuMat", name));
+    if (!list.isMatVector() && !list.isUMatVector() && !list.isGpuMatVector())
+        CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: %s: must be a list of Mat, of UMat or of GpuMat", name));
     if (list.isGpuMatVector())
         list.getGpuMatVecRef().resize(count);
     else
@@ -123,6 +118,8 @@ inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays
     {
         if (list.isGpuMatVector())
             outputs.emplace_back(list.getGpuMatVecRef()[t]);
+        else if (list.isUMatVector())
+            outputs.emplace_back(list.getUMatRef(static_cast<int>(t)));
         else
             outputs.emplace_back(list.getMatRef(static_cast<int>(t)));
     }

@@ -77,10 +77,14 @@ public:
     {
         const auto check = [row](int type, int rows, int cols)
         {
-            if (type != CV_32SC4 || cols < 2 || row < 0 || row >= rows)
-                CV_Error_(Error::StsBadArg,
-                          ("CascadeClassifierEx: objects: %d x %d of %s, which has no row %d of detectAsync()", rows,
-                           cols, typeToString(type).c_str(), row));
+            if (rows > 0 && (type != CV_32SC4 || cols < 2))
+                CV_Error_(
+                    Error::StsUnsupportedFormat,
+                    ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
+                     "at least 2 columns",
+                     rows, cols, typeToString(type).c_str()));
+            if (row < 0 || row >= rows)
+                CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: row: %d, but objects has %d rows", row, rows));
         };
         if (detail::onDevice(objects))
         {
@@ -333,6 +337,9 @@ void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifier
         if (!impls.back())
             CV_Error_(Error::StsBadArg,
                       ("CascadeClassifierEx: cascades[%zu] is no object of create()", impls.size() - 1));
+        if (impls.back()->empty())
+            CV_Error_(Error::StsBadArg,
+                      ("CascadeClassifierEx: cascades[%zu]: there is no cascade; load() one first", impls.size() - 1));
         if (impls.back()->getScaleFactor() != impls[0]->getScaleFactor())
             CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] has another scaleFactor than the first: "
                                          "%.17g and %.17g",

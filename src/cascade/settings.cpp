@@ -39,7 +39,7 @@ struct Check
 
 void take(const Item& item, double& value) { value = item.real(); }
 void take(const Item& item, int& value) { value = item.integer(INT_MIN, INT_MAX); }
-void take(const Item& item, bool& value) { value = item.integer(INT_MIN, INT_MAX) != 0; }
+void take(const Item& item, bool& value) { value = item.integer(0, 1) != 0; }
 void take(const Item& item, SizeLimit& value)
 {
     item.list(2, 2);

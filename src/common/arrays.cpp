@@ -16,7 +16,7 @@ static_assert(DEPTH_8U == CV_8U && DEPTH_16U == CV_16U && DEPTH_32F == CV_32F, "
 
 bool onDevice(const _InputArray& array) { return array.isGpuMat() || array.isGpuMatVector(); }
 
-static bool isArrayOfArrays(const _InputArray& array)
+bool isList(const _InputArray& array)
 {
     switch (array.kind())
     {
@@ -31,7 +31,9 @@ static bool isArrayOfArrays(const _InputArray& array)
     }
 }
 
-static void checkDimsOf(const char* name, int dims, const int* sizes)
+std::string elementName(const char* name, int index) { return index < 0 ? name : format("%s[%d]", name, index); }
+
+static void checkDimsOf(const char* name, int index, int dims, const int* sizes)
 {
     if (dims <= 2)
         return;
@@ -40,28 +42,28 @@ static void checkDimsOf(const char* name, int dims, const int* sizes)
         shape += " x " + std::to_string(sizes[d]);
     CV_Error_(Error::StsBadSize,
               ("%s: an array of %d dimensions, %s, but images and lists have two (channels come last and do not count)",
-               name, dims, shape.c_str()));
+               elementName(name, index).c_str(), dims, shape.c_str()));
 }
 
 void checkDims(const char* name, const _InputArray& array)
 {
     int sizes[CV_MAX_DIM];
-    if (!isArrayOfArrays(array))
+    if (!isList(array))
     {
         if (array.isMat() || array.isUMat())
-            checkDimsOf(name, array.sizend(sizes), sizes);
+            checkDimsOf(name, -1, array.sizend(sizes), sizes);
         return;
     }
     if (array.isGpuMatVector() || array.kind() == _InputArray::STD_VECTOR_VECTOR)
         return;
     const int count = static_cast<int>(array.total());
     for (int i = 0; i < count; ++i)
-        checkDimsOf(name, array.sizend(sizes, i), sizes);
+        checkDimsOf(name, i, array.sizend(sizes, i), sizes);
 }
 
 static void checkIsOne(const char* name, const _InputArray& array)
 {
-    if (isArrayOfArrays(array))
+    if (isList(array))
         CV_Error_(Error::StsBadArg, ("%s: a list of arrays, but one array is needed", name));
 }
 
@@ -73,13 +75,13 @@ Mat hostArray(const char* name, const _InputArray& array)
 }
 
 //! A kernel that reads or writes a number at another address fails, and with it everything after it in the process.
-static const GpuMat& checkAligned(const char* name, const GpuMat& array)
+static const GpuMat& checkAligned(const char* name, const GpuMat& array, int index = -1)
 {
     const size_t bytes = array.elemSize1();
     if (!array.empty() && (reinterpret_cast<size_t>(array.data) % bytes || (array.rows > 1 && array.step % bytes)))
         CV_Error_(Error::BadAlign, ("%s: a GpuMat of %s at %p with rows %zu bytes apart; both must be multiples of %zu",
-                                    name, typeToString(array.type()).c_str(), static_cast<const void*>(array.data),
-                                    static_cast<size_t>(array.step), bytes));
+                                    elementName(name, index).c_str(), typeToString(array.type()).c_str(),
+                                    static_cast<const void*>(array.data), static_cast<size_t>(array.step), bytes));
     return array;
 }
 
@@ -93,11 +95,25 @@ std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
 {
     checkDims(name, arrays);
     std::vector<Mat> mats;
-    if (isArrayOfArrays(arrays))
+    if (isList(arrays))
         arrays.getMatVector(mats);
     else if (arrays.kind() != _InputArray::NONE)
         mats.push_back(arrays.getMat());
     return mats;
+}
+
+bool areRowsOfOne(const std::vector<Mat>& mats)
+{
+    if (mats.size() < 2 || (mats[0].dims != 1 && mats[0].cols > 4))
+        return false;
+    const size_t bytes = mats[0].total();
+    if (bytes < 2) // single pixels, which are images too
+        return false;
+    for (size_t i = 0; i < mats.size(); ++i)
+        if (mats[i].size() != mats[0].size() || mats[i].type() != CV_8UC1 || !mats[i].isContinuous() ||
+            mats[i].data != mats[0].data + i * bytes)
+            return false;
+    return true;
 }
 
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
@@ -107,8 +123,8 @@ std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
         arrays.getGpuMatVector(mats);
     else if (arrays.kind() != _InputArray::NONE)
         mats.push_back(arrays.getGpuMat());
-    for (const GpuMat& mat : mats)
-        checkAligned(name, mat);
+    for (size_t i = 0; i < mats.size(); ++i)
+        checkAligned(name, mats[i], arrays.isGpuMatVector() ? static_cast<int>(i) : -1);
     return mats;
 }
 

@@ -9,6 +9,7 @@
 #include "opencv2/core.hpp"
 #include "opencv2/core/cuda.hpp"
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace cv { namespace cuda { namespace detail {
@@ -17,6 +18,10 @@ namespace cv { namespace cuda { namespace detail {
 
 //! True for a GpuMat and for a vector of them, false for everything on the host.
 bool onDevice(const _InputArray& array);
+//! True for an array of arrays, which may have one element; false for one array.
+bool isList(const _InputArray& array);
+//! Name of an element for messages: "images[2]". @param index -1: the argument is one array.
+std::string elementName(const char* name, int index);
 
 //! Throws when `array`, or a part of it, has more than two dimensions. @param name of the argument.
 void checkDims(const char* name, const _InputArray& array);
@@ -28,6 +33,9 @@ GpuMat deviceArray(const char* name, const _InputArray& array);
 //! Returns the elements of an array of arrays; a single Mat, UMat or GpuMat counts as one, noArray() as none.
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays);
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
+/** Returns whether the arrays are the rows of one image, behind each other, which Python passes if a bare image is given in place of a
+list. A row of gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5, a row of colours has 2 to 4 columns. */
+bool areRowsOfOne(const std::vector<Mat>& mats);
 
 //! Returns an array that is kept beyond the call: the user's own Mat, but a copy of an array without reference count, such as a std::vector.
 Mat keptArray(const char* name, const _InputArray& array);

@@ -104,6 +104,8 @@ FileStorage parseText(const char* bytes, size_t count, const std::string& name, 
 
 std::string readText(const std::string& filename, const TextLimits& limits)
 {
+    if (filename.empty())
+        CV_Error(Error::StsObjectNotFound, "the file name is empty, so no file can be opened");
     std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(filename.c_str(), "rb"), std::fclose);
     if (!file)
         CV_Error_(Error::StsObjectNotFound, ("%s: cannot be opened", filename.c_str()));

@@ -148,6 +148,8 @@ std::string endingOf(const std::string& filename) { return toLowerCase(fs::path(
 
 void writeWholeFile(const std::string& filename, const std::string& bytes)
 {
+    if (filename.empty())
+        CV_Error(Error::StsError, "the file name is empty, so no file can be written");
     const fs::path target = targetOf(filename);
     std::error_code error;
     const fs::file_status old = fs::status(target, error);

@@ -56,8 +56,11 @@ private:
     static int whole(const char* name, const FileNode& node)
     {
         const double value = number(name, node);
-        if (!(std::abs(value) <= 2147483647.) || value != std::floor(value))
+        if (!std::isfinite(value) || value != std::floor(value))
             CV_Error_(Error::StsParseError, ("%s: %.10g, but it must be an integer", name, value));
+        if (std::abs(value) > 2147483647.)
+            CV_Error_(Error::StsOutOfRange, ("%s: %s, but it must be -2147483647 to 2147483647", name,
+                                             format(std::abs(value) < 1e18 ? "%.0f" : "%.10g", value).c_str()));
         return static_cast<int>(value);
     }
     template <typename T, typename Read>

@@ -194,8 +194,15 @@ std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfAr
     if (onDevice(templates))
         return makeFragments("templates", deviceArrays("templates", templates),
                              weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
-    return makeFragments("templates", hostArrays("templates", templates),
-                         weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights));
+    const std::vector<Mat> mats = hostArrays("templates", templates);
+    const std::vector<Mat> covers = weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights);
+    // Python takes an array for a list of its rows where the weights are a list.
+    if (weights.kind() == _InputArray::STD_VECTOR_MAT && covers.size() != mats.size() && detail::areRowsOfOne(mats))
+        CV_Error_(Error::StsBadArg,
+                  ("templates: one array, but a list is needed, as the weights are one; these are the "
+                   "%zu rows of an array",
+                   mats.size()));
+    return makeFragments("templates", mats, covers);
 }
 
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)

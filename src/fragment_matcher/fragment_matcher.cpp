@@ -62,8 +62,10 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     if (checked.weighted)
         q = Mat(source.size(), CV_8UC1, const_cast<void*>(checked.source.weights), checked.source.weightsStep);
 
-    // Counter-clockwise about the centres of source and result; y points down.
-    const double c = scale * std::cos(angle * CV_PI / 180.), s = scale * std::sin(angle * CV_PI / 180.);
+    // Counter-clockwise about the centres of source and result; y points down. Whole turns are taken off first, as the product with
+    // pi may exceed the largest double.
+    const double turn = (std::abs(angle) > 360. ? std::fmod(angle, 360.) : angle) * CV_PI / 180.;
+    const double c = scale * std::cos(turn), s = scale * std::sin(turn);
     const double width = std::max(1., std::round(std::abs(c) * source.cols + std::abs(s) * source.rows));
     const double height = std::max(1., std::round(std::abs(s) * source.cols + std::abs(c) * source.rows));
     if (std::max(width, height) > fragment_matcher::MAX_SIDE)

@@ -115,8 +115,8 @@ ConstRowsView<Position> FragmentMatcherImpl::predictionsOf(const Frame& frame) c
                   ("setPredictions: locations are %s, but the frame is a %s",
                    frame.onDevice ? "on the host" : "in device memory", frame.onDevice ? "GpuMat" : "Mat"));
     const int n = getFragmentCount();
-    return (frame.onDevice ? listOf("setPredictions", devicePredictions_, 2, n, true)
-                           : listOf("setPredictions", predictions_, 2, n, true))
+    const char* const name = "setPredictions: locations";
+    return (frame.onDevice ? listOf(name, devicePredictions_, 2, n, true) : listOf(name, predictions_, 2, n, true))
         .as<Position>();
 }
 
@@ -239,6 +239,8 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     const GpuMat there = device ? deviceArray("locations", locations) : GpuMat();
     if (n == 0 && (device ? there.empty() : host.empty()))
         return detail::release({&areas});
+    if (isNone(locations))
+        CV_Error_(Error::StsUnmatchedSizes, ("locations: none given, but one for each of %d is needed", n));
     const detail::ListView at = device ? listOf("locations", there, 2, n, true) : listOf("locations", host, 2, n, true);
     Engine& engine = device ? cuda() : *cpu_;
     const StreamHandle handle = device ? detail::handleOf(stream) : nullptr;

@@ -212,6 +212,51 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     EXPECT_EQ(8192, c->getMaxCandidates());
 }
 
+//! Messages name the element of a list, and the argument that is wrong.
+TEST(Cascade_Negative, messagesNameTheArgument)
+{
+    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create();
+    const Mat gray(40, 50, CV_8UC1, Scalar(3)), mask(40, 50, CV_8UC1, Scalar(1)), wrong(40, 50, CV_32FC1, Scalar(3));
+    const std::vector<Mat> two(2, gray);
+    std::vector<Mat> tables;
+    std::vector<Rect> boxes;
+    Mat table;
+    const auto masked = [&](const Mat& second) {
+        return [&, second] { c->detectAsync(two, table, noArray(), noArray(), std::vector<Mat>{mask, second}); };
+    };
+    expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, gray, wrong}, table); }, {" images[2]: ", "CV_32FC1"});
+    expectRefused(
+        [&] {
+            c->detectAsync(std::vector<Mat>{gray, Mat(3, 65536, CV_8UC1, Scalar(0))}, table);
+        },
+        {" images[1]: 65536 x 3"});
+    expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, cube()}, table); }, {"images[1]: an array of 3"});
+    expectRefused([&] { c->detectAsync(wrong, table); }, {" image: "});
+    expectRefused([&] { c->detectMultiScale(wrong, boxes); }, {" image: "});
+    expectRefused(masked(mask(Rect(0, 0, 3, 3))), {" masks[1]: 3 x 3 pixels"});
+    expectRefused(masked(wrong), {" masks[1]: must be CV_8UC1"});
+    expectRefused([&] { CascadeClassifierEx::detectTogether({c, none}, gray, tables); }, {" cascades[1]: "});
+    const auto codeOf = [&](const Mat& objects, int row, const char* says)
+    {
+        try
+        {
+            c->convertDetections(objects, row, boxes);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_NE(std::string::npos, e.err.find(says)) << e.err;
+            return static_cast<int>(e.code);
+        }
+        return 0;
+    };
+    c->detectAsync(gray, table);
+    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(table, 7, " row: 7, but objects has 1 rows"));
+    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(table, -1, " row: -1"));
+    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(Mat(), 0, " row: 0, but objects has 0 rows"));
+    EXPECT_EQ(static_cast<int>(Error::StsUnsupportedFormat), codeOf(Mat(1, 257, CV_32FC4), 0, " objects: 1 x 257"));
+    EXPECT_EQ(static_cast<int>(Error::StsUnsupportedFormat), codeOf(table.col(0), 0, " objects: 1 x 1"));
+}
+
 //! Each mutated file is refused with cv::Exception, or gives a usable cascade.
 TEST(Cascade_Negative, thousandMutatedFiles)
 {

@@ -455,6 +455,22 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
         EXPECT_NO_THROW(c->detectAsync(rows, table));
         EXPECT_EQ(40, table.rows);
     }
+    // Narrow images that are no rows of one: single pixels, strips of a larger image, arrays of their own.
+    const Mat image = noise(12, Size(50, 40));
+    std::vector<Mat> pixels, strips, separate;
+    for (int i = 0; i < 4; ++i)
+    {
+        pixels.push_back(image(Rect(i, 0, 1, 1)));
+        strips.push_back(image(Rect(5, 10 * i, 3, 10)));
+        separate.push_back(image(Rect(3 * i, 0, 3, 40)).clone());
+    }
+    Mat table;
+    for (const std::vector<Mat>& images : {pixels, strips, separate})
+    {
+        EXPECT_NO_THROW(c->detectAsync(images, table));
+        EXPECT_EQ(4, table.rows);
+        EXPECT_EQ(0, countNonZero(table.reshape(1)));
+    }
 }
 
 TEST(Cascade_Contract, oneObjectTwiceInACall)
@@ -468,6 +484,26 @@ TEST(Cascade_Contract, oneObjectTwiceInACall)
     ASSERT_EQ(2u, tables.size());
     EXPECT_TRUE(sameBits(alone, tables[0]));
     EXPECT_TRUE(sameBits(alone, tables[1]));
+}
+
+//! Lists of UMat are taken and given as lists of Mat are.
+TEST(Cascade_Contract, listsOfUMat)
+{
+    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Mat image = noise(13, Size(50, 40));
+    std::vector<UMat> images(2), tables, counts;
+    for (UMat& one : images)
+        image.copyTo(one);
+    std::vector<Mat> expected, expectedCounts;
+    CascadeClassifierEx::detectTogether({c, c}, std::vector<Mat>(2, image), expected, expectedCounts);
+    CascadeClassifierEx::detectTogether({c, c}, images, tables, counts);
+    ASSERT_EQ(2u, tables.size());
+    ASSERT_EQ(2u, counts.size());
+    for (int t = 0; t < 2; ++t)
+    {
+        EXPECT_TRUE(sameBits(expected[t], tables[t].getMat(ACCESS_READ)));
+        EXPECT_TRUE(sameBits(expectedCounts[t], counts[t].getMat(ACCESS_READ)));
+    }
 }
 
 // --- what is written and read ------------------------------------------------------------------------------------------
@@ -541,9 +577,10 @@ TEST(Cascade_Contract, missingMembersKeepTheirValue)
 TEST(Cascade_Contract, readIsAllOrNothing)
 {
     const std::string good = cascadeText(simplest(Size(11, 9)), ".yml");
-    const std::string bad[] = {"scaleFactor: 0.5",   "scaleFactor: .Nan",    "scaleFactor: abc",
-                               "maxObjects: 0",      "maxCandidates: 70000", "maxObjects: [ 1, 2 ]",
-                               "minNeighbors: 1e30", "minObjectSize: [ 1 ]", "maxObjectSize: abc"};
+    const std::string bad[] = {"scaleFactor: 0.5",     "scaleFactor: .Nan",     "scaleFactor: abc",
+                               "maxObjects: 0",        "maxCandidates: 70000",  "maxObjects: [ 1, 2 ]",
+                               "minNeighbors: 1e30",   "minObjectSize: [ 1 ]",  "maxObjectSize: abc",
+                               "findLargestObject: 5", "findLargestObject: -1", "findLargestObject: 0.5"};
     for (const std::string& member : bad)
     {
         std::string text = good.substr(0, good.find_last_not_of(" \n.") + 1) + "\n   minNeighbors: 9\n";

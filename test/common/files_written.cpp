@@ -91,6 +91,19 @@ void expectFailure(const Saver& saver, const std::string& file)
     }
 }
 
+TEST(Common_FilesWritten, anEmptyNameIsSaid)
+{
+    const std::string says = "the file name is empty";
+    for (const Saver& saver : savers())
+    {
+        SCOPED_TRACE(saver.name);
+        expectRefused([&] { saver.save(""); }, {says});
+    }
+    expectRefused([] { cuda::CascadeClassifierEx::create()->load(""); }, {says});
+    expectRefused([] { cuda::CascadeClassifierEx::convert("", "x.xml"); }, {says});
+    expectRefused([] { cuda::TrackerTLD::create()->load(""); }, {says});
+}
+
 TEST(Common_FilesWritten, replacesAFile)
 {
     for (const Saver& saver : savers())

@@ -464,6 +464,22 @@ TEST(FragmentMatcher_Warp, identityAndQuarterTurns)
     }
 }
 
+//! Whole turns change nothing, however many there are.
+TEST(FragmentMatcher_Warp, anglesOfManyTurns)
+{
+    RNG rng(422);
+    const Mat templ = randomImage(rng, Size(21, 14), CV_8UC3);
+    Mat expected, expectedWeights, warped, weights;
+    for (const double angle : {360e5 + 30., -360e5 + 30., 360. * (1ll << 42) + 30., 6e307, -6e307, 1.7e308})
+    {
+        FM::warpFragment(templ, noArray(), std::fmod(angle, 360.), 1, expected, expectedWeights);
+        FM::warpFragment(templ, noArray(), angle, 1, warped, weights);
+        EXPECT_GE(std::min(warped.cols, warped.rows), 14) << angle;
+        EXPECT_TRUE(sameBits(expected, warped)) << angle;
+        EXPECT_TRUE(sameBits(expectedWeights, weights)) << angle;
+    }
+}
+
 //! A fragment warped like the image is found in it, and its corners, which are no part of the source, have no weight.
 TEST(FragmentMatcher_Warp, findsTheTurnedImage)
 {

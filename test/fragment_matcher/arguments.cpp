@@ -243,7 +243,10 @@ TEST(FragmentMatcher_Params, readOfMalformedValues)
         {"peaks: [ 5 ]", "peaks: is no number"},
         {"peaks: .Nan", "nan, but it must be an integer"},
         {"peaks: 17", "peaks: 17, but it must be 1 to 16"},
-        {"metric: 1e10", "metric: 1e+10, but it must be an integer"},
+        {"peaks: .Inf", "inf, but it must be an integer"},
+        {"metric: 1e10", "metric: 10000000000, but it must be -2147483647 to 2147483647"},
+        {"peaks: 99999999999", "peaks: 99999999999, but it must be -2147483647 to 2147483647"},
+        {"maxSearchArea: [ 3, -1e30 ]", "maxSearchArea[1]: -1e+30, but it must be -2147483647 to 2147483647"},
         {"subpixel: 2", "subpixel: 2, but it must be 0 or 1"},
     };
     for (const auto& row : table)

@@ -526,6 +526,19 @@ TEST_F(FragmentMatcher_Negative, predictionsOfFullSearches)
     expectDeviceCode(Error::StsBadArg, codeOf(onTheDevice));
 }
 
+//! Messages about locations name them, also where a later call notices.
+TEST_F(FragmentMatcher_Negative, messagesNameTheLocations)
+{
+    const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
+    give(*walker, scene);
+    walker->setPredictions(Mat(1, 1, CV_32SC2, Scalar::all(0)));
+    Mat out;
+    ASSERT_GT(walker->getFragmentCount(), 1);
+    expectRefused([&] { match(*walker, scene.frame); }, {"setPredictions: locations: 1 x 1 elements"});
+    expectRefused([&] { walker->predictAreas(noArray(), 3, Size(50, 50), out); }, {"locations: none given"});
+    expectRefused([&] { walker->predictAreas(Mat(), 3, Size(50, 50), out); }, {"locations: none given"});
+}
+
 TEST_F(FragmentMatcher_Negative, warpFragment)
 {
     const Mat templ = gray();

@@ -86,7 +86,8 @@ public:
 
     /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON. Safe for files from untrusted
     sources.
-    @param filename path of a file of at most 8 MB.
+    @param filename path of a file of at most 8 MB. A FIFO is read until its writer closes it, and waits for a writer.
+    Of a file of save() only the cascade is read; read() restores the parameters too.
     @return true.
     @throws cv::Exception naming file and node if the file cannot be read or is no valid cascade; the old cascade stays.
     */
@@ -126,7 +127,8 @@ public:
     without grouping. Default 3.
     @param flags not used, as in cv.CascadeClassifier. Default 0.
     @param minSize,maxSize smallest and largest size of objects, pixels. If a side of maxSize is 0, the size of the
-    image is the limit. If no scale is left, the one nearest to minSize is used. Default: no limits.
+    image is the limit. If no scale is left, the one nearest to minSize is used. Default: no limits. A negative side of
+    minSize is no limit; one of maxSize, with no side 0, leaves no scale.
     @param mask CV_8UC1 of the image's size, in the same memory (host or device): keeps the candidates at whose centre
     it is not 0. The centre is that of the box before it is clipped to the image. Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -162,7 +164,8 @@ public:
     size whose row i belongs to image i. Waits only if the images are GpuMat and an output is a Mat, UMat or
     std::vector.
     @param images one image or a list of up to 2^20, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat.
-    In Python always pass a list, [image] for one image: the rows of a single array are refused.
+    In Python always pass a list, [image] for one image: the rows of a single array are refused. An array of N x H x W
+    (W above 4) or N x H x W x channels is a list of N images.
     @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
     height), then zeros. n < found: maxObjects was too small. overflow 1: there were more candidates than maxCandidates,
     n and found are 0.
@@ -182,7 +185,7 @@ public:
     @return number of objects found, more than boxes if maxObjects was too small; -1 if there were more candidates than
     maxCandidates.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if objects is no such matrix or has no such row. */
+    @throws cv::Exception if objects is no CV_32SC4 of at least 2 columns or has no such row; boxes then stay. */
     CV_WRAP virtual int convertDetections(InputArray objects, int row, CV_OUT std::vector<Rect>& boxes,
                                           Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Runs detectAsync() for several cascades on the same images. The gray image and the scaled images are
@@ -201,7 +204,7 @@ public:
                                        Stream& stream = cv::cuda::noStream());
 
     /** @brief Sets the factor between successive scales for detectAsync().
-    @param factor factor, finite, above 1. Default 1.1.
+    @param factor factor, finite, above 1. Default 1.1. Detection throws if an image then needs more than 4,095 scales.
     @throws cv::Exception if the value is out of its range; the old value stays. */
     CV_WRAP virtual void setScaleFactor(double factor) = 0;
     /** @brief Returns the factor between successive scales. Default 1.1. */
@@ -212,12 +215,13 @@ public:
     /** @brief Returns the number of candidates that a group must exceed to be an object. Default 3. */
     CV_WRAP virtual int getMinNeighbors() const = 0;
     /** @brief Sets the smallest size of objects for detectAsync().
-    @param size width and height in pixels. Default 0 x 0: no limit. */
+    @param size width and height in pixels; a side of 0 or less is no limit. Default 0 x 0. */
     CV_WRAP virtual void setMinObjectSize(Size size) = 0;
     /** @brief Returns the smallest size of objects in pixels. Default 0 x 0: no limit. */
     CV_WRAP virtual Size getMinObjectSize() const = 0;
     /** @brief Sets the largest size of objects for detectAsync().
-    @param size width and height in pixels; if a side is 0, the size of the image is the limit. Default 0 x 0. */
+    @param size width and height in pixels as in detectMultiScale(). If a side is 0, the size of the image is the limit.
+    Default 0 x 0. */
     CV_WRAP virtual void setMaxObjectSize(Size size) = 0;
     /** @brief Returns the largest size of objects in pixels. Default 0 x 0: the size of the image. */
     CV_WRAP virtual Size getMaxObjectSize() const = 0;
@@ -268,7 +272,8 @@ public:
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Returns the name of the class in files: "CascadeClassifierEx". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
-    //! Writes the cascade in the new format, which cv::CascadeClassifier reads, and the parameters of this instance.
+    /** Writes the cascade in the new format, which cv::CascadeClassifier reads, and the parameters of this instance.
+    Without a cascade only the parameters: read() takes such a file, and load() refuses it. */
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads a cascade of either format from a node that FileStorage has parsed, which does not withstand malicious
     files as load() does. Parameters that the node lacks keep their values. @throws cv::Exception naming the node if

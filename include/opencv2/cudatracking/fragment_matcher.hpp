@@ -170,7 +170,7 @@ public:
     against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only against
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is
-    ignored). Sides are 1 to 32,767 pixels and may differ.
+    ignored). Sides are 1 to 32,767 pixels and may differ. In Python always pass a list if weights is one.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
@@ -265,7 +265,8 @@ public:
     @param scores,confidence,status,refined outputs of match(), or noArray() (None) or empty. A std::vector counts as a
     column. Missing ones are replaced by score 0, confidence -1, status FOUND or, for a fragment without a peak,
     NO_POSITION, and refined = location.
-    @param matches one structure for each fragment, with its confidence, status and valid peaks.
+    @param matches one structure for each fragment: its confidence, its status as given (any byte), and its peaks up to
+    the first that is (-1,-1).
     @param stream stream for GpuMat inputs; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a type or size does not fit. */
     CV_WRAP static void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
@@ -315,7 +316,7 @@ public:
     @param locations locations as in setPredictions(), for example those of match(); column 0 is used. They may lie
     outside of the frame. (-1,-1) means no match and gives an empty area, so that the fragment keeps status NO_POSITION.
     @param radius largest motion of a fragment in each direction, pixels; at least 0.
-    @param frameSize (width, height) of the next frame, pixels; areas are intersected with it.
+    @param frameSize (width, height) of the next frame, pixels, each at least 0; areas are intersected with it.
     @param areas CV_32SC4, N x 1, or a std::vector; a GpuMat only if locations is one.
     @param stream stream for GpuMat locations; ignored for Mat. Default: the null stream.
     @throws cv::Exception if the number of locations is not that of the fragments, or if an argument is out of its
@@ -329,7 +330,7 @@ public:
     @param weights weights, a Mat as in setFragments(), or noArray() (None).
     @param angle rotation in degrees, counter-clockwise.
     @param scale scale factor, above 0.
-    @param warped bounding box of the rotated template; sides rounded to the nearest integer, at most 32,767.
+    @param warped bounding box of the rotated template; sides rounded to the nearest integer, 1 to 32,767.
     @param warpedWeights CV_8UC1 of the same size; weights fall to 0 outside of the source.
     @throws cv::Exception if an argument is out of its range or in device memory. */
     CV_WRAP static void warpFragment(InputArray templ, InputArray weights, double angle, double scale,

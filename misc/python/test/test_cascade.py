@@ -88,6 +88,9 @@ class CascadeTest(unittest.TestCase):
         other.setMinNeighbors(2)
         tables = CascadeClassifierEx.detectTogether([made, other], [image])[0]
         np.testing.assert_array_equal(tables[0][0], table[0])
+        opaque = CascadeClassifierEx.detectTogether([made, other], [cv2.UMat(image)])[0]
+        for expected, actual in zip(tables, opaque):
+            np.testing.assert_array_equal(actual.get(), expected)
 
     def test_scales_and_counts(self):
         made, image = cascade(), scene()
@@ -112,12 +115,34 @@ class CascadeTest(unittest.TestCase):
     def test_bare_image_where_a_list_is_wanted(self):
         made, image = cascade(), scene()
         colour = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
-        for one in (image, image[:50, :60], colour, colour[5:, 5:], cv2.cvtColor(image, cv2.COLOR_GRAY2BGRA)):
+        bgra = cv2.cvtColor(image, cv2.COLOR_GRAY2BGRA)
+        for one in (image, image[:50, :60], colour, colour[5:, 5:], bgra, image[:2], colour[:2]):
             with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                 made.detectAsync(one)
             with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                 CascadeClassifierEx.detectTogether([made], one)
             self.assertEqual(len(made.detectAsync([one])[0]), 1)
+        views = {"reversed channels": colour[:, :, ::-1], "transposed": image.T, "upside down": image[::-1], "turned": np.rot90(image),
+                 "mirrored": image[:, ::-1], "Fortran": np.asfortranarray(image), "Fortran, colour": np.asfortranarray(colour),
+                 "two channels": bgra[..., :2], "three of four": bgra[..., :3], "broadcast": np.broadcast_to(image[0], (60, 80)),
+                 "every second": image[::2, ::2]}
+        for name, view in views.items():
+            with self.subTest(name):
+                with self.assertRaisesRegex(cv2.error, r"\[image\]"):
+                    made.detectAsync(view)
+                with self.assertRaisesRegex(cv2.error, r"\[image\]"):
+                    CascadeClassifierEx.detectTogether([made], view)
+
+    def test_stack_and_narrow_images(self):
+        """One array of several images is a list, and so are images too narrow for any object."""
+        made, image = cascade(), scene()
+        colour = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
+        for stack in (np.stack([image, image[::-1]]), np.stack([colour, colour[::-1]]), np.stack([colour, colour])[..., ::-1]):
+            np.testing.assert_array_equal(made.detectAsync(stack)[0], made.detectAsync(list(stack))[0])
+        pixel = np.zeros((1, 1), np.uint8)
+        for tiny in ([pixel] * 3, [image[0:1, x:x + 1] for x in range(4)], [np.zeros((50, 3), np.uint8) for _ in range(4)],
+                     [image[:, 3 * x:3 * x + 3] for x in range(4)], [image[10 * y:10 * y + 10, :3] for y in range(4)]):
+            self.assertFalse(made.detectAsync(tiny)[0].any())
 
     def test_gpu_arrays(self):
         if cv2.cuda.getCudaEnabledDeviceCount() <= 0:

@@ -296,6 +296,23 @@ class CpuTest(unittest.TestCase):
         with self.assertRaisesRegex(cv2.error, r"weights\[1\](: type CV_BoolC1| is of numpy's bool), but (CV_8UC1|uint8 is needed: 255 \* x.astype)"):
             matcher.setFragments([self.templates[0]] * 2, [255 * weights.astype(np.uint8), weights])
 
+    def test_bare_template_where_a_list_is_wanted(self):
+        """With weights in a list, OpenCV takes one array for the list of its rows."""
+        matcher, colour = FragmentMatcher.create(), self.templates[0]
+        gray = colour[:, :, 0].copy()
+        for one in (gray, colour, gray.T, gray[::-1], colour[:, :, ::-1], colour[:, :, :2], colour[2:9, 3:9]):
+            for weights in ([], [np.ones(one.shape[:2], np.uint8)]):
+                with self.assertRaisesRegex(cv2.error, "templates: one array, but a list is needed"):
+                    matcher.setFragments(one, weights)
+        self.assertTrue(matcher.empty())
+        for lists in ([colour, colour], [gray[:, :3], gray[:, 3:6]], np.stack([gray, gray])):
+            matcher.setFragments(lists, [])
+            self.assertEqual(matcher.getFragmentCount(), 2)
+        narrow = [np.ones((12, 3), np.uint8) for _ in range(3)]
+        matcher.setFragments(narrow, [])
+        matcher.setFragments(np.stack(narrow), narrow)
+        self.assertEqual(matcher.getFragmentSize(2), (3, 12))
+
     def test_bad_arguments(self):
         matcher = FragmentMatcher.create()
         with self.assertRaisesRegex(cv2.error, "peaks"):
