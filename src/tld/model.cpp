@@ -139,6 +139,8 @@ void checkVersion(const FileNode& node, const Item& root)
 
 void checkEnding(const std::string& filename)
 {
+    if (filename.empty())
+        CV_Error(Error::StsBadArg, "filename: the file name is empty; it must end with .xml, .yml, .yaml or .json");
     const size_t point = filename.find_last_of('.');
     const std::string ending = point == std::string::npos ? "" : toLowerCase(filename.substr(point));
     if (ending != ".xml" && ending != ".yml" && ending != ".yaml" && ending != ".json")

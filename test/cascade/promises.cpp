@@ -316,7 +316,7 @@ TEST(Cascade_Contract, messages)
     expectRefused([&] { c->setScaleFactor(0.9); }, {"scaleFactor", "0.9"});
     expectRefused([&] { c->setMaxObjects(65537); }, {"maxObjects", "65537"});
     expectRefused([&] { c->setMaxCandidates(0); }, {"maxCandidates", "0"});
-    expectRefused([&] { c->convertDetections(before, 1, boxes); }, {"objects", "row 1"});
+    expectRefused([&] { c->convertDetections(before, 1, boxes); }, {"row: 1, but objects has 1 rows"});
     expectRefused([&] { c->countPasses(cube(), table); }, {"image", "48"});
     expectRefused(
         [&] {

@@ -316,7 +316,7 @@ inline Outputs runTld(const TldCase& c, Engine engine, bool plain)
     }
     catch (const cv::Exception& e)
     {
-        if (e.err.find("no window is like it") == std::string::npos)
+        if (e.err.find("or no window overlaps it") == std::string::npos)
             throw;
         arrays.value("refused", Mat(1, static_cast<int>(e.err.size()), CV_8UC1, const_cast<char*>(e.err.data())));
     }
