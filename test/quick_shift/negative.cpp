@@ -245,18 +245,25 @@ TEST_F(QuickShift_Messages, files)
     for (const FileNode& node : {file["missing"], file["number"], file["list"], FileNode()})
         expectRefusals(
             *q, {{"fn: has no parameter of QuickShift; is it the right node?", [&](QuickShift& s) { s.read(node); }}});
-    const std::string
-        whole = "%YAML:1.0\n---\nQuickShift:\n   sigma: 3.\n   maxDist: 7.\n   channelScales: [ 1., 1., 1., 1. ]\n"
-                "   searchRadius: -1\n   tieRule: 1\n   normalizeDensity: 1\n",
-        name = tempfile(".yml");
+    q->read(file["mine"]); // what the node lacks stays
+    EXPECT_EQ(7., q->getMaxDist());
+    EXPECT_EQ(2., q->getSigma());
+}
+
+//! A file that was cut off is refused: nothing is taken from the defaults. Messages name the file.
+TEST(QuickShift_Files, cutOff)
+{
+    const std::string whole = "%YAML:1.0\n---\nQuickShift:\n   sigma: 3.\n   maxDist: 7.\n"
+                              "   channelScales: [ 1., 1., 1., 1. ]\n   searchRadius: -1\n   tieRule: 1\n"
+                              "   normalizeDensity: 1\n";
+    const std::string name = tempfile(".yml");
     const auto load = [&name](const std::string& text)
     {
         std::ofstream(name) << text;
         return QuickShift::load(name);
     };
     EXPECT_TRUE(load(whole)->getNormalizeDensity());
-    for (size_t end = 0; end + 2 < whole.size();
-         ++end) // what a file that was cut off lacks is not taken from the defaults
+    for (size_t end = 0; end + 2 < whole.size(); ++end)
         EXPECT_THROW(load(whole.substr(0, end)), cv::Exception) << whole.substr(0, end);
     std::string wrong = whole;
     wrong.replace(wrong.find("sigma: 3."), 9, "sigma: -3");
@@ -271,9 +278,6 @@ TEST_F(QuickShift_Messages, files)
         EXPECT_NE(std::string::npos, e.err.find(name + ": sigma: -3")) << e.err;
     }
     std::remove(name.c_str());
-    q->read(file["mine"]); // what the node lacks stays
-    EXPECT_EQ(7., q->getMaxDist());
-    EXPECT_EQ(2., q->getSigma());
 }
 
 }} // namespace opencv_test
