@@ -190,7 +190,7 @@ class FragmentMatcher(Worker):
 
         Args:
             frame: image to cut from, on the host or a device.
-            regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; fractions are rounded.
+            regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; each number is rounded.
             weights, stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))

@@ -292,7 +292,7 @@ class Tracker(_Frames):
 
         Args:
             image: frame that contains the object.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12; fractions are rounded.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12; each number is rounded.
         """
         self._call(self._native.init, image, _arrays.box(box, "box"), takes_stream=False)
 
@@ -433,7 +433,7 @@ class MultiTracker(_Frames):
 
         Args:
             image: frame, of the size and type of the first one.
-            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256; fractions are rounded. Each
+            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256; each number is rounded. Each
                 box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, correct_by_boxes,
                 find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
