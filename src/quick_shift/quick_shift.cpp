@@ -263,20 +263,15 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     run(images, masks, views, device, stream);
 }
 
-//! Returns false for one array, which OpenCV would take for a list of its rows.
-static bool isList(const _InputArray& array)
-{
-    const int kind = array.kind();
-    return kind != _InputArray::MAT && kind != _InputArray::UMAT && kind != _InputArray::CUDA_GPU_MAT &&
-           kind != _InputArray::CUDA_HOST_MEM && kind != _InputArray::MATX && kind != _InputArray::STD_VECTOR;
-}
+//! True for one array in place of a list; OpenCV would take it for a list of its rows.
+static bool isOneArray(const _InputArray& array) { return array.kind() != _InputArray::NONE && !detail::isList(array); }
 
 void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
                                   Stream& stream)
 {
-    if (!isList(images))
+    if (isOneArray(images))
         CV_Error(Error::StsBadArg, "images: one array, but a list is needed; compute() takes one image");
-    if (!isList(masks))
+    if (isOneArray(masks))
         CV_Error(Error::StsBadArg, "masks: one array, but a list with one for each image is needed");
     if (images.kind() == _InputArray::NONE || images.total() == 0)
     {

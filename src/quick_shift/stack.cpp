@@ -32,10 +32,12 @@ void QuickShift::computeStack(InputArray images, OutputArrayOfArrays labels, Inp
     if (!images.isMat() && !images.isUMat())
         return computeBatch(images, labels, masks, stream);
     const Mat given = images.getMat();
-    if (given.empty() && given.dims > 2 && given.size[0] > 0)
-        CV_Error(Error::StsBadSize, "images[0]: is empty");
     if (given.empty())
+    {
+        if (given.dims > 2 && given.size[0] > 0)
+            CV_Error(Error::StsBadSize, "images[0]: is empty");
         return computeBatch(std::vector<Mat>(), labels, masks, stream);
+    }
     if (given.dims <= 2 && given.channels() <= MAX_CHANNELS) // one image, which computeBatch() refuses
         return computeBatch(images, labels, masks, stream);
     const Mat whole = given.isContinuous() ? given : given.clone();

@@ -165,11 +165,12 @@ class TLDTest(unittest.TestCase):
         expected = MultiTrackerTLD.create()
         expected.resetTo(expected.add(frame(0), whole), whole)
         np.testing.assert_array_equal(several.update(frame(1)), expected.update(frame(1)))
-        for learn in (detector.init, detector.learn, tracker.init, tracker.resetTo, several.add, several.resetTo):
-            first = {"resetTo": () if learn == tracker.resetTo else (0,)}.get(learn.__name__, (frame(0),))
+        image = frame(0)
+        for call, *first in ((detector.init, image), (detector.learn, image), (tracker.init, image), (tracker.resetTo,),
+                             (several.add, image), (several.resetTo, 0)):
             for wrong, says in ((float("nan"), "nan"), (float("inf"), "inf"), (2.0 ** 32 + 100, "4.29497e"), (2 ** 32 + 100, "4.29497e")):
                 with self.assertRaisesRegex(cv2.error, says):
-                    learn(*first, (wrong, y, width, height))
+                    call(*first, (wrong, y, width, height))
 
     def test_box_partly_outside_says_what_to_do(self):
         with self.assertRaisesRegex(cv2.error, r"box & Rect\(0, 0, 240, 180\)"):
