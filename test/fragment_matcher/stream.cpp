@@ -249,21 +249,32 @@ TEST_F(FragmentMatcher_CudaStream, areasAreUploadedWhenTheyChange)
         Loaded loaded(first);
         const auto search = [&](const Scene& scene)
         { launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream); };
+        const auto areasOf = [&](int call) -> const Scene& { return call == 1 ? second : first; };
+        const auto replay = [&](Graph& graph, int call)
+        {
+            graph.launch();
+            loaded.stream.waitForCompletion();
+            Scene expected = first;
+            expected.areas = areasOf(call).areas;
+            expectSame(runCpu(expected), loaded.result.download());
+        };
         const size_t copies[] = {0, 1, 1}; // before the last call, a direct one had other areas
+        std::vector<std::unique_ptr<Graph>> graphs;
         search(first);
         for (const int call : {0, 1, 2})
         {
             if (call == 2)
                 search(second);
-            Graph graph(loaded.stream);
-            search(call == 1 ? second : first);
-            graph.end();
-            EXPECT_EQ(copies[call], graph.copies());
-            graph.launch();
-            loaded.stream.waitForCompletion();
-            Scene expected = first;
-            expected.areas = call == 1 ? second.areas : first.areas;
-            expectSame(runCpu(expected), loaded.result.download());
+            graphs.push_back(std::make_unique<Graph>(loaded.stream));
+            search(areasOf(call));
+            graphs.back()->end();
+            EXPECT_EQ(copies[call], graphs.back()->copies());
+            replay(*graphs.back(), call);
+        }
+        for (const int call : {0, 1, 2}) // each graph has its own areas, whatever direct calls had since
+        {
+            search(areasOf(1 - call % 2));
+            replay(*graphs[call], call);
         }
     }
 #endif
