@@ -167,6 +167,9 @@ __global__ void __launch_bounds__(MEANS_THREADS)
         sumRows<B, STRIDE, CHANNELS>(frame, left, top, plan.stage, shared, sums);
         __syncthreads(); // sums of rows are complete
         storeMeans<B, CHANNELS>(sums, x, y, plan.region.height, level, memory.image);
+        uint32_t* const end = reinterpret_cast<uint32_t*>(memory.image + CHANNELS * level.planeBytes);
+        if (blockIdx.x == 0 && threadIdx.x < gpu::MEANS_END_BYTES / 4) // bounds read it and ignore it
+            end[threadIdx.x] = 0;
     }
     else
         storeFragment<B, WEIGHTED>(batch, blockIdx.x - imageBlocks, level, memory);

@@ -355,8 +355,12 @@ struct BoundPlan
     size_t sharedBytes; //!< shared memory per block of the means
 };
 
-//! Returns the bytes of the planes of means; kernels read up to 256 bytes beyond the last row and ignore them.
-inline size_t meansBytes(const BoundLevel& level, int channels) { return channels * level.planeBytes + 256; }
+const int MEANS_END_BYTES = 256; //!< bytes after the last plane of means, which kernels read and ignore
+
+inline size_t meansBytes(const BoundLevel& level, int channels)
+{
+    return channels * level.planeBytes + MEANS_END_BYTES;
+}
 
 //! Returns the elements of sums of rows of `block` pixels in shared memory.
 CT_HOST_DEVICE constexpr int boundSums(int block, int channels)
