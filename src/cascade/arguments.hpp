@@ -95,7 +95,7 @@ inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays mask
 inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     // A list in which all masks are empty belongs to neither host nor device.
-    if (!masks.empty() && !detail::onDevice(masks))
+    if (!detail::isEmpty(masks) && !detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the image is on the device");
     const bool list = detail::isList(images);
     return Inputs<GpuMat>(detail::deviceArrays(imageName(list), images),

@@ -16,6 +16,12 @@ static_assert(DEPTH_8U == CV_8U && DEPTH_16U == CV_16U && DEPTH_32F == CV_32F, "
 
 bool onDevice(const _InputArray& array) { return array.isGpuMat() || array.isGpuMatVector(); }
 
+bool isEmpty(const _InputArray& array)
+{
+    const bool none = array.kind() == _InputArray::NONE || array.empty();
+    return none || (array.isGpuMat() && array.size().empty()); // GpuMat::empty() asks for an address
+}
+
 bool isList(const _InputArray& array)
 {
     switch (array.kind())
@@ -71,7 +77,8 @@ Mat hostArray(const char* name, const _InputArray& array)
 {
     checkIsOne(name, array);
     checkDims(name, array);
-    return array.kind() == _InputArray::NONE ? Mat() : array.getMat();
+    const bool none = array.kind() == _InputArray::NONE || (onDevice(array) && isEmpty(array));
+    return none ? Mat() : array.getMat();
 }
 
 //! A kernel that reads or writes a number at another address fails, and with it everything after it in the process.
@@ -88,7 +95,8 @@ static const GpuMat& checkAligned(const char* name, const GpuMat& array, int ind
 GpuMat deviceArray(const char* name, const _InputArray& array)
 {
     checkIsOne(name, array);
-    return array.kind() == _InputArray::NONE ? GpuMat() : checkAligned(name, array.getGpuMat());
+    const bool none = array.kind() == _InputArray::NONE || (!onDevice(array) && isEmpty(array));
+    return none ? GpuMat() : checkAligned(name, array.getGpuMat());
 }
 
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)

@@ -18,6 +18,8 @@ namespace cv { namespace cuda { namespace detail {
 
 //! True for a GpuMat and for a vector of them, false for everything on the host.
 bool onDevice(const _InputArray& array);
+//! True for no array, and for one without elements, also where a GpuMat without elements has an address.
+bool isEmpty(const _InputArray& array);
 //! True for an array of arrays, which may have one element; false for one array.
 bool isList(const _InputArray& array);
 //! Name of an element for messages: "images[2]". @param index -1: the argument is one array.

@@ -173,7 +173,7 @@ template <typename Image> std::vector<Image> cut(const Image& frame, const std::
 
 void checkSameMemory(InputArray weights, InputArray images)
 {
-    if (!weights.empty() && onDevice(weights) != onDevice(images))
+    if (!detail::isEmpty(weights) && onDevice(weights) != onDevice(images))
         CV_Error(Error::StsBadArg, "weights: must lie where the templates lie, both in Mat or both in GpuMat");
 }
 
@@ -184,7 +184,7 @@ Fragment fragmentFrom(InputArray templ, InputArray weights)
     checkSameMemory(weights, templ);
     if (onDevice(templ))
         return makeFragment("templ", deviceArray("templ", templ), "weights",
-                            weights.empty() ? GpuMat() : deviceArray("weights", weights));
+                            detail::isEmpty(weights) ? GpuMat() : deviceArray("weights", weights));
     return makeFragment("templ", hostArray("templ", templ), "weights", hostArray("weights", weights));
 }
 

@@ -20,7 +20,7 @@ using detail::Output;
 bool FragmentMatcherImpl::isEmpty(InputArray frame) const
 {
     detail::checkDims("frame", frame);
-    return frame.empty();
+    return detail::isEmpty(frame);
 }
 
 FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& stream)

@@ -182,9 +182,9 @@ template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
 
 void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
 {
-    if (image.kind() == _InputArray::NONE || image.empty())
+    if (detail::isEmpty(image))
         return clear();
-    if (mask.kind() != _InputArray::NONE && !mask.empty())
+    if (!detail::isEmpty(mask))
         checkSameMemory("mask", mask, "image", image);
     const auto computeOne = [&](const auto& array, const auto& valid)
     {
@@ -289,7 +289,7 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
 
 void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)
 {
-    if (image.kind() == _InputArray::NONE || image.empty())
+    if (detail::isEmpty(image))
         return clear();
     for (const auto& given : {std::make_pair("image", &image), std::make_pair("mask", &mask)})
         if (detail::onDevice(*given.second))

@@ -189,7 +189,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&areas, &means, &centroids, &boxes});
-    const bool given = image.kind() != _InputArray::NONE && !image.empty();
+    const bool given = !detail::isEmpty(image);
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
     const ImageView view = given ? imageForMeans(*results, host, device) : ImageView();

@@ -79,6 +79,31 @@ TEST(Common_Inputs, dimensionsOfQuickShift)
     expectSame(truth, resultsOf(*q));
 }
 
+//! GpuMat::empty() is false for an array of no rows that has an address, as torch gives it.
+TEST(Common_Inputs, deviceArraysWithoutElements)
+{
+    uchar pixel = 0;
+    const cuda::GpuMat noRows(0, 160, CV_8UC1, &pixel, 160), noColumns(120, 0, CV_8UC1, &pixel, 160);
+    const Scene scene = smallScene(3, 1);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
+    for (const cuda::GpuMat& none : {noRows, noColumns})
+    {
+        ASSERT_FALSE(none.empty());
+        q->compute(scene.frame);
+        ASSERT_NE(0, q->getNumberOfSuperpixels());
+        q->compute(none);
+        EXPECT_EQ(0, q->getNumberOfSuperpixels());
+        q->compute(scene.frame, none);
+        EXPECT_NE(0, q->getNumberOfSuperpixels());
+        Mat locations(3, 1, CV_32SC2);
+        matcher->match(none, noArray(), locations);
+        EXPECT_TRUE(locations.empty());
+        matcher->addFragment(scene.templates[0], none);
+    }
+}
+
 //! Arrays without reference count are copied when they are kept: here the vectors are gone, or changed, when they are used.
 TEST(Common_Inputs, predictionsInVectors)
 {
