@@ -86,6 +86,8 @@ std::vector<Case> imageCases()
             add(cv::format("SAD_%d", side).c_str(), side, 1, 0, false);
         add("SAD_64_weighted", 64, 1, 0, true);
         add("D_SAD", 128, 1000, 48, false);
+        add("SAD_1000_of_96_in_112", 96, 1000, 8, false);
+        add("SAD_1000_of_128_in_144", 128, 1000, 8, false);
     }
     return cases;
 }

@@ -78,14 +78,18 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
                      frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
         return;
     }
-    if (!aim.oneKernel && !aim.weighted && frame.width > 900) // more blocks than there are multiprocessors
+    if (!aim.oneKernel && !aim.weighted && frame.height > 900) // more blocks than there are multiprocessors
     {
-        const Size size(rng.uniform(40, 56), rng.uniform(40, 56)); // larger ones take transforms
+        const Size size(rng.uniform(40, 56), rng.uniform(40, 56));
         return addAimed(rng, c, size, frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
     }
-    if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be
-        return addAimed(rng, c, Size(rng.uniform(24, 44), rng.uniform(257, 280)),
-                        Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
+    if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be, and too many for transforms
+    {
+        for (int i = 0; i < 3; ++i)
+            addAimed(rng, c, Size(rng.uniform(12, 26), rng.uniform(257, 280)),
+                     Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
+        return;
+    }
     if (aim.metric == FM::SAD) // wider than slices can be
         return addAimed(rng, c, Size(rng.uniform(16, 30), rng.uniform(16, 30)),
                         Size(rng.uniform(140, 180), rng.uniform(30, 150)), weightKind);
@@ -119,7 +123,7 @@ inline Size aimedFrame(RNG& rng, const Aim& aim)
         return Size(rng.uniform(700, 760), rng.uniform(620, 700));
     if (aim.oneKernel || aim.weighted)
         return Size(rng.uniform(420, 480), rng.uniform(420, 480));
-    return onceIn(rng, 2) ? Size(rng.uniform(1090, 1120), rng.uniform(1040, 1080))
+    return onceIn(rng, 2) ? Size(rng.uniform(560, 600), rng.uniform(2190, 2230)) // higher than transforms can be
                           : Size(rng.uniform(330, 400), rng.uniform(530, 560));
 }
 

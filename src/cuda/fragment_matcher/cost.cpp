@@ -20,10 +20,11 @@ namespace {
 //! Parts of the time of a route, in thousands of clocks or of what is named, each with a factor of CostFactors.
 struct CostTerms
 {
-    double chain;    //!< clocks of the longest chain of instructions, or of all on one multiprocessor if that is more
-    double stages;   //!< units of the image that one multiprocessor copies and converts
-    double ends;     //!< work that one multiprocessor does once per fragment, such as values and peaks
-    double sums = 0; //!< sums in device memory per multiprocessor
+    double chain;      //!< clocks of the longest chain of instructions, or of all on one multiprocessor if that is more
+    double stages;     //!< units of the image that one multiprocessor copies and converts
+    double ends;       //!< work that one multiprocessor does once per fragment, such as values and peaks
+    double copies = 0; //!< words that one thread copies before it computes, in all rounds of blocks of a multiprocessor
+    double sums = 0;   //!< sums in device memory per multiprocessor
 };
 
 //! Returns the instructions for four bytes of one position and channel.
@@ -36,6 +37,15 @@ double byteInstructions(const MatchCase& given)
 
 //! Returns the blocks of the multiprocessor that has most of them.
 double busiest(double blocks, const MatchCase& given) { return std::ceil(blocks / given.multiprocessors); }
+
+/** Returns the rounds in which a multiprocessor runs its blocks, as far as shared memory and registers allow.
+@param blocks of the multiprocessor. @param most blocks for which it has registers. */
+double roundsOf(double blocks, int most, size_t sharedBytes, const MatchCase& given)
+{
+    const double reserved = 1024; // bytes that the system takes per block
+    const double fit = std::floor(given.shared.dynamicBytes(0) / (sharedBytes + reserved));
+    return std::ceil(blocks / std::clamp<double>(fit, 1, most));
+}
 
 /** Returns the clocks, in thousands, of byte sums: each of a multiprocessor's four schedulers begins one such instruction in two clocks.
 @param perWarp instructions of a warp.
@@ -55,9 +65,13 @@ CostTerms termsOfBands(const gpu::TilePlan& tiles, const MatchCase& given, const
     const double blocks = load.count * tilesX * std::ceil(height / (plan.units * gpu::BAND_ROWS));
     const double perWarp = planes * plan.bandRows / plan.parts * plan.chunks * gpu::BAND_ROWS;
     const double warps = tuning::BAND_THREADS / 32;
+    const int BLOCKS = 2; // of correlate, per multiprocessor
+    const double rounds = roundsOf(busiest(blocks, given), BLOCKS, plan.sharedBytes, given);
+    const double copied = planes * ceilDiv(plan.bandRows, plan.chunkRows) * plan.sharedBytes / sizeof(uint32_t);
     return {1e-3 * std::max(4 * perWarp, 0.75 * perWarp * warps * busiest(blocks, given)),
             1e-3 * plan.bandsEach * load.count / given.multiprocessors,
-            1e-3 * load.count * tilesX * gpu::BAND_COLS * height / given.multiprocessors};
+            1e-3 * load.count * tilesX * gpu::BAND_COLS * height / given.multiprocessors,
+            1e-3 * rounds * copied / tuning::BAND_THREADS};
 }
 
 CostTerms termsOfBandTiles(const gpu::TilePlan& tiles, const MatchCase& given, const Load& load)
@@ -89,11 +103,13 @@ CostTerms termsOfSlices(const gpu::SlicePlan& plan, const MatchCase& given, cons
     const double warps = ceilDiv(plan.items() * plan.parts, 32);
     const double units = (plan.tileRows + plan.sliceRows - 1.) * plan.stage.units *
                          expandedPlanes(isSplit(given.metric, given.weighted));
+    const double copied = (plan.tileRows + plan.sliceRows - 1.) * plan.stage.rawPitch / tuning::SLICE_THREADS;
     const double sums = gpu::sumsPerPosition(given.metric, given.weighted) *
                         gpu::sumChannels(given.metric, given.weighted, given.frame.channels);
     return {byteClocks(perWarp, warps, blocks), 1e-3 * blocks * (channels * units + 2000.),
             1e-3 * std::ceil(static_cast<double>(load.count) / given.multiprocessors) * sums * load.window.width *
                 load.window.height,
+            1e-3 * roundsOf(blocks, tuning::SLICE_BLOCKS, plan.sharedBytes, given) * copied,
             1e-3 * load.count * sums * load.window.width * load.window.height / given.multiprocessors};
 }
 
@@ -106,16 +122,25 @@ CostTerms termsOfFused(const gpu::FusedPlan& plan, const MatchCase& given, const
                                plan.positions * byteInstructions(given);
         const double units =
             channels * plan.areaHeight * plan.stage.units * expandedPlanes(isSplit(given.metric, given.weighted));
-        return {byteClocks(perWarp, plan.threads / 32., blocks), 1e-3 * blocks * units, 1e-3 * blocks * plan.threads};
+        const int most =
+            hasMoments(given.metric, given.weighted)
+                ? tuning::FUSED_MOMENTS_BLOCKS * tuning::FUSED_MOMENTS_THREADS
+                : (plan.positions > 9 ? tuning::FUSED_WIDE_BLOCKS : tuning::FUSED_BLOCKS) * tuning::FUSED_THREADS;
+        const double rounds = roundsOf(blocks, most / plan.threads, plan.sharedBytes, given);
+        return {byteClocks(perWarp, plan.threads / 32., blocks), 1e-3 * blocks * units, 1e-3 * blocks * plan.threads,
+                1e-3 * rounds * plan.areaHeight * plan.stage.rawPitch / plan.threads};
     }
     const gpu::FusedBands& bands = plan.bands;
     const double planes = gpu::bandPlanes(given.frame.channels, given.weighted) * (given.weighted ? 1.5 : 1.);
     const double perWarp =
         planes * (load.fragment.height + 3.) * gpu::bandChunks(load.fragment.width) * gpu::FUSED_BAND_ROWS;
     // Blocks of a multiprocessor run at the same time as far as shared memory allows.
-    const double rounds = std::ceil(blocks * (bands.sharedBytes + 1024.) / given.shared.dynamicBytes(0));
-    return {1e-3 * std::max(perWarp * rounds, 0.1 * perWarp * bands.warps * blocks),
-            1e-3 * blocks * channels * bands.areaHeight * bands.pitch, 1e-3 * blocks * 32 * bands.warps};
+    const double shares = std::ceil(blocks * (bands.sharedBytes + 1024.) / given.shared.dynamicBytes(0));
+    const int most = tuning::FUSED_BAND_BLOCKS * tuning::FUSED_BAND_FEW_WARPS / bands.warps;
+    const double rounds = roundsOf(blocks, most, bands.sharedBytes, given);
+    return {1e-3 * std::max(perWarp * shares, 0.1 * perWarp * bands.warps * blocks),
+            1e-3 * blocks * channels * bands.areaHeight * bands.pitch, 1e-3 * blocks * 32 * bands.warps,
+            1e-3 * rounds * bands.areaHeight * bands.pitch / (32. * bands.warps)};
 }
 
 CostTerms termsOfTiled(const gpu::TilePlan& plan, const MatchCase& given, const Load& load)
@@ -137,6 +162,7 @@ CostTerms termsOfTiled(const gpu::TilePlan& plan, const MatchCase& given, const 
         break;
     }
     const double blocks = busiest(static_cast<double>(load.count) * plan.tilesX * plan.tilesY, given);
+    const int THREADS = tuning::TILE_POSITION_THREADS * tuning::TILE_PARTS;
     const bool split = isSplit(given.metric, given.weighted);
     const double perWarp = given.frame.channels * std::ceil(load.fragment.height / (split ? 1. : 2.)) * wordsOf(load) *
                            gpu::TILE_POSITIONS * byteInstructions(given);
@@ -144,45 +170,51 @@ CostTerms termsOfTiled(const gpu::TilePlan& plan, const MatchCase& given, const 
     return {byteClocks(perWarp, split ? 4 : 8, blocks),
             1e-3 * blocks * given.frame.channels * chunks * (tuning::TILE_ROWS - 1. + plan.chunkRows) *
                 plan.stage.units * expandedPlanes(split),
-            1e-3 * blocks * 256};
+            1e-3 * blocks * THREADS,
+            1e-3 * roundsOf(blocks, tuning::TILE_BLOCKS, plan.sharedBytes, given) * chunks *
+                (tuning::TILE_ROWS - 1. + plan.chunkRows) * plan.stage.rawPitch / THREADS};
 }
 
 //! Time of a route: begin + chain * CostTerms::chain and so on, in microseconds.
 struct CostFactors
 {
-    double begin, chain, stages, ends, sums;
+    double begin, chain, stages, ends, copies, sums;
 };
 
-/** Factors of all routes of a kind of metric: least squares of the relative errors over 1 to 1000 fragments of 8 x 8 to 128 x 128, gray and
-BGR, in windows of 9 x 9 to 97 x 97 positions, NVIDIA H200, 2026-11-22. Nine of ten times are between 0.8 and 1.2 of the estimate or
-closer, those of the fused kernels between 0.85 and 1.6. Those of transforms follow from the times of their kernels, one BGR fragment of
-128 x 128 and one of 232 x 232 in 1920 x 1080, the same device, 2026-11-23. */
+/** Factors of all routes of a kind of metric: least squares of the relative errors over 1 to 1000 fragments of 16 x 16 to 128 x 128, gray and
+BGR, in windows of 9 x 9 to 97 x 97 positions, NVIDIA H200, 2026-11-23, without times above three times that of the quickest route. The root mean
+square of the relative errors is 4 to 15 %. Those of transforms also consider one BGR fragment of 128 x 128 and one of 232 x 232 in 1920 x 1080. */
 struct RouteFactors
 {
     CostFactors fused, fusedBands, tiles, slices, bands, bandTiles, transforms;
 };
-const RouteFactors SAD_FACTORS = {
-    {7.60, 0.39, 4.90, 0, 0}, {}, {9.72, 0.33, 5.68, 3.07, 0}, {6.48, 0.42, 1.35, 1.02, 1.18}, {}, {}, {}};
-const RouteFactors SSD_FACTORS = {{7.38, 0.26, 4.21, 1.11, 0},
-                                  {9.44, 12.78, 0.50, 4.82, 0},
-                                  {9.22, 0.30, 2.91, 5.94, 0},
-                                  {6.97, 0.29, 1.14, 1.02, 1.46},
-                                  {26.83, 0.84, 1.02, 1.04, 0},
-                                  {9.80, 0.91, 0, 2.01, 0},
-                                  {28, 1, 0.7, 1, 0}};
-const RouteFactors ZNCC_FACTORS = {{8.65, 0.18, 8.49, 0, 0},
-                                   {11.29, 18.93, 0, 0, 0},
-                                   {9.31, 0.24, 11.01, 7.66, 0},
-                                   {8.38, 0.34, 1.07, 0.33, 1.02},
-                                   {34.90, 0.75, 0.97, 0.82, 0},
-                                   {10.10, 1.04, 0, 2.95, 0},
-                                   {30, 1, 0.7, 3, 0}};
-//! Weighted SSD and ZNCC; BAND_TILES and TRANSFORMS have no weights.
-const RouteFactors WEIGHTED_FACTORS = {{6.07, 0.26, 6.72, 0, 0},
-                                       {9.48, 7.49, 0, 0, 0},
-                                       {11.95, 0.58, 0.68, 0, 0},
-                                       {10.08, 0.61, 0.34, 0.24, 0},
-                                       {46.05, 0.67, 1.66, 6.19, 0},
+const RouteFactors SAD_FACTORS = {{4.87, 0.449, 2.32, 0.17, 65, 0},
+                                  {},
+                                  {6.87, 0.427, 2.70, 3.24, 140, 0},
+                                  {4.80, 0.436, 0.78, 1.04, 171, 0.68},
+                                  {},
+                                  {},
+                                  {}};
+const RouteFactors SSD_FACTORS = {{4.48, 0.260, 1.83, 0.88, 199, 0},
+                                  {4.56, 12.544, 0.11, 10.89, 150, 0},
+                                  {6.42, 0.254, 2.52, 3.13, 246, 0},
+                                  {5.26, 0.282, 0.60, 1.05, 175, 0.97},
+                                  {13.06, 0.624, 0.82, 1.32, 60, 0},
+                                  {9.06, 0.942, 0, 0.50, 0, 0},
+                                  {14, 0.8, 1.6, 1, 0, 0}};
+const RouteFactors ZNCC_FACTORS = {{5.42, 0.219, 6.17, 1.02, 42, 0},
+                                   {5.43, 18.775, 0.18, 13.16, 155, 0},
+                                   {6.10, 0.244, 5.79, 8.43, 302, 0},
+                                   {6.03, 0.342, 0.83, 0.35, 0, 0.86},
+                                   {12.80, 0.657, 0.79, 1.93, 62, 0},
+                                   {9.68, 0.993, 0.07, 0.83, 0, 0},
+                                   {15, 0.8, 1.6, 3, 0, 0}};
+//! Weighted SSD and ZNCC, from times of 2026-11-22 and without copies; BAND_TILES and TRANSFORMS have no weights.
+const RouteFactors WEIGHTED_FACTORS = {{6.07, 0.26, 6.72, 0, 0, 0},
+                                       {9.48, 7.49, 0, 0, 0, 0},
+                                       {11.95, 0.58, 0.68, 0, 0, 0},
+                                       {10.08, 0.61, 0.34, 0.24, 0, 0},
+                                       {46.05, 0.67, 1.66, 6.19, 0, 0},
                                        {},
                                        {}};
 
@@ -222,7 +254,7 @@ const CostFactors& factorsOf(Route route, const MatchCase& given)
 double timeOf(const CostTerms& terms, const CostFactors& factors)
 {
     return factors.begin + factors.chain * terms.chain + factors.stages * terms.stages + factors.ends * terms.ends +
-           factors.sums * terms.sums;
+           factors.copies * terms.copies + factors.sums * terms.sums;
 }
 
 } // namespace
@@ -248,11 +280,37 @@ gpu::TilePlan planScores(const MatchCase& given, const Load& load, int narrowest
 void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, const Load& load, const Rect4& region)
 {
     const bool whole = tiled.empty();
-    if (load.window.empty() ||
-        (!whole && tilePlan.route == Route::BOUNDED_TILES)) // how much is eliminated cannot be estimated
+    if (load.window.empty())
         return;
     const bool all = whole || fused.empty(); // else `fused` keeps its route
     double least = ROUTE_GAIN * (whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load));
+    const auto considerTiles = [&](const gpu::TilePlan& plan)
+    {
+        const double time = timeOf(plan, given, load);
+        if (time >= least)
+            return;
+        least = time;
+        tilePlan = plan;
+        if (tiled.empty())
+            tiled.swap(fused);
+    };
+    const auto considerSlices = [&]
+    {
+        gpu::TilePlan plan = {};
+        plan.route = Route::SLICES;
+        if (const auto slices = planSlices(given, load.window, load.fragment, load.count))
+        {
+            plan.slices = *slices;
+            considerTiles(plan);
+        }
+    };
+    if (!whole && tilePlan.route == Route::BOUNDED_TILES)
+    {
+        // How much is eliminated cannot be estimated, but the tile of the best position of each window remains.
+        least /= tilePlan.tilesX * tilePlan.tilesY;
+        considerSlices();
+        return;
+    }
     const bool bands = fusedPlan.route == Route::FUSED_BANDS;
     const auto considerFused = [&](const gpu::FusedPlan& plan)
     {
@@ -270,31 +328,15 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
         plan.route = Route::FUSED;
         considerFused(plan);
     }
-    const auto consider = [&](const gpu::TilePlan& plan)
-    {
-        const double time = timeOf(plan, given, load);
-        if (time >= least)
-            return;
-        least = time;
-        tilePlan = plan;
-        if (tiled.empty())
-            tiled.swap(fused);
-    };
     if (whole)
-        consider(planTiles(given, load.window, load.fragment, region, load.count));
-    consider(planTiles(given, load.window, load.fragment, region, load.count, true));
+        considerTiles(planTiles(given, load.window, load.fragment, region, load.count));
+    considerTiles(planTiles(given, load.window, load.fragment, region, load.count, true));
     int narrowest = load.fragment.width;
     for (const Extent& size : sizes.distinct)
         narrowest = std::min(narrowest, size.width);
     if (const auto transforms = planTransforms(given, load.window, load.fragment, narrowest, region))
-        consider(*transforms);
-    if (const auto slices = planSlices(given, load.window, load.fragment, load.count))
-    {
-        gpu::TilePlan plan = {};
-        plan.route = Route::SLICES;
-        plan.slices = *slices;
-        consider(plan);
-    }
+        considerTiles(*transforms);
+    considerSlices();
     if (!all || bands)
         return;
     if (const auto large = planLargeFusedBands(given, load.window, sizes))
