@@ -81,6 +81,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
   leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and
   TLDDetector name exceptions.
+- In a capture in the global or thread-local mode no GpuMat may be released: CUDA would end the capture with an error.
+  In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
 - Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a replay,
@@ -97,8 +99,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 - Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of a
   GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type differs.
   A std::vector can hold results of one row or one column.
-- An empty image gives empty outputs; but the TLD classes throw, and so does QuickShift::computeBatch() if an image in
-  its list is empty.
+- An empty image, which has no rows or columns, gives empty outputs; but the TLD classes throw, and so does
+  QuickShift::computeBatch() if an image in its list is empty.
 - Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
 
 | code                                      | cause                                                               |

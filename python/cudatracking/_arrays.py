@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Optional, Protocol, Sequence, Tuple, Union, cast
@@ -307,16 +308,16 @@ def _on_device(value: Any, name: str, device: int) -> Given:
 
 def _of_interface(value: Any, interface: Any, name: str) -> Given:
     try:
-        shape = tuple(int(side) for side in interface["shape"])
+        shape = tuple(operator.index(side) for side in interface["shape"])
         typestr = str(interface["typestr"])
-        pointer = int(interface["data"][0])
+        pointer = operator.index(interface["data"][0])
         size = int(typestr[2:])
         strides = interface.get("strides")
         if strides is None:
             strides, step = (), size
             for side in reversed(shape):
                 strides, step = (step, *strides), step * side
-        strides = tuple(int(step) for step in strides)
+        strides = tuple(operator.index(step) for step in strides)
         stream = interface.get("stream")
         if len(strides) != len(shape) or min(shape, default=0) < 0 or size < 1 or typestr[0] not in "|<=" or interface.get("mask") is not None:
             raise ValueError("shape, strides, type, byte order or mask")

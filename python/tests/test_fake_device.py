@@ -320,13 +320,14 @@ class FakeDeviceTest(unittest.TestCase):
         ct.QuickShift(3, 8).compute(Described(start + 5, (60, 80), "|u1", (90, 1)))  # ends within the last row
         ct.QuickShift(3, 8).compute(Described(end - 1, (1, 1), "|u1", (2**40, 1)))   # one row: its stride is not used
         self.refused("^image: address .* is not a multiple of the 4 bytes", lambda: ct.QuickShift().compute(Described(start + 2, (4, 4), "<f4")))
-        for shape, strides in (((-1, 5), None), ((3, -1), None), ((5, 5), (5,)), ((5, "x"), None)):
+        for shape, strides in (((-1, 5), None), ((3, -1), None), ((5, 5), (5,)), ((5, "x"), None), ((3.5, 5), None), ((3, 5), (5, 1.5))):
             self.refused("^image: __cuda_array_interface__", lambda: ct.QuickShift().compute(Described(start, shape, "|u1", strides)), TypeError)
 
     def test_arrays_without_elements(self):
         for pointer in (0, 4096):
             self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 0))).shape, (0, 4))
             self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 90))).shape, (0, 4))
+            self.assertEqual(ct.QuickShift().compute(Described(pointer, (0, 90))).labels().shape[0], 0)
         self.assertEqual(STATE["queries"], 0)
 
     def test_the_driver_tells_the_device(self):

@@ -110,7 +110,7 @@ public:
         FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE = 3 //!< an area in device memory exceeds maxSearchArea inside of the frame; else as NO_POSITION
+        AREA_TOO_LARGE = 3 //!< the fragment fits, but an area in device memory exceeds maxSearchArea inside of the frame
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.
@@ -246,7 +246,8 @@ public:
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
     @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area (location
     (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, the fragment is constant and all its scores are 0;
-    AREA_TOO_LARGE (3), an area in device memory exceeds maxSearchArea inside of the frame, else as NO_POSITION.
+    AREA_TOO_LARGE (3), the fragment fits into its area, but the area lies in device memory and exceeds maxSearchArea
+    inside of the frame, else as NO_POSITION.
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from three scores
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.
