@@ -78,12 +78,12 @@ template <class Check> void naturalScenes(int weightKind, int type, const Check&
     RNG rng(0x5BE0CD19u + weightKind * 17 + type);
     const bool gray = CV_MAT_CN(type) == 1;
     const Size frames[] = {gray ? Size(1003, 811) : Size(701, 587), gray ? Size(1190, 707) : Size(640, 655)};
-    const Size sizes[] = {Size(96, 80), Size(117, 90), Size(67, 130), Size(61, 190)};
+    const Size sizes[] = {Size(96, 80), Size(117, 90), Size(67, 130), Size(61, 190), Size(203, 142)};
     int round = 0;
     for (const FM::Params& params : someOptions())
     {
         SCOPED_TRACE(describe(params));
-        const Size size = sizes[round % 4];
+        const Size size = sizes[round % 5];
         Scene scene;
         scene.params = params;
         scene.frame = asRoi(structuredImage(rng, frames[round / 4 % 2], type, 1. + round % 3));
@@ -150,8 +150,9 @@ template <class Check> void specialScenes(const Check& check)
             }
 }
 
-//! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for their mean.
-Scene tightBound(int peaks)
+//! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for their mean. @param block
+//! side of a block, pixels: that of the coarse bounds, 8, or of the fine bounds, 4.
+Scene tightBound(int peaks, int block)
 {
     Scene scene;
     scene.params = makeParams(FM::SAD, peaks);
@@ -160,8 +161,8 @@ Scene tightBound(int peaks)
     {
         Mat patch = scene.frame(Rect(at, Size(80, 80)));
         patch.setTo(11);
-        for (int y = 0; y < 80; y += 8)
-            for (int x = 0; x < 80; x += 8)
+        for (int y = 0; y < 80; y += block)
+            for (int x = 0; x < 80; x += block)
                 patch.at<uchar>(y, x) = 10;
     }
     scene.templates = {Mat(80, 80, CV_8UC1, Scalar(40))};
@@ -205,8 +206,9 @@ Scene wideSums()
 
 template <class Check> void tightScenes(const Check& check)
 {
-    check(tightBound(1));
-    check(tightBound(2));
+    for (const int peaks : {1, 2})
+        for (const int block : {8, 4})
+            check(tightBound(peaks, block));
     check(placesInOneZone());
     check(wideSums());
 }
@@ -275,7 +277,7 @@ TEST(FragmentMatcher_EliminationSpecial, fewPositions)
 //! Four instances, each on a thread of its own. @param run runCpu() or runCuda().
 template <class Run> void expectSameOnThreads(const Run& run)
 {
-    const Scene scenes[] = {tightBound(2), placesInOneZone(),
+    const Scene scenes[] = {tightBound(2, 8), placesInOneZone(),
                             fewCopies(CV_8UC3, makeParams(FM::SAD, 2), {Point(0, 0), Point(907, 731)}),
                             fewCopies(CV_8UC1, makeParams(FM::SAD, 5, FM::CROSS, 7), {Point(63, 15), Point(512, 431)})};
     Result results[4];
