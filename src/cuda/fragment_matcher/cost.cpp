@@ -277,74 +277,88 @@ gpu::TilePlan planScores(const MatchCase& given, const Load& load, int narrowest
                                                                                                     : usual;
 }
 
+namespace {
+
+//! Gives a plan a route that is estimated to be quicker than those before.
+struct RouteChoice
+{
+    MatchPlan& plan;
+    const MatchCase& given;
+    const Load& load;
+    double least; //!< time that a route must be below
+
+    void consider(const gpu::TilePlan& tiles)
+    {
+        const double time = timeOf(tiles, given, load);
+        if (time >= least)
+            return;
+        least = time;
+        plan.tilePlan = tiles;
+        if (plan.tiled.empty())
+            plan.tiled.swap(plan.fused);
+    }
+    void consider(const gpu::FusedPlan& whole)
+    {
+        const double time = timeOf(whole, given, load);
+        if (time >= least)
+            return;
+        least = time;
+        plan.fusedPlan = whole;
+        if (plan.fused.empty())
+            plan.fused.swap(plan.tiled);
+    }
+    void considerSlices()
+    {
+        gpu::TilePlan tiles = {};
+        tiles.route = Route::SLICES;
+        if (const auto slices = planSlices(given, load.window, load.fragment, load.count))
+        {
+            tiles.slices = *slices;
+            consider(tiles);
+        }
+    }
+};
+
+} // namespace
+
 void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, const Load& load, const Rect4& region)
 {
     const bool whole = tiled.empty();
     if (load.window.empty())
         return;
     const bool all = whole || fused.empty(); // else `fused` keeps its route
-    double least = ROUTE_GAIN * (whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load));
-    const auto considerTiles = [&](const gpu::TilePlan& plan)
-    {
-        const double time = timeOf(plan, given, load);
-        if (time >= least)
-            return;
-        least = time;
-        tilePlan = plan;
-        if (tiled.empty())
-            tiled.swap(fused);
-    };
-    const auto considerSlices = [&]
-    {
-        gpu::TilePlan plan = {};
-        plan.route = Route::SLICES;
-        if (const auto slices = planSlices(given, load.window, load.fragment, load.count))
-        {
-            plan.slices = *slices;
-            considerTiles(plan);
-        }
-    };
+    const double usual = whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load);
+    RouteChoice choice = {*this, given, load, ROUTE_GAIN * usual};
     if (!whole && tilePlan.route == Route::BOUNDED_TILES)
     {
         // How much is eliminated cannot be estimated, but the tile of the best position of each window remains.
-        least /= tilePlan.tilesX * tilePlan.tilesY;
-        considerSlices();
-        return;
+        choice.least /= tilePlan.tilesX * tilePlan.tilesY;
+        return choice.considerSlices();
     }
     const bool bands = fusedPlan.route == Route::FUSED_BANDS;
-    const auto considerFused = [&](const gpu::FusedPlan& plan)
-    {
-        const double time = timeOf(plan, given, load);
-        if (time >= least)
-            return;
-        least = time;
-        fusedPlan = plan;
-        if (fused.empty())
-            fused.swap(tiled);
-    };
     if (whole && bands && !given.weighted) // times with weights were not compared
     {
-        gpu::FusedPlan plan = fusedPlan;
-        plan.route = Route::FUSED;
-        considerFused(plan);
+        gpu::FusedPlan bytes = fusedPlan;
+        bytes.route = Route::FUSED;
+        choice.consider(bytes);
     }
     if (whole)
-        considerTiles(planTiles(given, load.window, load.fragment, region, load.count));
-    considerTiles(planTiles(given, load.window, load.fragment, region, load.count, true));
+        choice.consider(planTiles(given, load.window, load.fragment, region, load.count));
+    choice.consider(planTiles(given, load.window, load.fragment, region, load.count, true));
     int narrowest = load.fragment.width;
     for (const Extent& size : sizes.distinct)
         narrowest = std::min(narrowest, size.width);
     if (const auto transforms = planTransforms(given, load.window, load.fragment, narrowest, region))
-        considerTiles(*transforms);
-    considerSlices();
+        choice.consider(*transforms);
+    choice.considerSlices();
     if (!all || bands)
         return;
     if (const auto large = planLargeFusedBands(given, load.window, sizes))
     {
-        gpu::FusedPlan plan = {};
-        plan.route = Route::FUSED_BANDS;
-        plan.bands = *large;
-        considerFused(plan);
+        gpu::FusedPlan largeBands = {};
+        largeBands.route = Route::FUSED_BANDS;
+        largeBands.bands = *large;
+        choice.consider(largeBands);
     }
 }
 
