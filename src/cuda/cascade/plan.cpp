@@ -382,6 +382,20 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
         const int singles =
             static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
+        // Halves are all processed at once. Tiles of most work are as far as possible from each other, as multiprocessors take tiles in turn.
+        if (form.shapes[0].rows < models[t]->form.shapes[0].rows)
+        {
+            const auto work = [&](const gpu::TileRecord& tile)
+            {
+                const gpu::GridRecord& grid = grids[tile.grid];
+                return std::min(shape.rows, grid.rows - tile.row) *
+                       (tuning::TILE_WORK + std::min(shape.cols, grid.cols - tile.col));
+            };
+            std::stable_sort(tiles.begin(), tiles.begin() + singles,
+                             [&](const gpu::TileRecord& a, const gpu::TileRecord& b) { return work(a) < work(b); });
+            std::stable_sort(tiles.begin() + singles, tiles.end(),
+                             [&](const gpu::TileRecord& a, const gpu::TileRecord& b) { return work(a) > work(b); });
+        }
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
         tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});

@@ -48,6 +48,8 @@ const int CONSTANT_QUADS = 928;
 //! | 2 for trees of two nodes, too: 661 us instead of 645 | H200, 2026-11-22 | alt2
 //! | 2 for LBP, too: 276 us instead of 272 | H200, 2026-11-22 | LBP
 const int CONSTANT_LANES = 2;
+//! Lanes per pair from which on two stages of LBP stumps are evaluated at once | - | - | -
+const int TWO_STAGES_LANES = 16;
 //! Pairs from which on a warp takes a row of a list by banks as it is | 24: 570 us, no row: 577 us | H200, 2026-11-22 | alt
 //! | 24: 738 us, no row: 743 us | H200, 2026-11-22 | default
 //! | not done: 16 pairs per warp in place of 32: 906 us instead of 759 | H200, 2026-11-21 | alt
@@ -61,6 +63,9 @@ const int MAX_WINDOWS = 2048;
 const int GLOBAL_BLOCKS = 132;
 //! Tile if integral images are in device memory, windows | - | - | -
 const int GLOBAL_TILE[2] = {32, 8};
+//! Work of a row of a tile, in windows, beside that of its windows. All halves of tiles are ordered by work | 113.5 us -> 110.8 | H200, 2026-11-23 |
+//! alt, 640 x 360. Whole tiles: alt2 142.5 us -> 153, LBP 56.4 -> 56.7
+const int TILE_WORK = 32;
 //! Blocks of resolveDeferred | - | - | -
 const int RESOLVE_BLOCKS = 64;
 //! Threads per block of resolveDeferred | - | - | -
