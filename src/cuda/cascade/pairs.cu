@@ -302,6 +302,12 @@ __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, in
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
 }
 
+//! Returns the bits of a listed pair's windows that are left after a stage.
+__device__ __forceinline__ uint32_t leftOf(uint32_t entry, const bool (&pass)[2])
+{
+    return entry & (static_cast<uint32_t>(pass[0]) << 14 | static_cast<uint32_t>(pass[1]) << 15);
+}
+
 /** Moves the pairs that are left to the front of a warp's list. All lanes of a warp call it together. @param left bits of the windows of `pair`
 that are left; 0: no pair of this lane. @return number of pairs. */
 __device__ __forceinline__ int keepListed(volatile uint16_t* list, uint32_t pair, uint32_t left)
@@ -404,12 +410,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
             if (lanes >= tuning::TWO_STAGES_LANES && s + 2 < stages &&
                 passTwoStages<Kind, TREES>(p, s, pair, lane, lanes, pass))
             {
-                uint32_t left = 0;
-                for (int k = 0; k < 2; ++k)
-                    if (lane == 0 && slot < count && (entry >> (14 + k) & 1) && pass[k])
-                        left |= 1u << (14 + k);
-                count = keepListed(list, pair, left);
-                ++s; // two stages are done
+                count = keepListed(list, pair, lane == 0 && slot < count ? leftOf(entry, pass) : 0);
+                ++s; // the second of both stages
                 continue;
             }
         }
@@ -430,10 +432,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
             for (int k = 0; k < 2; ++k)
                 pass[k] = full.sum[k] >= model.stage[s].fixedThreshold;
         }
-        uint32_t left = 0;
-        for (int k = 0; k < 2; ++k)
-            if (mine && (entry >> (14 + k) & 1) && pass[k])
-                left |= 1u << (14 + k);
+        const uint32_t left = mine ? leftOf(entry, pass) : 0;
         for (int k = 0; k < 2 && last; ++k)
             if (left >> (14 + k) & 1)
                 p.report(pair, k, full.sum[k], model.stage[s]);

@@ -514,11 +514,6 @@ void weighAs(const DensityTask& task, cudaStream_t stream)
 static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_DX * tuning::CHUNK_DY <= MAX_TERMS,
               "credits of a chunk must fit 32 bits");
 
-bool hasBlocksOfTheirOwn(const Extent& extent, int radius)
-{
-    return cutForBytes(extent, radius, detail::multiprocessors()).manyThreads;
-}
-
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
              const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
 {
