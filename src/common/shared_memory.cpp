@@ -9,6 +9,7 @@
 #include "shared_memory.hpp"
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace cv { namespace cuda { namespace detail {
@@ -39,6 +40,7 @@ struct Kernels
     std::mutex mutex;
     std::map<Key, size_t> dynamicBytes; //!< bytes of dynamic shared memory that the kernel has been allowed
     std::map<Key, bool> early;
+    std::set<Key> preferShared; //!< kernels with the attribute of preferSharedMemory()
 };
 
 Kernels& kernels()
@@ -79,6 +81,20 @@ void allowSharedMemory(const void* kernel, size_t bytes, const char* name)
                    name, bytes, key.second, entry->second));
 }
 
+void preferSharedMemory(const void* kernel, const char* name)
+{
+    const Kernels::Key key(kernel, currentDevice());
+    Kernels& known = kernels();
+    const std::lock_guard<std::mutex> lock(known.mutex);
+    if (known.preferShared.count(key) != 0)
+        return;
+    const OutsideOfCapture outside; // setting it loads the kernel
+    cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   static_cast<int>(cudaSharedmemCarveoutMaxShared)),
+              name);
+    known.preferShared.insert(key);
+}
+
 bool canBeginEarly(const void* kernel, const char* name)
 {
     const Kernels::Key key(kernel, currentDevice());
@@ -105,6 +121,7 @@ void forgetKernels()
     const std::lock_guard<std::mutex> lock(known.mutex);
     known.dynamicBytes.clear();
     known.early.clear();
+    known.preferShared.clear();
 }
 
 }}} // namespace cv::cuda::detail

@@ -149,7 +149,7 @@ struct Pieces;
 
 //! Packs image `index` of a stack and clears its sums, and with the first image the list. @param mask data null: no mask.
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
-          const Features& features, const WeightSums& sums, const Worklist& far, StreamHandle stream);
+          const Features& features, const WeightSums& sums, const Worklist& far, bool early, StreamHandle stream);
 //! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each cell.
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
              const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);

@@ -274,9 +274,11 @@ struct LatePair
     int tile; //!< index in Classification::tiles
     uint32_t
         pair; //!< index of its upper window in the tile; bits 14 and 15: whether the upper and the lower window are left
-    float norms[2]; //!< of both windows, times NORM_SCALE
+    float norms[2];      //!< of both windows, times NORM_SCALE
+    int64_t pixels;      //!< offset of the upper window's first pixel in the pyramids of all images, bytes
+    int pixelStep, step; //!< those of its GridRecord
 };
-static_assert(sizeof(LatePair) == sizeof(uint4), "loaded at once");
+static_assert(sizeof(LatePair) == 2 * sizeof(uint4), "loaded at once");
 
 //! Start of the list of an image. One more record marks the end of the last list.
 struct ListRecord

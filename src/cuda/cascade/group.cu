@@ -105,9 +105,10 @@ template <bool SHARED, typename T> __device__ __forceinline__ T latest(const T* 
         return __ldcg(word);
 }
 
-__device__ __forceinline__ Box boxOfKey(const Grouping& job, int image, Key key)
+//! @param grids of the image.
+__device__ __forceinline__ Box boxOfKey(const GridRecord* grids, Key key)
 {
-    const GridRecord& grid = job.grids[job.sources[image].firstGrid + scaleOf(key)];
+    const GridRecord& grid = grids[scaleOf(key)];
     return boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
 }
 
@@ -119,6 +120,7 @@ __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_cons
     const BlockRange p = rangeOfBlock(job);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Key* const keys = job.lists.keys + p.base;
+    const GridRecord* const grids = job.grids + job.sources[p.image].firstGrid;
     for (int first = p.first; first < p.count; first += p.step)
     {
         const int i = first + lane;
@@ -135,8 +137,7 @@ __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_cons
         __syncthreads(); // ranks
         if (warp != 0 || i >= p.count)
             continue;
-        groupsIn(job.memory, p.base, p.count)
-            .begin(ranks[lane], boxOfKey(job, p.image, key), job.lists.weights[p.base + i]);
+        groupsIn(job.memory, p.base, p.count).begin(ranks[lane], boxOfKey(grids, key), job.lists.weights[p.base + i]);
     }
 }
 
@@ -235,6 +236,8 @@ struct FewCandidates
     Key keys[tuning::FEW_CANDIDATES]; //!< in any order; the other arrays are those of Groups
     alignas(16) Box boxes[tuning::FEW_CANDIDATES];
     unsigned long long weights[tuning::FEW_CANDIDATES];
+    alignas(16) Box sums[tuning::FEW_CANDIDATES];    //!< of groups, in the places of their first candidates
+    unsigned long long most[tuning::FEW_CANDIDATES]; //!< largest weights of groups, likewise
     int parents[tuning::FEW_CANDIDATES], counts[tuning::FEW_CANDIDATES];
     uint32_t similar[2][tuning::FEW_CANDIDATES]; //!< [w][j]: which of candidates 32 w to 32 w + 31 are similar to j
 };
@@ -243,53 +246,82 @@ static_assert(tuning::FEW_CANDIDATES == 64, "a bit of two words each");
 //! Compares all candidates with each other, 32 with one per warp.
 __device__ __forceinline__ void compareFew(const Groups<true>& c, FewCandidates& few)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, halves = c.count > 32 ? 2 : 1;
 #pragma unroll 1
-    for (int unit = warp; unit < 2 * c.count; unit += FINISH_WARPS)
+    for (int unit = warp; unit < halves * c.count; unit += FINISH_WARPS)
     {
-        const int j = unit >> 1, i = 32 * (unit & 1) + lane;
+        const int half = unit >= c.count ? 1 : 0, j = unit - half * c.count, i = 32 * half + lane;
         const Box box = c.boxes[::min(i, c.count - 1)], other = c.boxes[j];
         const uint32_t similar = __ballot_sync(0xffffffffu, i < c.count && areSimilar(box, other));
         if (lane == 0)
-            few.similar[unit & 1][j] = similar;
+            few.similar[half][j] = similar;
     }
 }
 
-//! Finds the groups, one after the other, by their first candidates: similar ones join until none is left. For one warp.
-__device__ __forceinline__ void linkFew(const Groups<true>& c, const FewCandidates& few)
+//! Returns candidate `first` and all that are similar to it, directly or through others. All lanes of a warp call it together.
+__device__ __forceinline__ uint64_t groupOf(const Groups<true>& c, const FewCandidates& few, int first)
 {
     const int lane = threadIdx.x & 31;
+    const bool many = c.count > 32;
     const auto rowOf = [&](int i)
-    { return i < c.count ? few.similar[0][i] | static_cast<uint64_t>(few.similar[1][i]) << 32 : 0; };
+    { return i < c.count ? few.similar[0][i] | static_cast<uint64_t>(many ? few.similar[1][i] : 0) << 32 : 0; };
     const uint64_t low = rowOf(lane), high = rowOf(lane + 32);
-    const auto votes = [&](uint64_t group)
-    {
-        return __ballot_sync(0xffffffffu, (low & group) != 0) |
-               static_cast<uint64_t>(__ballot_sync(0xffffffffu, (high & group) != 0)) << 32;
-    };
+    uint64_t before = 0, group = 1ull << first;
 #pragma unroll 1
-    for (uint64_t left = c.count > 0 ? ~0ull >> (64 - c.count) : 0; left != 0;)
+    while (group != before)
     {
-        const int root = __ffsll(static_cast<long long>(left)) - 1;
-        uint64_t before = 0, group = 1ull << root;
+        before = group; // each is similar to itself
+        group = __ballot_sync(0xffffffffu, (low & before) != 0);
+        if (many)
+            group |= static_cast<uint64_t>(__ballot_sync(0xffffffffu, (high & before) != 0)) << 32;
+    }
+    return group;
+}
+
+/** Finds and adds up the groups of few candidates: a warp takes a candidate, finds its group and, if it is the first of the group, adds up
+the group into few.sums. */
+__device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& few)
+{
+    const int lane = threadIdx.x & 31;
 #pragma unroll 1
-        while (group != before)
+    for (int i = threadIdx.x >> 5; i < c.count; i += FINISH_WARPS)
+    {
+        const uint64_t group = groupOf(c, few, i);
+        const int root = __ffsll(static_cast<long long>(group)) - 1;
+        if (lane == 0)
+            c.parents[i] = root;
+        if (root != i)
+            continue;
+        Box sum = {0, 0, 0, 0};
+        unsigned long long most = 0;
+        for (int j = lane; j < c.count; j += 32)
+            if (group >> j & 1)
+            {
+                const Box box = c.boxes[j];
+                sum = {sum.x + box.x, sum.y + box.y, sum.width + box.width, sum.height + box.height};
+                most = ::max(most, c.weights[j]);
+            }
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
         {
-            before = group;
-            group = votes(group); // each is similar to itself
+            sum = {sum.x + __shfl_xor_sync(0xffffffffu, sum.x, d), sum.y + __shfl_xor_sync(0xffffffffu, sum.y, d),
+                   sum.width + __shfl_xor_sync(0xffffffffu, sum.width, d),
+                   sum.height + __shfl_xor_sync(0xffffffffu, sum.height, d)};
+            most = ::max(most, __shfl_xor_sync(0xffffffffu, most, d));
         }
-        if (group >> lane & 1)
-            c.parents[lane] = root;
-        if (group >> (lane + 32) & 1)
-            c.parents[lane + 32] = root;
-        left &= ~group;
+        if (lane == 0)
+        {
+            few.sums[i] = sum;
+            few.most[i] = most;
+            c.counts[i] = __popcll(static_cast<long long>(group));
+        }
     }
 }
 
-//! Sorts few candidates by their keys, and links them. All threads of a block call it together.
-__device__ __forceinline__ Groups<true> groupFew(const Grouping& job, int image, int count, FewCandidates& few)
+//! Sorts few candidates by their keys, and links them. @param grids of the image. @param base index of its list. All threads of a block call it together.
+__device__ __forceinline__ Groups<true> groupFew(const Grouping& job, const GridRecord* grids, size_t base, int count,
+                                                 FewCandidates& few)
 {
-    const size_t base = static_cast<size_t>(job.lists.places[image].first);
     const Groups<true> c = {few.boxes, few.weights, few.parents, few.counts, count};
     const int i = threadIdx.x;
     Key key = 0;
@@ -299,7 +331,7 @@ __device__ __forceinline__ Groups<true> groupFew(const Grouping& job, int image,
     {
         few.keys[i] = key = job.lists.keys[base + i];
         weight = job.lists.weights[base + i];
-        box = boxOfKey(job, image, key);
+        box = boxOfKey(grids, key);
     }
     __syncthreads(); // keys
     if (i < count)
@@ -315,36 +347,14 @@ __device__ __forceinline__ Groups<true> groupFew(const Grouping& job, int image,
     {
         compareFew(c, few);
         __syncthreads(); // which are similar
-        if (threadIdx.x < 32)
-            linkFew(c, few);
-        __syncthreads(); // parents
+        linkFew(c, few);
+        return {few.sums, few.most, few.parents, few.counts, count};
     }
     return c;
 }
 
-//! Adds up groups of few candidates, one thread per root.
-__device__ __forceinline__ void sumGroups(const Groups<true>& c)
-{
-    const int i = threadIdx.x;
-    if (i >= c.count || c.parents[i] != i)
-        return;
-    Box box = c.boxes[i];
-    unsigned long long weight = c.weights[i];
-    int count = 1;
-#pragma unroll 1
-    for (int j = i + 1; j < c.count; ++j)
-    {
-        if (c.parents[j] != i)
-            continue;
-        const Box other = c.boxes[j];
-        box = {box.x + other.x, box.y + other.y, box.width + other.width, box.height + other.height};
-        weight = ::max(weight, c.weights[j]);
-        ++count;
-    }
-    c.boxes[i] = box;
-    c.weights[i] = weight;
-    c.counts[i] = count;
-}
+//! Those of few candidates have been added up.
+__device__ __forceinline__ void sumGroups(const Groups<true>&) {}
 
 //! Adds every candidate that is no root to its root.
 __device__ __forceinline__ void sumGroups(const Groups<false>& c)
@@ -535,12 +545,15 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
 {
     __shared__ Finishing shared;
     __shared__ FewCandidates few;
+    const int image = blockIdx.x;
+    const GridRecord* const grids = job.grids + job.sources[image].firstGrid;
+    const size_t base = static_cast<size_t>(job.lists.places[image].first);
     detail::waitForKernelBefore();
-    const int image = blockIdx.x, count = usable(job.lists, image);
+    const int count = usable(job.lists, image);
     if (areFew(count))
-        finish(job, image, groupFew(job, image, count, few), shared);
+        finish(job, image, groupFew(job, grids, base, count, few), shared);
     else
-        finish(job, image, groupsIn(job.memory, static_cast<size_t>(job.lists.places[image].first), count), shared);
+        finish(job, image, groupsIn(job.memory, base, count), shared);
 }
 
 } // namespace

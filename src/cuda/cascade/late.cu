@@ -23,15 +23,17 @@ const int LATE_THREADS = 32 * tuning::LATE_WARPS[0];
 struct Late
 {
     LatePair pair;
-    TileRecord tile;
-    GridRecord grid;
 
     __device__ __forceinline__ Late(const Classification& job, int index)
     {
-        const uint4 words = __ldg(reinterpret_cast<const uint4*>(job.lists.late) + index);
-        pair = {static_cast<int>(words.x), words.y, {__uint_as_float(words.z), __uint_as_float(words.w)}};
-        tile = job.tiles[pair.tile];
-        grid = job.grids[tile.grid];
+        const uint4* const words = reinterpret_cast<const uint4*>(job.lists.late + index);
+        const uint4 a = __ldg(words), b = __ldg(words + 1);
+        pair = {static_cast<int>(a.x),
+                a.y,
+                {__uint_as_float(a.z), __uint_as_float(a.w)},
+                static_cast<int64_t>(b.y) << 32 | b.x,
+                static_cast<int>(b.z),
+                static_cast<int>(b.w)};
     }
     __device__ __forceinline__ bool has(int lower) const { return pair.pair >> (14 + lower) & 1; }
     //! Returns the window's place in the tile.
@@ -120,16 +122,18 @@ __device__ __forceinline__ void sumPair(const uint8_t* pixels, int pixelStep, in
 __device__ __forceinline__ void report(const Classification& job, const Late& p, int lower, double weight)
 {
     const Shape& shape = job.shapes[0]; // tiles of both steps have the same windows
+    const TileRecord& tile = job.tiles[p.pair.tile];
+    const GridRecord& grid = job.grids[tile.grid];
     const int column = p.columnOf(shape), row = p.rowOf(shape, lower);
-    const int x = (p.tile.col + column) * p.grid.step, y = (p.tile.row + row) * p.grid.step;
-    if (masked(job.sources[p.tile.image], boxOf(x, y, p.grid.factor, p.grid.boxWidth, p.grid.boxHeight)))
+    const int x = (tile.col + column) * grid.step, y = (tile.row + row) * grid.step;
+    if (masked(job.sources[tile.image], boxOf(x, y, grid.factor, grid.boxWidth, grid.boxHeight)))
         return;
-    const int word = p.tile.word + row * p.grid.rowWords;
+    const int word = tile.word + row * grid.rowWords;
     const uint64_t before = (static_cast<uint64_t>(1) << column) - 1;
-    if (p.tile.col > 0 && (job.lists.failMasks[word] & before) == before &&
-        isSkipped(job.lists.failMasks, word, p.tile.col >> shape.columnBits, column, shape.cols))
+    if (tile.col > 0 && (job.lists.failMasks[word] & before) == before &&
+        isSkipped(job.lists.failMasks, word, tile.col >> shape.columnBits, column, shape.cols))
         return;
-    appendCandidate(job.lists, p.tile.image, keyOf(p.tile.image, p.tile.scale, x, y), weight);
+    appendCandidate(job.lists, tile.image, keyOf(tile.image, tile.scale, x, y), weight);
 }
 
 __device__ __forceinline__ int sumOfWarp(int value)
@@ -230,8 +234,8 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
     copyLate(model, memory);
     detail::waitForKernelBefore(); // from here on the results of tiles are read
-    resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
+    resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
     if (static_cast<int>(blockIdx.x) >= count)
         return; // no warp of this block has a pair
     const int warp = static_cast<int>(threadIdx.x >> 5), table = warp * model.late.table;
@@ -242,14 +246,10 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     {
         const bool has = i < count;
         const Late p(job, ::min(i, count - 1));
-        const GridRecord& grid = p.grid;
-        const Shape& shape = job.shapes[0];
-        const int x = (p.tile.col + p.columnOf(shape)) * grid.step, y = (p.tile.row + p.rowOf(shape, 0)) * grid.step;
-        const uint8_t* const pixels =
-            job.pixels + job.sources[p.tile.image].pixels + grid.pixels + static_cast<size_t>(y) * grid.pixelStep + x;
         if (has)
-            sumPair(pixels, grid.pixelStep, model.width, model.height, model.height + (p.has(1) ? grid.step : 0),
-                    grid.step, reinterpret_cast<uint32_t*>(memory + table));
+            sumPair(job.pixels + p.pair.pixels, p.pair.pixelStep, model.width, model.height,
+                    model.height + (p.has(1) ? p.pair.step : 0), p.pair.step,
+                    reinterpret_cast<uint32_t*>(memory + table));
         if (!copied)
         {
             __pipeline_wait_prior(0);

@@ -15,6 +15,40 @@ namespace cv { namespace cuda { namespace cascade {
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
+gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
+{
+    const int stages = static_cast<int>(model.stages.size());
+    gpu::LateLayout layout = {};
+    layout.stage = stages;
+    if (model.tilted || !model.stumps || !usesNorm(model.featureType()))
+        return layout;
+    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
+    int first = dense;
+    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
+        ++first;
+    if (first + tuning::LEAST_LATE_STAGES > stages)
+        return layout;
+    // Two rows more: sums along rows of the lower window, before columns are added up.
+    layout.table = 4 * (model.width + 1) * (model.height + 3);
+    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
+    for (int warps : tuning::LATE_WARPS)
+    {
+        layout.records = detail::roundUp(warps * layout.table, 16);
+        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
+        layout.terms =
+            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
+        layout.fours = terms / 4;
+        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
+        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(0))
+            continue;
+        layout.stage = first;
+        layout.firstNode = firstNodeOf(first);
+        layout.warps = warps;
+        break;
+    }
+    return layout;
+}
+
 namespace {
 
 // --- records ---------------------------------------------------------------------------------------------------------

@@ -302,6 +302,24 @@ __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, in
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
 }
 
+//! Returns the bits of a listed pair's windows that are left after a stage.
+__device__ __forceinline__ uint32_t leftOf(uint32_t entry, const bool (&pass)[2])
+{
+    return entry & (static_cast<uint32_t>(pass[0]) << 14 | static_cast<uint32_t>(pass[1]) << 15);
+}
+
+/** Moves the pairs that are left to the front of a warp's list. All lanes of a warp call it together. @param left bits of the windows of `pair`
+that are left; 0: no pair of this lane. @return number of pairs. */
+__device__ __forceinline__ int keepListed(volatile uint16_t* list, uint32_t pair, uint32_t left)
+{
+    const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
+    __syncwarp(); // all lanes have read the list
+    if (left != 0)
+        list[__popc(some & ((1u << (threadIdx.x & 31)) - 1u))] = static_cast<uint16_t>(pair | left);
+    __syncwarp(); // the list
+    return __popc(some);
+}
+
 /** Moves the pairs of a warp to the list of late pairs, as far as there is room. @return number of pairs that stay, at the front of
 `list`. */
 __device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* list, int count)
@@ -317,14 +335,52 @@ __device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* li
     const uint32_t entry = list[::min(lane, count - 1)];
     if (lane < moved)
     {
-        const float2 norms = p.normsOf(entry & 0x3fff);
-        lists.late[first + lane] = {static_cast<int>(blockIdx.x), entry, {norms.x, norms.y}};
+        const Tile& t = p.tile;
+        const TileRecord& tile = t.shared.tile;
+        const GridRecord& grid = t.shared.grid;
+        const int pair = entry & 0x3fff;
+        const int x = (tile.col + t.columnOf(pair)) * grid.step, y = (tile.row + t.rowOf(pair)) * grid.step;
+        const float2 norms = p.normsOf(pair);
+        lists.late[first + lane] = {static_cast<int>(blockIdx.x),
+                                    entry,
+                                    {norms.x, norms.y},
+                                    t.shared.source.pixels + grid.pixels + static_cast<int64_t>(y) * grid.pixelStep + x,
+                                    grid.pixelStep,
+                                    grid.step};
     }
     __syncwarp(); // all lanes have read the list
     if (lane >= moved && lane < count)
         list[lane - moved] = static_cast<uint16_t>(entry);
     __syncwarp(); // the list
     return count - moved;
+}
+
+/** Evaluates stages s and s + 1 at once for pairs that `lanes` lanes each share, with one half of these lanes per stage. All lanes of a warp call
+it together. @param pass out: whether the windows pass both stages, the same in all lanes of a pair. @return false if sums decide neither. */
+template <class Kind, TreeShape TREES>
+__device__ __forceinline__ bool passTwoStages(const Pairs& p, int s, int pair, int lane, int lanes, bool (&pass)[2])
+{
+    typedef typename Kind::Record Record;
+    const ModelView& model = p.tile.job.model;
+    const int half = lanes / 2;
+    const StageRecord& stage = model.stage[lane < half ? s : s + 1];
+    const RecordsView& records = model.records[p.shift];
+    const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
+    PairSums<Kind, TREES, 1> sums;
+    sums.window[0] = p.windowAt(pair);
+    sums.norms.set(0, 1.f);
+    sums.norms.set(1, 1.f);
+    const QuantisedStage quantised = stage.quantised;
+    sums.addShare(stage, nodeAt, model.trees, p.tables, lane & (half - 1), half);
+    for (int d = half / 2; d > 0; d /= 2)
+        for (int k = 0; k < 2; ++k)
+            sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
+    const bool undecided = quantised.isUndecided(sums.sum[0]) || quantised.isUndecided(sums.sum[1]);
+    const int own = (quantised.passes(sums.sum[0]) ? 1 : 0) | (quantised.passes(sums.sum[1]) ? 2 : 0);
+    const int both = own & __shfl_xor_sync(ALL_LANES, own, half);
+    pass[0] = both & 1;
+    pass[1] = both & 2;
+    return !__any_sync(ALL_LANES, undecided);
 }
 
 /** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
@@ -348,6 +404,17 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
                   lanes = 1 << bits; // number of lanes per pair, and its logarithm
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
         const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
+        if constexpr (!Kind::NORM && TREES == STUMPS)
+        {
+            bool pass[2];
+            if (lanes >= tuning::TWO_STAGES_LANES && s + 2 < stages &&
+                passTwoStages<Kind, TREES>(p, s, pair, lane, lanes, pass))
+            {
+                count = keepListed(list, pair, lane == 0 && slot < count ? leftOf(entry, pass) : 0);
+                ++s; // the second of both stages
+                continue;
+            }
+        }
         PairSums<Kind, TREES, 1> sums;
         sums.window[0] = p.windowAt(pair);
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
@@ -365,19 +432,11 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
             for (int k = 0; k < 2; ++k)
                 pass[k] = full.sum[k] >= model.stage[s].fixedThreshold;
         }
-        uint32_t left = 0;
-        for (int k = 0; k < 2; ++k)
-            if (mine && (entry >> (14 + k) & 1) && pass[k])
-                left |= 1u << (14 + k);
+        const uint32_t left = mine ? leftOf(entry, pass) : 0;
         for (int k = 0; k < 2 && last; ++k)
             if (left >> (14 + k) & 1)
                 p.report(pair, k, full.sum[k], model.stage[s]);
-        const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
-        __syncwarp(); // all lanes have read the list
-        if (left != 0)
-            list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
-        __syncwarp(); // the list
-        count = __popc(some);
+        count = keepListed(list, pair, left);
     }
 }
 

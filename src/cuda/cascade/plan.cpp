@@ -112,40 +112,6 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
 
 Shape lateShapeOf(const Model& model) { return shapeOf(model, 1, 1, 1); }
 
-gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
-{
-    const int stages = static_cast<int>(model.stages.size());
-    gpu::LateLayout layout = {};
-    layout.stage = stages;
-    if (model.tilted || !model.stumps || !usesNorm(model.featureType()))
-        return layout;
-    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
-    int first = dense;
-    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
-        ++first;
-    if (first + tuning::LEAST_LATE_STAGES > stages)
-        return layout;
-    // Two rows more: sums along rows of the lower window, before columns are added up.
-    layout.table = 4 * (model.width + 1) * (model.height + 3);
-    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
-    for (int warps : tuning::LATE_WARPS)
-    {
-        layout.records = detail::roundUp(warps * layout.table, 16);
-        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
-        layout.terms =
-            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
-        layout.fours = terms / 4;
-        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
-        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(0))
-            continue;
-        layout.stage = first;
-        layout.firstNode = firstNodeOf(first);
-        layout.warps = warps;
-        break;
-    }
-    return layout;
-}
-
 // --- pyramids and lists of tiles of a call -----------------------------------------------------------------------------
 
 static const int PIXELS_BEHIND = 1024; //!< bytes behind the pyramids: tiles are copied in whole words
@@ -328,6 +294,30 @@ const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t tas
     return late && model.half.threads > 0 && fitAtOnce(tiles, false, multiprocessors) ? model.half : model.form;
 }
 
+/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so their tiles take long, and
+other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors take them in turn: tiles of most work are as far
+from each other as possible. @return number of tiles of layers with a step of 1. */
+int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
+               bool halves)
+{
+    const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
+    const auto work = [&](const gpu::TileRecord& tile)
+    {
+        const gpu::GridRecord& grid = grids[tile.grid];
+        return std::min(shape.rows, grid.rows - tile.row) *
+               (tuning::TILE_WORK + std::min(shape.cols, grid.cols - tile.col));
+    };
+    std::stable_sort(tiles.begin(), tiles.end(),
+                     [&](const gpu::TileRecord& a, const gpu::TileRecord& b)
+                     {
+                         const bool single = isSingle(a);
+                         if (single != isSingle(b))
+                             return single;
+                         return halves && work(a) != work(b) ? single == (work(a) < work(b)) : a.scale > b.scale;
+                     });
+    return static_cast<int>(std::count_if(tiles.begin(), tiles.end(), isSingle));
+}
+
 } // namespace
 
 std::shared_ptr<const Tiling> makeTiling(const Request& request,
@@ -376,12 +366,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        // Small layers first: their windows reach more stages, so their tiles take long, and other tiles fill the device meanwhile.
-        std::stable_sort(tiles.begin(), tiles.end(),
-                         [](const gpu::TileRecord& a, const gpu::TileRecord& b) { return a.scale > b.scale; });
-        const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
-        const int singles =
-            static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
+        const int singles = orderTiles(tiles, grids, shape, &form == &models[t]->half);
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
         tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});

@@ -48,6 +48,9 @@ const int CONSTANT_QUADS = 928;
 //! | 2 for trees of two nodes, too: 661 us instead of 645 | H200, 2026-11-22 | alt2
 //! | 2 for LBP, too: 276 us instead of 272 | H200, 2026-11-22 | LBP
 const int CONSTANT_LANES = 2;
+//! Lanes per pair from which on two stages of LBP stumps are evaluated at once | 8, 16, 32, never: 51.7, 52.3, 53.1, 54.0 us | H200, 2026-11-23 | LBP, 640 x 360
+//! | 16, never: 246.7, 255.7 us | H200, 2026-11-23 | LBP
+const int TWO_STAGES_LANES = 16;
 //! Pairs from which on a warp takes a row of a list by banks as it is | 24: 570 us, no row: 577 us | H200, 2026-11-22 | alt
 //! | 24: 738 us, no row: 743 us | H200, 2026-11-22 | default
 //! | not done: 16 pairs per warp in place of 32: 906 us instead of 759 | H200, 2026-11-21 | alt
@@ -61,6 +64,9 @@ const int MAX_WINDOWS = 2048;
 const int GLOBAL_BLOCKS = 132;
 //! Tile if integral images are in device memory, windows | - | - | -
 const int GLOBAL_TILE[2] = {32, 8};
+//! Work of a row of a tile, in windows, beside that of its windows. Halves of tiles are ordered by work | 112.5 us -> 110.1 | H200, 2026-11-23 |
+//! alt, 640 x 360; 0 and 200: 110.4 and 112.0 us. Not done with whole tiles: alt2 142.5 us -> 153, LBP 56.4 -> 56.7
+const int TILE_WORK = 32;
 //! Blocks of resolveDeferred | - | - | -
 const int RESOLVE_BLOCKS = 64;
 //! Threads per block of resolveDeferred | - | - | -
@@ -68,7 +74,8 @@ const int RESOLVE_THREADS = 256;
 
 // --- late stages ------------------------------------------------------------------------------------------------------
 
-//! Nodes of the stages before the first late stage, at least | - | - | -
+//! Nodes of the stages before the first late stage, at least | mean of seven images: 300, 400, 450: 108.3, 111.2, 114.2 us | H200, 2026-11-23 | alt, 640 x 360
+//! | the same: 140.4, 143.6, 142.9 us | H200, 2026-11-23 | default, 640 x 360
 const int LATE_NODES = 300;
 //! Least number of late stages, if there are any | - | - | -
 const int LEAST_LATE_STAGES = 3;

@@ -10,6 +10,7 @@
 #include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
@@ -199,6 +200,48 @@ __global__ void __launch_bounds__(THREADS)
         copy.row(y)[x] = label;
 }
 
+/** Does what sumValuesBefore and assignLabels do, for one image of few segments: each block computes all ranks by itself, in less time than
+another launch takes. A block has 32 x 32 pixels. @param segmentCounts number of roots of each segment. */
+__global__ void __launch_bounds__(tuning::RANK_THREADS)
+    rankAndAssignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
+                        const uint32_t* __restrict__ roots, const int* __restrict__ segmentCounts,
+                        int* __restrict__ labels, int* __restrict__ count, const RowsView<int> copy)
+{
+    typedef cub::BlockScan<int, tuning::RANK_THREADS, cub::BLOCK_SCAN_WARP_SCANS> Scan;
+    const int EACH = tuning::RANK_EACH;
+    static_assert(tuning::RANK_THREADS == 32 * 32, "a warp has a row of the block");
+    __shared__ Scan::TempStorage memory;
+    __shared__ int ranks[tuning::RANK_THREADS * EACH];
+    detail::waitForKernelBefore();
+    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 32 + threadIdx.x / 32;
+    const bool inside = x < extent.cols && y < extent.rows;
+    const int index = y * extent.cols + x, segments = segmentsOf(extent);
+    int root = inside ? jumps[index] : -1;
+    const int first = threadIdx.x * EACH;
+    int value[EACH], before[EACH], all = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+        value[k] = first + k < segments ? segmentCounts[first + k] : 0;
+    Scan(memory).ExclusiveSum(value, before, all);
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+        ranks[first + k] = before[k];
+    if (index == extent.pixels() - 1 && inside)
+        *count = all;
+    for (int next; root >= 0 && (next = jumps[root]) != root;)
+        root = next;
+    const int row = byCols(::max(root, 0)), column = ::max(root, 0) - row * extent.cols;
+    const int segment = row * gridDim.x + column / 32;
+    const uint32_t marks = root >= 0 ? roots[segment] : 0;
+    __syncthreads(); // ranks
+    if (!inside)
+        return;
+    const int label = root >= 0 ? ranks[segment] + __popc(marks & ((1u << column % 32) - 1)) : -1;
+    labels[index] = label;
+    if (copy)
+        copy.row(y)[x] = label;
+}
+
 //! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the stream is one
 //! of this module's.
 void scan(int count, const int* values, int* sums, const Ranking& ranking, bool early, cudaStream_t stream)
@@ -282,6 +325,11 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
                                    trees.distances ? trees.distances + slice.pixel : nullptr, tau,
                                    ranking.jumps + slice.pixel, ranking.roots + segment, ranking.counts + segment);
               });
+    if (extent.count == 1 && segments <= tuning::RANK_THREADS * tuning::RANK_EACH)
+        return detail::launchEarly("quick shift labels", rankAndAssignLabels,
+                                   dim3(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 32)),
+                                   dim3(tuning::RANK_THREADS), 0, stream, extent, byCols, ranking.jumps, ranking.roots,
+                                   ranking.counts, labels, counts, copy);
     scan(segments * extent.count, ranking.counts, ranking.ranks, ranking, true, stream);
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)

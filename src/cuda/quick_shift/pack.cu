@@ -4,8 +4,8 @@
 // Stage pack on CUDA: converts pixels to words or planes, and clears what later stages add to. Reads and writes each pixel once;
 // bound by memory.
 //
-// The kernels do not let the density's begin before they end: its blocks need more shared memory than a multiprocessor sets aside
-// while it runs these kernels. So they would gather on the other multiprocessors, which takes longer when there are few blocks.
+// The kernels let the density's begin early only where each of its blocks has a multiprocessor of its own. Otherwise its first blocks would
+// gather on the multiprocessors that run no block of these kernels, which takes longer when there are few blocks.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -13,9 +13,11 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-//! Sets the length of the worklist, if there is one, to 0.
-__device__ __forceinline__ void clearList(int* listed)
+//! Begins a block. @param early whether the density's kernel may begin. @param listed length of the worklist, which is set to 0; null: none.
+__device__ __forceinline__ void begin(bool early, int* listed)
 {
+    if (early)
+        detail::letNextKernelBegin();
     if (listed && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0)
         *listed = 0;
 }
@@ -24,9 +26,9 @@ __device__ __forceinline__ void clearList(int* listed)
 template <typename T>
 __global__ void __launch_bounds__(256)
     packImage(const ImageView source, const ImageView mask, int image, const Extent extent, const Scales scales,
-              const Features features, const WeightSums sums, int* listed)
+              const Features features, const WeightSums sums, int* listed, bool early)
 {
-    clearList(listed);
+    begin(early, listed);
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
@@ -88,10 +90,11 @@ __device__ __forceinline__ void clearFour(const WeightSums& sums, size_t at, int
 }
 
 //! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is aligned.
-__global__ void __launch_bounds__(256) packThreeChannels(const ImageView source, int image, const Extent extent,
-                                                         uint32_t* words, const WeightSums sums, int* listed)
+__global__ void __launch_bounds__(256)
+    packThreeChannels(const ImageView source, int image, const Extent extent, uint32_t* words, const WeightSums sums,
+                      int* listed, bool early)
 {
-    clearList(listed);
+    begin(early, listed);
     const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
@@ -125,23 +128,25 @@ __global__ void __launch_bounds__(256) packThreeChannels(const ImageView source,
 } // namespace
 
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
-          const Features& features, const WeightSums& sums, const Worklist& far, StreamHandle stream)
+          const Features& features, const WeightSums& sums, const Worklist& far, bool early, StreamHandle stream)
 {
     int* const listed = index == 0 ? far.count : nullptr;
     const dim3 grid(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 8)), block(32, 8);
     const char* name = "quick shift pack";
+    const auto run = [&](auto kernel, dim3 blocks, const auto&... arguments)
+    {
+        if (early)
+            detail::preferSharedMemory(reinterpret_cast<const void*>(kernel), name);
+        detail::launch(name, kernel, blocks, block, 0, stream, arguments..., sums, listed, early);
+    };
     if (features.words && image.channels == 3 && !features.valid)
-        detail::launch(name, packThreeChannels, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream,
-                       image, index, extent, features.words, sums, listed);
+        run(packThreeChannels, dim3(detail::ceilDiv(extent.cols, 128), grid.y), image, index, extent, features.words);
     else if (image.depth == detail::DEPTH_8U)
-        detail::launch(name, packImage<uint8_t>, grid, block, 0, stream, image, mask, index, extent, scales, features,
-                       sums, listed);
+        run(packImage<uint8_t>, grid, image, mask, index, extent, scales, features);
     else if (image.depth == detail::DEPTH_16U)
-        detail::launch(name, packImage<uint16_t>, grid, block, 0, stream, image, mask, index, extent, scales, features,
-                       sums, listed);
+        run(packImage<uint16_t>, grid, image, mask, index, extent, scales, features);
     else
-        detail::launch(name, packImage<float>, grid, block, 0, stream, image, mask, index, extent, scales, features,
-                       sums, listed);
+        run(packImage<float>, grid, image, mask, index, extent, scales, features);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

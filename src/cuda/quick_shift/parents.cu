@@ -151,18 +151,29 @@ template <typename Colours, typename Shape> struct NearSearch
     {
         const Extent& e = task.extent;
         const Colours colours(task.features, base, e.pixels());
-        for (int i = threadIdx.x; i < Shape::HEIGHT * Shape::PITCH; i += Shape::THREADS)
+        const int BATCH = 6, END = Shape::HEIGHT * Shape::PITCH; // BATCH: loads in flight
+#pragma unroll 1
+        for (int first = threadIdx.x; first < END; first += BATCH * Shape::THREADS)
         {
-            const int x = left - REACH + i % Shape::PITCH, y = top - REACH + i / Shape::PITCH;
-            Pixel pixel = {};
-            if (static_cast<unsigned>(x) < static_cast<unsigned>(e.cols) &&
-                static_cast<unsigned>(y) < static_cast<unsigned>(e.rows))
+            Pixel pixels[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
             {
-                const int at = y * e.cols + x;
-                pixel.key = task.keys[base + at];
-                pixel.colour = colours.load(at);
+                const int i = first + k * Shape::THREADS;
+                const int x = left - REACH + i % Shape::PITCH, y = top - REACH + i / Shape::PITCH;
+                pixels[k] = {};
+                if (i < END && static_cast<unsigned>(x) < static_cast<unsigned>(e.cols) &&
+                    static_cast<unsigned>(y) < static_cast<unsigned>(e.rows))
+                {
+                    const int at = y * e.cols + x;
+                    pixels[k].key = task.keys[base + at];
+                    pixels[k].colour = colours.load(at);
+                }
             }
-            tile.pixels[i] = pixel;
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+                if (first + k * Shape::THREADS < END)
+                    tile.pixels[first + k * Shape::THREADS] = pixels[k];
         }
         if (threadIdx.x < tile.MOST_LISTS)
             tile.listed[threadIdx.x] = 0;
