@@ -629,7 +629,8 @@ std::vector<double> gridTimes(const Mat& frame, int metric)
     return times;
 }
 
-//! Returns the number of neighbours in the grid of which the one with more work takes less time by more than a tenth, and prints them.
+//! Prints the times of the grid, and returns the number of neighbours in it of which the one with more work takes less time by more than a
+//! tenth, which it prints too.
 int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& name)
 {
     const int counts = static_cast<int>(GRID_COUNTS.size()), sides = static_cast<int>(GRID_SIDES.size()),
@@ -645,6 +646,9 @@ int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& na
     for (int n = 0; n < counts; ++n)
         for (int s = 0; s < sides; ++s)
             for (int r = 0; r < reaches; ++r)
+            {
+                if (timeOf(n, s, r) > 0)
+                    printf("%s, %s\n", name.c_str(), describe(n, s, r).c_str());
                 for (const Vec3i& more : {Vec3i(n + 1, s, r), Vec3i(n, s + 1, r), Vec3i(n, s, r + 1)})
                 {
                     const double us = timeOf(more[0], more[1], more[2]);
@@ -654,6 +658,7 @@ int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& na
                     printf("%s: %s; %s\n", name.c_str(), describe(n, s, r).c_str(),
                            describe(more[0], more[1], more[2]).c_str());
                 }
+            }
     return places;
 }
 
