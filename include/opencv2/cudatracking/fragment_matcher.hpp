@@ -110,8 +110,7 @@ public:
         FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE =
-            3 //!< the fragment fits, but an area in device memory exceeds maxSearchArea inside of the frame
+        AREA_TOO_LARGE = 3 //!< it fits, but an area in device memory exceeds maxSearchArea inside of the frame
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.

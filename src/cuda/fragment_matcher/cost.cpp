@@ -287,26 +287,8 @@ struct RouteChoice
     const Load& load;
     double least; //!< time that a route must be below
 
-    void consider(const gpu::TilePlan& tiles)
-    {
-        const double time = timeOf(tiles, given, load);
-        if (time >= least)
-            return;
-        least = time;
-        plan.tilePlan = tiles;
-        if (plan.tiled.empty())
-            plan.tiled.swap(plan.fused);
-    }
-    void consider(const gpu::FusedPlan& whole)
-    {
-        const double time = timeOf(whole, given, load);
-        if (time >= least)
-            return;
-        least = time;
-        plan.fusedPlan = whole;
-        if (plan.fused.empty())
-            plan.fused.swap(plan.tiled);
-    }
+    void consider(const gpu::TilePlan& tiles) { take(tiles, plan.tilePlan, plan.tiled, plan.fused); }
+    void consider(const gpu::FusedPlan& whole) { take(whole, plan.fusedPlan, plan.fused, plan.tiled); }
     void considerSlices()
     {
         gpu::TilePlan tiles = {};
@@ -316,6 +298,20 @@ struct RouteChoice
             tiles.slices = *slices;
             consider(tiles);
         }
+    }
+
+private:
+    //! Puts a quicker candidate into its place. @param own fragments of such plans. @param other those of the other kind, which become own.
+    template <typename Plan>
+    void take(const Plan& candidate, Plan& place, std::vector<int>& own, std::vector<int>& other)
+    {
+        const double time = timeOf(candidate, given, load);
+        if (time >= least)
+            return;
+        least = time;
+        place = candidate;
+        if (own.empty())
+            own.swap(other);
     }
 };
 
