@@ -137,7 +137,7 @@ options=(
     -DBUILD_TESTS=ON -DBUILD_PERF_TESTS=ON -DBUILD_CUDATRACKING_SAMPLES=ON
     -DOPENCV_BUILD_TEST_MODULES_LIST=cudatracking -DOPENCV_BUILD_PERF_TEST_MODULES_LIST=cudatracking
     -DVIDEOIO_PLUGIN_LIST=ffmpeg -DOPENCV_FFMPEG_ENABLE_LIBAVDEVICE=OFF
-    "-DCMAKE_PROJECT_OpenCV_INCLUDE=$REPO_ROOT/scripts/lib/plugin_folder.cmake"
+    "-DCMAKE_PROJECT_OpenCV_INCLUDE=$REPO_ROOT/scripts/lib/no_build_paths.cmake" "-DCUDATRACKING_ROOT=$REPO_ROOT"
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' # programs that are copied with the libraries beside them find those
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
@@ -189,7 +189,9 @@ fi
 if command -v ccache >/dev/null; then
     # Paths below the base folder are cached relative to it, so that another checkout hits the same cache.
     case "$BUILD_ROOT/" in "$REPO_ROOT/"*) base=$REPO_ROOT ;; *) base=$BUILD_ROOT ;; esac
+    # The options of no_build_paths.cmake name that folder, and what they make of it is always the same.
     export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$base} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros,pch_defines
+    export CCACHE_IGNOREOPTIONS="-fmacro-prefix-map=* -Xcompiler=-fmacro-prefix-map=*"
     options+=(-DOPENCV_DISABLE_COMPILER_CACHE= -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     [ "$CUDA" = off ] || options+=(-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
 fi
@@ -234,7 +236,7 @@ fi
 say "building ${TARGETS[*]} with $JOBS jobs"
 ninja -C "$BUILD_DIR" -j "$JOBS" "${TARGETS[@]}" >&2 || die "the build failed; the first lines above with 'error:' say why"
 
-# OpenCV looks for its FFmpeg plugin beside the program, and beside cv2; then where plugin_folder.cmake says.
+# OpenCV looks for its FFmpeg plugin beside the program, and beside cv2.
 if [ -f "$BUILD_DIR/lib/libopencv_videoio_ffmpeg.so" ]; then
     ln -sf ../lib/libopencv_videoio_ffmpeg.so "$BUILD_DIR/bin/"
     [ ! -d "$BUILD_DIR/lib/python3" ] || ln -sf ../libopencv_videoio_ffmpeg.so "$BUILD_DIR/lib/python3/"

@@ -1,6 +1,5 @@
-"""Parts of the scripts that no build shows: which GPUs they see, and where programs look for the plugin that reads videos."""
+"""Parts of the scripts that no build shows: which GPUs they see."""
 import os
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -68,29 +67,6 @@ class ScriptsTest(unittest.TestCase):
         found = self.capabilities(NVCC)
         self.assertTrue(os.access(self.path("build", "gpu_probe"), os.X_OK))
         self.assertEqual(bool(found), cv2.cuda.getCudaEnabledDeviceCount() > 0)
-
-    def test_folder_of_the_plugin(self):
-        if not shutil.which("c++"):
-            self.skipTest("there is no c++")
-        build, install, deep = self.path("build", "lib"), self.path("install", "lib"), self.path("deep", "er", "program")
-        for folder in (build, install, deep):
-            os.makedirs(folder)
-        with open(self.path("main.cpp"), "w") as file:
-            file.write('#include "plugin_folder.hpp"\n#include <iostream>\n'
-                       'int main(int, char** argv) { std::cout << argv[1] << "/" << cudatracking::pluginFolder(argv[1]); }\n')
-        subprocess.run(["c++", "-std=c++11", "-Wall", "-Werror", "-I", os.path.join(ROOT, "scripts", "lib"),
-                        f'-DCUDATRACKING_PLUGIN_FOLDERS="{build}", "{install}"', "-o", self.path("main"), self.path("main.cpp")], check=True)
-
-        def found(program):
-            out = subprocess.run([self.path("main"), program], cwd=deep, capture_output=True, text=True, check=True).stdout
-            return os.path.realpath(os.path.join(deep, out))
-
-        for where in (None, install, build, deep):  # each has it besides those before
-            if where:
-                open(os.path.join(where, "libopencv_videoio_ffmpeg.so"), "w").close()
-            for program in (deep, ".", "../program"):
-                with self.subTest(where=where, program=program):
-                    self.assertEqual(found(program), os.path.realpath(where or deep))
 
 
 if __name__ == "__main__":
