@@ -371,11 +371,9 @@ TEST_P(Tld_Cuda, frame)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part, int cutFrames = 0)
+    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part)
     {
-        TLDParams params;
-        params.cutFrames = cutFrames;
-        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(params);
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
         cuda::Stream stream;
         double windows = 0.;
         for (int i = 0; i < objects; ++i)
@@ -408,8 +406,6 @@ TEST_P(Tld_Cuda, frame)
     };
     for (const int objects : OBJECTS)
         measure(video.boxes, objects, "");
-    for (const int objects : {1, 64})
-        measure(video.boxes, objects, "_with_cuts", 60);
     // Objects of one size share their codes; these do not.
     measure(video.boxesOf([&](int i) { return video.objectOf(1. + 0.01 * i); }), 64, "_of_64_sizes");
     if (size.height == 1080) // what the target is for

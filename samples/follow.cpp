@@ -131,9 +131,8 @@ private:
 
 const char* nameOf(int event)
 {
-    static const char* const names[] = {"none",      "started",    "flow",          "corrected",
-                                        "retried",   "jumped",     "found again",   "became lost",
-                                        "confirmed", "recognized", "scene changed", "resumed"};
+    static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
+                                        "jumped", "found again", "became lost", "confirmed", "recognized"};
     return names[event];
 }
 

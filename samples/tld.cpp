@@ -35,12 +35,8 @@ Options makeOptions()
          text("save", "", "write learned objects to files of this name with the id and .yml added"),
          integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
          integer("seed", 1, 0, INT_MAX, "seed of all random choices"),
-         flag("no-learning", "keep the detectors as they are"),
-         integer("cut-frames", 0, 0, 1000000,
-                 "frames for which an object's place is kept after a camera cut, until its scene is back (0: do not "
-                 "detect cuts)"),
-         imageOption(), backendOption(), windowOption(), videoOption("tracks.avi"),
-         outputOption("video, images and tracks.csv")});
+         flag("no-learning", "keep the detectors as they are"), imageOption(), backendOption(), windowOption(),
+         videoOption("tracks.avi"), outputOption("video, images and tracks.csv")});
 }
 
 std::vector<Rect> readBoxes(const Options& options)
@@ -79,7 +75,6 @@ public:
         TLDParams params;
         params.seed = options.integer("seed");
         params.learning = !options.flag("no-learning");
-        params.cutFrames = options.integer("cut-frames");
         tracker_ = MultiTrackerTLD::create(params);
     }
     void add(const Mat& frame, const Rect& box) { tracker_->add(onEngine(frame), box); }

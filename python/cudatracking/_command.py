@@ -134,7 +134,7 @@ def detect(options: argparse.Namespace, stop: Stop) -> int:
 
 def track(options: argparse.Namespace, stop: Stop) -> int:
     """Follows objects, given by boxes in the first frame."""
-    tracker = MultiTracker(device=options.device, seed=options.seed, cut_frames=options.cut_frames)
+    tracker = MultiTracker(device=options.device, seed=options.seed)
     job = Job(options, stop, ("frame", "time", "file", "id", "x", "y", "width", "height", "score", "state", "located", "learned"))
     colors = {State.UNCERTAIN: ORANGE, State.TRACKING: GREEN}
 
@@ -301,8 +301,6 @@ def _parser() -> argparse.ArgumentParser:
     made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
-    made.add_argument("--cut-frames", type=_number(int, 0, 1000000), default=0, metavar="N",
-                      help="number of frames for which an object's place is kept after a camera cut, until its scene is back (default 0: cuts are not detected)")
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours")
     made.add_argument("--sigma", type=_number(float, 0, 341, above=True), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
     made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), default=10., metavar="D", help="largest distance of a link (default 10)")

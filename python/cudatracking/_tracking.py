@@ -57,17 +57,13 @@ class Event(enum.IntEnum):
     """A box given to update() is associated with the object. With correct_by_boxes it is the object's box now, otherwise this comes from flow."""
     RECOGNIZED = 9
     """The object was lost, and begins at a box given to update() that is similar to it."""
-    SCENE_CHANGED = 10
-    """The frame shows another scene than before a camera cut, and there is no box. Only with cut_frames."""
-    RESUMED = 11
-    """The scene of before a camera cut is back, and so is the box of that time. If a box given to update() is associated too: CONFIRMED."""
 
 
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
-    Start with seed, learning, mirror and min_reply_score; clip_boxes, cut_frames and the parameters of boxes switch features on; the others tune
+    Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on; the others tune
     the algorithm.
 
     Attributes:
@@ -125,9 +121,6 @@ class TLDParams:
             Default False.
         end_after_misses: number of successive calls with boxes in which none is associated with an object, after which the object is
             removed; calls without boxes do not count. 0: never. Default 0.
-        cut_frames: number of frames for which an object is kept aside after a camera cut: it is LOST, and continues at its old box if the camera
-            comes back. 0 to 1000000; 0: cuts are not detected. Default 0.
-        cut_threshold: difference of two frames above which they show different scenes, 0 to 1.5. Default 0.42.
     """
 
     seed: int = 1
@@ -172,8 +165,11 @@ class TLDParams:
     find_by_boxes: bool = False
     start_from_boxes: bool = False
     end_after_misses: int = 0
-    cut_frames: int = 0
-    cut_threshold: float = 0.42
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in type(self).__dataclass_fields__:
+            raise AttributeError(f"{name}: TLDParams has no such member")
+        super().__setattr__(name, value)
 
 
 def _camel(name: str) -> str:

@@ -467,12 +467,19 @@ class PackageTest(unittest.TestCase):
         for raised in (ct.error("x", "image", 3), ct.ArgumentError("x")):
             self.assertEqual(str(pickle.loads(pickle.dumps(raised))), "x")
 
+    def test_unknown_parameters(self):
+        """Those of another version, and misspelt ones, are refused wherever they are given."""
+        for give in (lambda: ct.Tracker(cut_frames=60), lambda: ct.TLDParams(cut_frames=60), lambda: setattr(ct.TLDParams(), "cut_frames", 60),
+                     lambda: setattr(ct.cv2.cuda.TLDParams(), "cutFrames", 60)):
+            with self.assertRaisesRegex((TypeError, AttributeError), "cut_?[fF]rames"):
+                give()
+
     def test_errors_name_python_arguments_and_values(self):
         for make, name, value in ((lambda: ct.FragmentMatcher(peaks=17), "peaks", 17),
                                   (lambda: ct.FragmentMatcher(exclusion_distance=-1), "exclusion_distance", -1),
                                   (lambda: ct.FragmentMatcher(max_search_area=(-1, 2)), "max_search_area", None),
-                                  (lambda: ct.Tracker(cut_frames=1000001), "cut_frames", 1000001),
-                                  (lambda: ct.MultiTracker(cut_threshold=1.75), "cut_threshold", 1.75),
+                                  (lambda: ct.Tracker(max_probation=-1), "max_probation", -1),
+                                  (lambda: ct.MultiTracker(box_overlap=1.75), "box_overlap", 1.75),
                                   (lambda: ct.Tracker(scale_factor=1e9), "scale_factor", 1e9),
                                   (lambda: ct.QuickShift(max_dist=-1), "max_dist", -1)):
             with self.assertRaisesRegex(ct.ArgumentError, rf"^(\w+: )?{name}\b") as caught:

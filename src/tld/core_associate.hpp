@@ -49,13 +49,11 @@ CT_HOST_DEVICE double overlapValue(const ObjectState& s, const Box& box, const S
     const double value = overlap(s.box, box);
     return value >= settings.boxOverlap ? value : 0.;
 }
-/** Returns the conservative similarity of a box to an object, or 0 if the detector of TLD would not accept it as a window, and after a
-camera cut unless it is above validThreshold. */
+//! Returns the conservative similarity of a box to an object, or 0 if the detector of TLD would not accept it as a window.
 CT_HOST_DEVICE double similarityValue(const ObjectState& s, const Similarity& similarity)
 {
     const bool accepted = relative(similarity, s.positives, s.negatives) > s.nnThreshold;
-    const double value = conservative(similarity, s.positives, s.negatives);
-    return accepted && (s.cutAge == 0 || value > s.validThreshold) ? value : 0.;
+    return accepted ? conservative(similarity, s.positives, s.negatives) : 0.;
 }
 
 //! Returns the best box of an object. @param isFree,valueOf functors of the index of a box.
@@ -81,7 +79,7 @@ CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, con
     s.box = s.held ? box : s.box;
     s.matched = index + 1;
     s.alive = s.valid = 1;
-    s.retries = s.cutAge = s.few = 0;
+    s.retries = s.few = 0;
 }
 
 }}} // namespace cv::cuda::tld

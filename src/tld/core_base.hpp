@@ -50,8 +50,6 @@ struct Settings
     double jumpMargin, firstJumpMargin;
     double boxOverlap;
     int correctByBoxes, findByBoxes;
-    int cutFrames; //!< 0: cuts are not detected
-    double cutThreshold;
 };
 
 const double NEAR_OVERLAP = 0.6;     //!< above: windows that ferns learn as positives, and that support a box

@@ -64,7 +64,7 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
     s.score = s.similarity = 1.;
-    s.retries = s.cutAge = 0;
+    s.retries = 0;
 }
 
 /* Slots of templates. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of positives in their

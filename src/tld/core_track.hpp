@@ -6,7 +6,6 @@
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
-//   [changeScene(), core_scene.hpp: keeps the object aside after a camera cut]
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateSimilarity()  compares the box with the templates
@@ -92,9 +91,7 @@ enum Event
     BECAME_LOST = 7,
     CONFIRMED = 8,
     RECOGNIZED = 9,
-    SCENE_CHANGED = 10,
-    RESUMED = 11,
-    LAST_EVENT = RESUMED
+    LAST_EVENT = RECOGNIZED
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
@@ -121,11 +118,6 @@ struct ObjectState
     int32_t keptAge;     //!< frames since the kept frame
     int32_t keptStarted; //!< the kept frame is START
     int32_t keptValid;
-    // The object before a camera cut.
-    int32_t cutAge; //!< frames since the cut; 0: the object is in its scene. Without a box as long as it is not 0
-    int32_t cutAlive, cutValid;
-    double cutSimilarity;
-    Box cutBox;
     // The learned model, except leaves and templates.
     int32_t contrast;       //!< of the object's first patch: PatchStats::contrast
     uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
@@ -138,7 +130,7 @@ struct ObjectState
 //! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
-    s.event = s.event == NO_EVENT || s.event == RETRIED || s.event == RESUMED ? NO_EVENT : BECAME_LOST;
+    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = s.similarity = 0.;
 }
@@ -237,10 +229,9 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise it is lost in two cases: a box from
-before a camera cut whose similarity is more than jumpMargin below the one before the cut; and a box that only returned points have
-moved, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its box. */
-CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity, const Settings& settings)
+/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise a box that only returned points
+have moved is lost, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its box. */
+CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
         return;
@@ -249,8 +240,6 @@ CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarit
         s.valid = 1;
     else if (s.few && !(s.similarity > LEAST_OF_FEW))
         return endTracking(s); // the retries begin
-    else if (s.event == RESUMED && s.similarity < s.cutSimilarity - settings.jumpMargin)
-        endTracking(s);
     s.retries = 0;
 }
 
@@ -376,7 +365,7 @@ CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster, const Settin
     s.box = cluster.box;
     s.score = meanPosterior(cluster.sum, settings.trees);
     s.similarity = cluster.similarity;
-    s.retries = s.cutAge = 0;
+    s.retries = 0;
 }
 
 //! Whether a detection corrects the box.
@@ -398,7 +387,7 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
 {
     if (!s.alive)
     {
-        if (count == 1 && (s.cutAge == 0 || clusters[0].similarity > s.validThreshold))
+        if (count == 1)
             startAt(s, clusters[0], settings);
         return false;
     }

@@ -21,7 +21,6 @@ struct LearnedObject
     int width, height; //!< size of the user's box, pixels
     int cols, rows;    //!< size of images, pixels
     ObjectState state;
-    Scene scene; //!< scene before a camera cut
     std::vector<Feature> features;
     std::vector<Leaf> leaves;       //!< 2^features per tree
     std::vector<uint8_t> positives; //!< PATCH_PIXELS bytes per template, in their order

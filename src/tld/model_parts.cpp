@@ -6,7 +6,6 @@
 #include "base64.hpp"
 #include "model.hpp"
 #include <algorithm>
-#include <numeric>
 
 namespace cv { namespace cuda { namespace tld {
 
@@ -59,8 +58,7 @@ std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
     p.minReplyScore = 0.f;
     p.clipBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
     p.boxOverlap = 1.;
-    p.endAfterMisses = p.cutFrames = 0;
-    p.cutThreshold = 0.;
+    p.endAfterMisses = 0;
     std::vector<std::pair<const char*, double>> values;
     eachParameter(p, [&](const char* name, auto value, auto, auto, auto)
                   { values.emplace_back(name, static_cast<double>(value)); });
@@ -179,13 +177,6 @@ void writeState(FileStorage& fs, const LearnedObject& o)
     fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
     fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
     writeValues(fs, "keptBox", valuesOf(s.keptBox));
-    fs << "cutAge" << s.cutAge;
-    if (s.cutAge == 0)
-        return;
-    fs << "cutAlive" << s.cutAlive << "cutValid" << s.cutValid << "cutSimilarity" << s.cutSimilarity;
-    writeValues(fs, "cutBox", valuesOf(s.cutBox));
-    writeValues(fs, "sceneSums", std::vector<int>(std::begin(o.scene.sums), std::end(o.scene.sums)));
-    writeValues(fs, "scene", std::vector<int>(std::begin(o.scene.counts), std::end(o.scene.counts)));
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -309,27 +300,12 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
     gray.resize(bytes);
 }
 
-//! Reads what an object was before a camera cut, and the scene of that time.
-static void readCut(const Item& root, const Settings& settings, LearnedObject& o)
+//! Reads the event of the last frame. Camera cuts, which versions 3 and 4 had, are no events.
+static int readEvent(const Item& root, int version)
 {
-    ObjectState& s = o.state;
-    s.cutAge = root.integerOf("cutAge", 0, s.alive ? 0 : settings.cutFrames);
-    if (s.cutAge == 0)
-        return;
-    s.cutAlive = root.integerOf("cutAlive", 0, 1);
-    s.cutValid = root.integerOf("cutValid", 0, s.cutAlive);
-    s.cutSimilarity = readReal(root, "cutSimilarity", 0., 1.);
-    s.cutBox = readBox(root, "cutBox", s.cutAlive != 0);
-    if (s.cutAlive && isOutside(s.cutBox, o.cols, o.rows))
-        root.fail("cutBox is outside of the image");
-    std::vector<int> sums, counts;
-    readIntegers(root, "sceneSums", LAYOUT_BLOCKS, LAYOUT_BLOCKS, 0, LAYOUT_SAMPLES * LAYOUT_SAMPLES * 255, sums);
-    std::copy(sums.begin(), sums.end(), o.scene.sums);
-    readIntegers(root, "scene", SCENE_COUNTS, SCENE_COUNTS, 0, CELL_PIXELS, counts);
-    for (auto cell = counts.begin(); cell != counts.end(); cell += SCENE_BINS)
-        if (std::accumulate(cell, cell + SCENE_BINS, 0) != CELL_PIXELS)
-            root.fail("scene: the counts of a cell have another sum than they must");
-    std::copy(counts.begin(), counts.end(), o.scene.counts);
+    const int cuts = version == 3 || version == 4 ? 2 : 0;
+    const int event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, LAST_EVENT + cuts);
+    return event > LAST_EVENT ? static_cast<int>(NO_EVENT) : event;
 }
 
 void readState(const Item& root, int version, const Settings& settings, LearnedObject& o)
@@ -338,7 +314,7 @@ void readState(const Item& root, int version, const Settings& settings, LearnedO
     s.alive = root.integerOf("alive", 0, 1);
     s.valid = root.integerOf("valid", 0, s.alive);
     s.learned = root.integerOf("learned", 0, 1);
-    s.event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, LAST_EVENT);
+    s.event = readEvent(root, version);
     s.score = readReal(root, "score", 0., 1.);
     s.similarity = version > 2 ? readReal(root, "similarity", 0., 1.) : s.score; // once they were the same
     s.box = readBox(root, "box", s.alive != 0);
@@ -350,8 +326,6 @@ void readState(const Item& root, int version, const Settings& settings, LearnedO
     s.keptBox = readBox(root, "keptBox", s.retries > 0);
     if (s.alive && isOutside(s.box, o.cols, o.rows))
         root.fail("box is outside of the image");
-    if (version > 2)
-        readCut(root, settings, o);
 }
 
 }}} // namespace cv::cuda::tld

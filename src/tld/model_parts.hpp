@@ -11,8 +11,9 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! Version of the file format. Version 3 has no mark of its end; 2 has no camera cuts; 1 has no events and fewer parameters.
-const int VERSION = 4;
+/** Version of the file format. Version 4 has what an object was before a camera cut, which is not read; 3 has no mark of its end; 2 has no
+similarity; 1 has no events and fewer parameters. */
+const int VERSION = 5;
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 //! Reads the version of a file.
@@ -25,7 +26,7 @@ void checkEnd(const detail::Item& root);
 void writeLearned(FileStorage& fs, const LearnedObject& object);
 void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
-//! Writes the tracking state, except `started` and `keptStarted`, and the scene before a camera cut.
+//! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const LearnedObject& object);
 void readState(const detail::Item& root, int version, const Settings& settings, LearnedObject& object);
 

@@ -99,8 +99,6 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.boxOverlap = p.boxOverlap;
     s.correctByBoxes = p.correctByBoxes;
     s.findByBoxes = p.findByBoxes;
-    s.cutFrames = p.cutFrames;
-    s.cutThreshold = p.cutThreshold;
     return s;
 }
 

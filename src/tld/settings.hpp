@@ -56,8 +56,6 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("findByBoxes", p.findByBoxes, false, false, true);
     visit("startFromBoxes", p.startFromBoxes, false, false, true);
     visit("endAfterMisses", p.endAfterMisses, 0, 0, INT_MAX);
-    visit("cutFrames", p.cutFrames, 0, 0, MAX_CUT_FRAMES);
-    visit("cutThreshold", p.cutThreshold, 0.42, 0., 1.5);
 }
 
 //! @throws cv::Exception naming the class and the member that is out of range.

@@ -8,7 +8,6 @@
 //   sumTables          summed-area tables of pixels and of their squares
 //   pyramid            gray images of halved sizes
 //   flow               median flow, which moves the box
-//   scene              camera cuts: histograms of an image, and what a cut does to an object
 //   associate          boxes of the user's detector with objects
 //   ferns              variance filter and fern ensemble for all windows
 //   select             the windows of largest posteriors among those that passed the ferns
@@ -53,8 +52,7 @@ struct Frame
     int cols, rows;
     ConstRowsView<uint8_t> blurred;
     SumTable sums, squares;
-    Pyramid pyramids[KEPT_FRAMES + 1];    //!< by age; 0: this frame; START: the last one
-    const Scene* scenes[KEPT_FRAMES + 1]; //!< by age; only with Settings::cutFrames
+    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; START: the last one
 };
 
 //! Boxes of the user's detector in a frame.
@@ -75,7 +73,6 @@ struct ObjectView
 {
     ObjectState* state;
     const ObjectState* before; //!< state before the frame
-    Scene* scene;              //!< scene before a camera cut
     const Grid* grid;
     const Feature* features; //!< trees * features
     Leaf* leaves;            //!< 2^features per tree
@@ -109,9 +106,6 @@ void pyramid(const Pyramid& levels);
 
 //! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
-//! Computes the histograms of an image.
-void sceneOf(const ImageView& gray, Scene& scene);
-void changeScene(const Work& work, const ObjectView& object);
 //! Associates boxes with objects, after their flow. @param boxes on the host.
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
@@ -157,9 +151,6 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
-//! @param age of the frame, or START or SPARE.
-void countGrayValues(const Batch& batch, int age, detail::StreamHandle stream);
-void changeScenes(const Batch& batch, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch memory,
 MAX_BOXES doubles per object; used with Settings::findByBoxes. */
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);

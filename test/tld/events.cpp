@@ -309,7 +309,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
         removeLine(former, name);
         EXPECT_THROW(readText(*now, former), cv::Exception) << name;
     }
-    const size_t version = former.find("version: 4");
+    const size_t version = former.find("version: 5");
     ASSERT_LT(version, former.size());
     former.replace(version, 10, "version: 1");
     readText(*old, former);
@@ -317,8 +317,41 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     EXPECT_FALSE(old->getParams().clipBoxes);
     EXPECT_EQ(tracker->getBox(), old->getBox());
     expectSame(follow(*tracker, scene, engine(), 10, 20), follow(*old, scene, engine(), 10, 20));
-    former.replace(version, 10, "version: 5");
+    former.replace(version, 10, "version: 6");
     EXPECT_THROW(readText(*old, former), cv::Exception);
+}
+
+//! Files of version 4 have parameters, events and scenes of camera cuts: an object that was kept aside in one is lost.
+TEST_P(Tld_EventsOf, filesOfVersionFour)
+{
+    const StandardScene scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+    follow(*tracker, scene, engine(), 1, 52);
+    ASSERT_EQ(int(TrackerTLD::LOST), tracker->getState());
+    const std::string text = textOf(*tracker);
+    for (const int event : {10, 11})
+    {
+        std::string former = text;
+        const auto put = [&](const std::string& before, const std::string& lines)
+        {
+            const size_t at = former.find("   " + before + ":");
+            ASSERT_LT(at, former.size()) << before;
+            former.insert(former.rfind('\n', at) + 1, lines);
+        };
+        put("clipBoxes", "   cutFrames: 60\n   cutThreshold: 0.42\n");
+        removeLine(former, "event");
+        put("score", cv::format("   event: %d\n", event));
+        put("unsupported", "   cutAge: 3\n   cutAlive: 1\n   cutValid: 1\n   cutSimilarity: 0.8\n"
+                           "   cutBox: [ 50., 40., 40., 34. ]\n   sceneSums: [ 1, 2 ]\n   scene: [ 3 ]\n");
+        EXPECT_THROW(readText(*TrackerTLD::create(), former), cv::Exception) << "no event of this version";
+        former.replace(former.find("version: 5"), 10, "version: 4");
+        const Ptr<TrackerTLD> old = TrackerTLD::create(), same = TrackerTLD::create();
+        readText(*old, former);
+        readText(*same, text);
+        EXPECT_EQ(TrackerTLD::NO_EVENT, old->getEvent());
+        EXPECT_EQ(TrackerTLD::LOST, old->getState());
+        expectSame(follow(*same, scene, engine(), 52, 62), follow(*old, scene, engine(), 52, 62));
+    }
 }
 
 }} // namespace opencv_test

@@ -124,28 +124,6 @@ inline void randomFrames(RNG& rng, TldCase& c, Size size, int type, int count)
     }
 }
 
-//! Cuts some videos to other scenes and back. Draws from a generator of its own, so that all else about a case stays.
-inline void randomCuts(RNG rng, TldCase& c)
-{
-    if (c.way == TldCase::DETECTOR || !onceIn(rng, 3))
-        return;
-    c.params.cutFrames = oneOf<int>(rng, {1, 2, 3, 60, 1000000});
-    c.params.cutThreshold = oneOf<double>(rng, {0.42, 0.42, 0.42, 0., 0.1, 0.25, 0.7, 1.5});
-    const Mat& home = c.frames[0];
-    const Mat scenes[] = {tld::texture(rng.next(), home.size(), home.type(), rng.uniform(2, 30)),
-                          Mat(home.size(), home.type(), Scalar::all(rng.uniform(0, 256)))};
-    int scene = -1; // the own one
-    for (size_t t = 1; t < c.frames.size(); ++t)
-    {
-        if (onceIn(rng, 3))
-            scene = scene < 0 ? rng.uniform(0, 2) : -1;
-        if (scene >= 0)
-            scenes[scene].convertTo(c.frames[t], -1, rng.uniform(0.2, 1.), rng.uniform(0, 30));
-        else if (onceIn(rng, 8)) // another exposure
-            c.frames[t].convertTo(c.frames[t], -1, rng.uniform(0.5, 1.7), rng.uniform(-70, 70));
-    }
-}
-
 inline TldCase makeTldCase(int64 seed, int64 number)
 {
     RNG rng = rngOf(seed, number);
@@ -160,19 +138,18 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     for (int i = c.way == TldCase::SEVERAL ? rng.uniform(1, 5) : 1; i > 0; --i)
         c.boxes.push_back(randomBox(rng, size, std::min(least, std::min(size.width, size.height))));
     randomFrames(rng, c, size, type, rng.uniform(3, 10));
-    randomCuts(rngOf(~seed, number), c);
     for (size_t t = 0; t < c.frames.size(); ++t)
         c.actions.push_back(onceIn(rng, 3) ? rng.uniform(1, 5) : static_cast<int>(NOTHING));
     c.placement = rng.next();
     c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) * c.params.trees *
              static_cast<double>(c.frames.size() * c.boxes.size());
     static const char* const ways[] = {"detector", "tracker", "several"};
-    c.what = cv::format(
-        "%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
-        "%d, %d scales of %.17g, steps of %d %%, least window %d, cuts of %d frames above %.17g",
-        ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x, c.boxes[0].y,
-        c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features, c.params.scales,
-        c.params.scaleFactor, c.params.stepPercent, c.params.minWindow, c.params.cutFrames, c.params.cutThreshold);
+    c.what =
+        cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
+                   "%d, %d scales of %.17g, steps of %d %%, least window %d",
+                   ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
+                   c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features,
+                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow);
     return c;
 }
 

@@ -294,8 +294,7 @@ TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
 
     const auto compared = [&](core::ObjectState state, double score)
     {
-        core::updateSimilarity(state, {score, score, 1. - score, 0},
-                               settings); // its conservative similarity is the score
+        core::updateSimilarity(state, {score, score, 1. - score, 0}); // its conservative similarity is the score
         return state;
     };
     s = compared(moved, 0.51);

@@ -15,9 +15,9 @@ namespace cv { namespace cuda {
 /** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
 
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
-ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and those of camera cuts and of
-boxes of a detector switch features on; the others tune the algorithm. Speed depends mainly on the number of windows
-(minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector and TrackerTLD define the terms.
+ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and those of boxes of a
+detector switch features on; the others tune the algorithm. Speed depends mainly on the number of windows (minWindow,
+scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector and TrackerTLD define the terms.
 */
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
@@ -114,13 +114,6 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Number of successive calls with boxes in which none is associated with an object, after which the object is
     removed, 0 or more; 0: never. If it is above 0, update() with boxes waits. Default 0. */
     CV_PROP_RW int endAfterMisses;
-
-    // Camera cuts, see TrackerTLD.
-    /** Number of frames for which an object is kept aside after a camera cut, 0 to 1,000,000; 0: cuts are not detected.
-    Default 0. */
-    CV_PROP_RW int cutFrames;
-    /** Difference of two images above which they show different scenes, 0 to 1.5. Default 0.42. */
-    CV_PROP_RW double cutThreshold;
 };
 
 /** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour

@@ -47,7 +47,7 @@ first window, and no negative template has a similarity S above 0.95 to it.
 | similarity above the validity threshold, or a cluster on the box with such a similarity   | valid                   |
 | the check fails, and there are at least 5 positive templates                              | not valid               |
 | a single cluster elsewhere exceeds the box, see below                                     | begins there, not valid |
-| LOST, and exactly one cluster; after a camera cut, see below                              | begins there, not valid |
+| LOST, and exactly one cluster                                                             | begins there, not valid |
 | flow: median forward-backward error above maxFlowError, but at least ten points return    | not valid               |
 | flow fails: as above, but fewer than ten points return, or similarity 0.5 or less         | LOST                    |
 | flow fails: no point is left                                                              | LOST                    |
@@ -66,26 +66,6 @@ than the score of the box by jumpMargin.
 An event that makes an object LOST comes before the clusters are used, so the same frame may find it again. After failed
 flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
 object.
-
-**Camera cuts** are detected if TLDParams.cutFrames is not 0. The difference of two images is H + 0.25 (1 - C), from
-64 x 64 pixels of each of 4 x 4 cells. H, 0 to 1: half the sum of the absolute differences of the cells' histograms of
-gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one or the other image
-is made brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 blocks x 8 blocks; 0 if those
-of one image are all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene,
-and the object is kept aside: it is LOST, nothing is learned, and each frame is compared with the last one before the
-cut. Where the camera returns to another view than it left, the object is found again later than without this option:
-use it for cuts back to the same view.
-
-| frame after a cut                                                                         | effect                  |
-|-------------------------------------------------------------------------------------------|-------------------------|
-| differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
-| exactly one cluster, and its similarity is above the validity threshold                   | begins there, not valid |
-| does not differ by more: the object's scene is back. Its box is that of before the cut, or | RESUMED                 |
-|   in the next retryFrames frames where flow from there leads, if it succeeds              |                         |
-| as above; similarity not above the validity threshold, and more than jumpMargin lower     | LOST                    |
-| differs by more, as the cutFrames frames before it did                                    | LOST, as without cuts   |
-
-A dissolve or a fade is no cut, as each of its frames is similar to the one before.
 
 If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
 LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
@@ -125,18 +105,16 @@ public:
     //! Origin of the box of an object in a frame. If several apply, the one that is listed last.
     enum Event
     {
-        NO_EVENT = 0,       //!< nothing: the object was LOST before the frame and still is
-        STARTED = 1,        //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
-        FLOWED = 2,         //!< optical flow from the last frame
-        CORRECTED = 3,      //!< flow, and then a correction: the mean of the box and the detected windows around it
-        RETRIED = 4,        //!< flow from an earlier frame, after flow had failed
-        JUMPED = 5,         //!< the box left its place for a single cluster elsewhere that exceeded it
-        FOUND_AGAIN = 6,    //!< the object was LOST, before the frame or in it, and begins at the only cluster
-        BECAME_LOST = 7,    //!< the object had a box after the last frame and has none any more
-        CONFIRMED = 8,      //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
-        RECOGNIZED = 9,     //!< the object was LOST, and begins at a detector's box that is similar to it
-        SCENE_CHANGED = 10, //!< the frame shows another scene than before a camera cut, and there is no box
-        RESUMED = 11 //!< the scene of before a camera cut is back, and the box continues from there; not if CONFIRMED
+        NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
+        STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
+        FLOWED = 2,      //!< optical flow from the last frame
+        CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
+        RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
+        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that exceeded it
+        FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
+        BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
+        CONFIRMED = 8,   //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
+        RECOGNIZED = 9   //!< the object was LOST, and begins at a detector's box that is similar to it
     };
 
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
@@ -171,9 +149,6 @@ public:
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
     endAfterMisses: int, 0 or more; successive calls with boxes in which none is associated with an object, after which
     the object is removed; 0: never. Default 0.
-    cutFrames: int, 0 to 1000000; frames for which an object is kept aside after a camera cut; 0: cuts are not detected.
-    Default 0.
-    cutThreshold: float, 0 to 1.5; difference of two frames above which there is a cut. Default 0.42.
     minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
     the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
@@ -254,8 +229,8 @@ public:
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns where the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
-    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8), RECOGNIZED (9),
-    SCENE_CHANGED (10) or RESUMED (11). Before init() it is NO_EVENT. Waits. */
+    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9).
+    Before init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */

@@ -43,7 +43,7 @@ RANGES = {
     "fragment_matcher_loop": {"fragments": ("0", "100001"), "size": ("2", "1025"), "radius": ("0", "32769"), "renew": ("-1", ABOVE_INT),
                               "min-confidence": ("-1", "inf"), "frames": ("-1", ABOVE_INT), "trail": ("-1", "1048577")},
     "quick_shift": {"sigma": ("-0.1", "341.1"), "max-dist": ("-1", "32768"), "scale": ("-1", "2e9"), "min-size": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT)},
-    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), "cut-frames": ("-1", "1000001"),
+    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), 
             "image-every": ("-1", ABOVE_INT)},
     "tld_benchmark": {"frames": ("-1", ABOVE_INT), "threads": ("-1", "65537"), "seeds": ("0", "1048577"), "first-seed": ("-1", "2146435072"),
                       "peer-seeds": ("0", "1048577")},

@@ -19,7 +19,6 @@ struct Object
     int width, height; //!< size of the user's box, pixels
     Grid grid;
     ObjectState state = {}, next = {};
-    Scene scene = {}, nextScene = {}; //!< before a camera cut
     std::vector<Feature> features;
     std::vector<Leaf> leaves;
     std::vector<uint16_t> posteriors;
@@ -47,20 +46,23 @@ struct Object
 
     ObjectView view()
     {
-        return {&next,           &state,        &nextScene,        &grid,
-                features.data(), leaves.data(), posteriors.data(), templates.data(),
-                stats.data(),    order.data(),  &passed,           nextDetections.data(),
+        return {&next,
+                &state,
+                &grid,
+                features.data(),
+                leaves.data(),
+                posteriors.data(),
+                templates.data(),
+                stats.data(),
+                order.data(),
+                &passed,
+                nextDetections.data(),
                 &trainingSet};
     }
-    void begin()
-    {
-        next = state;
-        nextScene = scene;
-    }
+    void begin() { next = state; }
     void commit() noexcept
     {
         state = next;
-        scene = nextScene;
         detections.swap(nextDetections);
     }
 
@@ -101,7 +103,6 @@ public:
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
         object->state = learned.state;
-        object->scene = learned.scene;
         object->features = learned.features;
         object->leaves = learned.leaves;
         std::transform(learned.leaves.begin(), learned.leaves.end(), object->posteriors.begin(), posteriorOf);
@@ -177,7 +178,6 @@ public:
         learned.cols = images_.frame().cols;
         learned.rows = images_.frame().rows;
         learned.state = object.state;
-        learned.scene = object.scene;
         learned.features = object.features;
         learned.leaves = object.leaves;
         learned.order.assign(object.order.begin(), object.order.begin() + object.state.positives);
@@ -270,8 +270,6 @@ private:
     {
         object.begin();
         cpu::flow(work(), object.view());
-        if (settings_.cutFrames > 0)
-            cpu::changeScene(work(), object.view());
     }
     void associate(const DetectorBoxes& boxes)
     {

@@ -27,7 +27,6 @@ public:
         if (fits(cols, rows))
             return;
         FrameStore other;
-        other.withScenes_ = settings.cutFrames > 0;
         other.frame_.cols = cols;
         other.frame_.rows = rows;
         const int levels = levelsOf(cols, rows, settings);
@@ -45,11 +44,9 @@ public:
     //! Computes gray values, blurred image and tables of an image, in the spare slot. Kept pyramids stay.
     void preprocess(const ImageView& image)
     {
-        Slot& slot = slots_[SPARE];
-        const Mat& gray = slot.level[0];
+        const Mat& gray = slots_[SPARE].level[0];
         cpu::preprocess(image, {gray.data, gray.step}, {blurred_.data, blurred_.step});
         cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
-        updateScene(slot);
     }
     //! Makes the image of the last preprocess() the current frame.
     void push()
@@ -96,7 +93,6 @@ public:
     {
         std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
         cpu::pyramid(pyramidOf(slots_[age]));
-        updateScene(slots_[age]);
         updatePyramids();
     }
 
@@ -115,7 +111,6 @@ private:
     {
         std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, std::free};
         std::vector<Mat> level;
-        Scene scene = {}; //!< only with Settings::cutFrames
 
         void create(int cols, int rows, int levels)
         {
@@ -162,24 +157,15 @@ private:
         }
         return pyramid;
     }
-    void updateScene(Slot& slot) const
-    {
-        if (withScenes_)
-            cpu::sceneOf(detail::viewOf(slot.level[0]), slot.scene);
-    }
     //! Updates the views of Frame after slots have changed.
     void updatePyramids()
     {
         for (int age = 0; age < SPARE; ++age)
-        {
             frame_.pyramids[age] = pyramidOf(slots_[age]);
-            frame_.scenes[age] = &slots_[age].scene;
-        }
     }
 
     Slot slots_[KEPT_FRAMES + 2]; //!< by age, then START, then the spare slot
     bool startIsLast_ = false;
-    bool withScenes_ = false; //!< Settings::cutFrames is not 0
     Mat blurred_, sums_, squares_;
     Frame frame_ = {};
 };

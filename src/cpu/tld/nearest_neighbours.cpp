@@ -83,7 +83,7 @@ void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking
     state.accepted = static_cast<int>(std::count_if(object.detections, object.detections + state.detections,
                                                     [](const Detection& d) { return d.accepted != 0; }));
     if (box)
-        updateSimilarity(state, ofBox, *work.settings);
+        updateSimilarity(state, ofBox);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

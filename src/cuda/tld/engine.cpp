@@ -42,7 +42,7 @@ public:
         ObjectState state;
         beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object =
-            memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, Scene(), settings_);
+            memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         const StartDecision starting = alone ? StartDecision() : decideStart(call, batch);
@@ -52,7 +52,6 @@ public:
             return Added::OTHER_IMAGE;
         }
         gpu::pyramid(batch, gpu::SPARE, stream);
-        countGrayValues(batch, gpu::SPARE, stream);
         gpu::sumTables(batch, stream);
         train(call, batch, *object);
         const gpu::Live live = liveOf(call, *object);
@@ -71,8 +70,8 @@ public:
         const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
         memory_.placeFrame(call, learned.cols, learned.rows, settings_);
-        std::unique_ptr<Object> object = memory_.makeObject(call, learned.width, learned.height, learned.features,
-                                                            learned.state, learned.scene, settings_);
+        std::unique_ptr<Object> object =
+            memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         StartDecision starting;
@@ -86,7 +85,6 @@ public:
                 return Added::OTHER_IMAGE;
             }
             gpu::pyramid(batch, gpu::SPARE, stream);
-            countGrayValues(batch, gpu::SPARE, stream);
         }
         append(call, std::move(object), frame != nullptr, starting);
         return Added::YES;
@@ -113,11 +111,8 @@ public:
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
-        countGrayValues(batch, gpu::SPARE, fork.stream());
         detectWindows(batch, stream);
         fork.join();
-        if (settings_.cutFrames > 0)
-            gpu::changeScenes(batch, stream);
         if (there.list && there.count > 0)
             gpu::associate(batch, there, values, stream);
         gpu::nearestNeighbours(batch, true, stream);
@@ -190,7 +185,6 @@ public:
         learned.cols = memory_.cols();
         learned.rows = memory_.rows();
         learned.state = live.states[live.current];
-        learned.scene = live.scenes[live.current];
         learned.features = object.features;
         readModel(model, settings_, learned);
     }
@@ -255,7 +249,6 @@ public:
                 continue;
             copyGray(call, grayOf(ring, age), batch.levels.step[0], gray.data(), memory_.cols());
             gpu::pyramid(batch, age, call.stream());
-            countGrayValues(batch, age, call.stream());
         }
         ring.startIsLast = history.startIsLast;
         cudaCheck(cudaMemcpyAsync(batch.ring, &ring, sizeof(ring), cudaMemcpyHostToDevice, call.stream()),
@@ -327,13 +320,6 @@ private:
                 gpu::undoStart(batch, call.stream()); // if the device is lost, this throws too
             throw;
         }
-    }
-
-    //! Counts gray values of a kept frame, if camera cuts are detected. @param age of the frame, or START or SPARE.
-    void countGrayValues(const gpu::Batch& batch, int age, StreamHandle stream) const
-    {
-        if (settings_.cutFrames > 0)
-            gpu::countGrayValues(batch, age, stream);
     }
 
     //! Detects up to the selected windows, for all objects.

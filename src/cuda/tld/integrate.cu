@@ -216,7 +216,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
     const Box before = m.state.box;
     __syncthreads(); // all know the box
     if (wasAlive && threadIdx.x == 0)
-        updateSimilarity(m.state, m.trackResult.similarity, batch.settings);
+        updateSimilarity(m.state, m.trackResult.similarity);
     __syncthreads(); // the state
     integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
     const bool inDoubt = m.inDoubt;
@@ -246,7 +246,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         }
     }
     if (threadIdx.x == 0)
-        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
+        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity);
     __syncthreads(); // the training set
 }
 

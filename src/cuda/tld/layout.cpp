@@ -91,12 +91,11 @@ FernPoints pointsOf(const std::vector<Feature>& features)
 }
 
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
-                                 const ObjectState& state, const Scene& scene, const Settings& s, int step)
+                                 const ObjectState& state, const Settings& s, int step)
 {
     std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
-    r.live->scenes[0] = r.live->scenes[1] = scene;
     r.live->spareIsOld = 1;
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
@@ -171,7 +170,6 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.stripStep = detail::roundUp(cols, gpu::tuning::TILE);
     Parts parts(block, ALIGNMENT);
     batch.ring = parts.take<gpu::Ring>(1);
-    batch.scenes = parts.take<Scene>(gpu::SLOTS);
     batch.slots = parts.take<uint8_t>(batch.slotBytes * gpu::SLOTS);
     batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
     batch.table = parts.take<int2>(batch.tableStep * (rows + 1));

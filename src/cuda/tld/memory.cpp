@@ -67,7 +67,7 @@ std::unique_ptr<DeviceBuffer> DeviceMemory::takeMemory(size_t bytes)
 }
 
 std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, int height, std::vector<Feature> features,
-                                                 const ObjectState& state, const Scene& scene, const Settings& settings)
+                                                 const ObjectState& state, const Settings& settings)
 {
     objects_.reserve(objects_.size() + 1);
     spare_.reserve(spare_.size() + 1);
@@ -79,8 +79,8 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     object->features = std::move(features);
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
     const FernPoints points = pointsOf(object->features);
-    const std::vector<uint8_t> written = objectBytes(object->grid, object->features, points, state, scene, settings,
-                                                     static_cast<int>(frame_.blurred.step));
+    const std::vector<uint8_t> written =
+        objectBytes(object->grid, object->features, points, state, settings, static_cast<int>(frame_.blurred.step));
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);

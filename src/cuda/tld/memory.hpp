@@ -39,7 +39,7 @@ public:
     void placeFrame(const detail::Call& call, int cols, int rows, const Settings& settings);
     //! Makes an object that is not listed yet. append() and discard() cannot fail afterwards.
     std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
-                                       const ObjectState& state, const Scene& scene, const Settings& settings);
+                                       const ObjectState& state, const Settings& settings);
     void append(std::unique_ptr<Object> object) noexcept;
     //! Keeps the memory of an object for later ones, which reuse it when no graph refers to it.
     void discard(std::unique_ptr<Object> object) noexcept;

@@ -75,7 +75,6 @@ struct TrackResult
 struct Live
 {
     ObjectState states[2];
-    Scene scenes[2];    //!< before a camera cut, for each of the states
     int32_t current;    //!< index of the current states and detections
     int32_t model;      //!< index of the current model
     int32_t spareIsOld; //!< the other model is not a copy of the current one
@@ -193,7 +192,6 @@ struct Batch
     uint8_t* slots;
     size_t slotBytes;
     Ring* ring;
-    Scene* scenes; //!< by slot; only with Settings::cutFrames
     RowsView<uint8_t> blurred;
     int2* table; //!< summed-area tables: x of pixels, y of their squares
     size_t tableStep;
