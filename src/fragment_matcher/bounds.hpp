@@ -10,18 +10,18 @@
 //   2 |s_T - s_I| >= 2 pixels |t - q| - blockLoss(s_T, t).
 // With A = sum |t - q| and L = the sum of the losses, 2 SAD >= 2 pixels A - L. With weights each block counts with its least weight.
 //
-// The best. The least value U of some places is at least that of the best, so the best lies in the box around all positions with
-// 2 pixels A - L <= 2 U. Whatever it is, positions in the zones of all positions of the box are no further peaks.
+// Best position. Let U be the least value of some places: the best value is at most U, so the best position lies in the box around all
+// positions with 2 pixels A - L <= 2 U. Wherever it lies, positions in the zones of all positions of the box are no further peaks.
 //
-// Limit. Let d be the distance of the exclusion rule, and U the largest value of some places, chosen so that K peaks cannot have zones that
+// Limit. Let d be the distance of the exclusion rule, and V the largest value of some places, chosen so that K peaks cannot have zones that
 // cover all of them before the last is chosen. After j < K peaks one of the places is left, so peak j + 1 exists, and its value is at
-// most U. Two choices:
+// most V. Two choices:
 //   Places anywhere. EXCLUDE_SQUARE: two positions of a zone are at most 2 d - 2 apart; so K places, each 2 d - 1 apart from the others,
 //   will do. EXCLUDE_CROSS: of places that are 2 d - 1 apart in both coordinates the columns of a zone hold one and its rows one; so
 //   2 (K - 1) + 1 of them will do.
 //   Places outside the zones of all positions of the box: the zone of the best covers none of them, so those for K - 1 peaks will do.
 // If the zones of all positions of the box cover the whole window, there is only one peak.
-// A position with 2 pixels A - L > 2 U is no peak. Equal values have equal chances, so ties are settled as in a full search.
+// A position with 2 pixels A - L > 2 V is no peak. Equal values have equal chances, so ties are settled as in a full search.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
 

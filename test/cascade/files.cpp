@@ -16,7 +16,7 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-//! Limit of processor time for 8 MB, seconds: ten times that of the slowest file, so that the test passes on a busy machine.
+//! Limit of processor time for 8 MiB, seconds: ten times that of the slowest file, so that the test passes on a busy machine.
 const double MOST_SECONDS = 10.;
 const double MOST_BYTES = 256e6;
 
@@ -113,7 +113,7 @@ TEST(Cascade_Files, shippedOnesAreCheap)
 struct LargeFile
 {
     const char *name, *begin, *end;
-    std::function<std::string(int)> part; //!< repeated up to 8 MB
+    std::function<std::string(int)> part; //!< repeated up to 8 MiB
 };
 
 TEST(Cascade_Files, largeOnesAreCheap)

@@ -97,7 +97,7 @@ TEST(Cascade_Contract, stagesAndNodes)
     }
 }
 
-//! The text is written directly, as that of FileStorage would be longer than 8 MB.
+//! The text is written directly, as that of FileStorage would be longer than 8 MiB.
 TEST(Cascade_Contract, features)
 {
     for (const int count : {65536, 65537})

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Files of cascades and of learned objects that OpenCV's FileStorage does not survive: it hangs, overflows its stack or takes all memory.
-// Each is refused, in a thread with a stack of 512 KB, by all that reads files.
+// Each is refused, in a thread with a stack of 512 KiB, by all that reads files.
 //
 //   CUDATRACKING_HOSTILE_CASES   random files of each kind (default 10000)
 #include "child_process.hpp"
@@ -242,7 +242,7 @@ TEST(Common_HostileFiles, others)
     files.emplace_back("400,000 names behind a quote in a comment", names + xml.end);
     // Read as the name of a file with parameters.
     files.emplace_back("one line with a question mark", "{\"a\":\"?" + repeated("&b", 3 << 20) + "\"}");
-    files.emplace_back("one line with a question mark, of 36 MB", "{\"a\":\"?" + repeated("&b", 18 << 20) + "\"}");
+    files.emplace_back("one line with a question mark, of 36 MiB", "{\"a\":\"?" + repeated("&b", 18 << 20) + "\"}");
     expectRefused(files);
 }
 

@@ -16,8 +16,8 @@ namespace cv { namespace cuda {
 cv::CascadeClassifier.
 
 **Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat: the
-same candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With several
-threads the order of cv::CascadeClassifier varies; that of this class does not. There are three differences:
+same *candidates*, windows that pass all stages, in the same order (scale, then y, then x), and the same *groups* of
+similar candidates. With several threads the order of cv::CascadeClassifier varies. There are three differences:
 - If a cascade has a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows of low contrast,
   with a stale weight that belongs to another window. This class does not report them.
 - Haar features with fractional weights, or whose sums may exceed 2^24, are summed in float; this class rounds after
@@ -30,11 +30,11 @@ threads the order of cv::CascadeClassifier varies; that of this class does not. 
 **Files**: XML, YAML and JSON, also as strings in memory. The new format (BOOST with HAAR or LBP features, trees of any
 shape, tilted features) is read directly; the old format of haartraining is converted. HOG cascades and compressed files
 (.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of its sources.
-Limits: 8 MB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window sides 3
+Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window sides 3
 to 256, 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree. Features, rotated ones included, must lie inside
 of the window; child nodes must follow their parents; all numbers must be finite. Files may be malicious: whatever they
 contain, load(), loadBuffer(), create() and convert() return or throw in a time proportional to the length of the file,
-with less than 256 MB of memory and less than 512 KB of stack. This does not hold for read() and
+with less than 256 MiB of memory and less than 512 KiB of stack. This does not hold for read() and
 Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has parsed already.
 
 **Images**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is treated as an
@@ -86,7 +86,7 @@ public:
 
     /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON. Safe for files from untrusted
     sources.
-    @param filename path of a file of at most 8 MB. A FIFO is read until its writer closes it, and waits for a writer.
+    @param filename path of a file of at most 8 MiB. A FIFO is read until its writer closes it, and waits for a writer.
     Of a file of save() only the cascade is read; read() restores the parameters too.
     @return true.
     @throws cv::Exception naming file and node if the file cannot be read or is no valid cascade; the old cascade stays.
@@ -94,7 +94,7 @@ public:
     CV_WRAP virtual bool load(const String& filename) = 0;
     /** @brief Reads a cascade from the contents of a file in memory; in Python: loadBuffer(np.frombuffer(data,
     np.uint8)).
-    @param buffer CV_8UC1, one row or column: the contents of the file, at most 8 MB.
+    @param buffer CV_8UC1, one row or column: the contents of the file, at most 8 MiB.
     @throws cv::Exception as load(). */
     CV_WRAP virtual void loadBuffer(InputArray buffer) = 0;
     /** @brief Reads a cascade and writes it in the new format.
@@ -123,12 +123,12 @@ public:
     An empty image has no objects.
     @param objects boxes in pixels, inside of the image.
     @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
-    @param minNeighbors a group is an object if it has more candidates than this. 0 or less: all candidates are returned
-    without grouping. Default 3.
+    @param minNeighbors candidates (windows that pass all stages) of similar boxes are merged into one object if they
+    are more than this; 0 or less: each candidate is an object. Default 3.
     @param flags not used, as in cv.CascadeClassifier. Default 0.
-    @param minSize,maxSize smallest and largest size of objects, pixels. If a side of maxSize is 0, the size of the
-    image is the limit. If no scale is left, the one nearest to minSize is used. Default: no limits. A negative side of
-    minSize is no limit; one of maxSize, with no side 0, leaves no scale.
+    @param minSize,maxSize smallest and largest size of objects, pixels. Default: no limits. If a side of maxSize is 0,
+    there is no upper limit. A negative side of minSize is no limit; one of maxSize excludes all scales. If the
+    limits exclude all scales, the scale nearest to minSize is searched nevertheless, as in cv.CascadeClassifier.
     @param mask CV_8UC1 of the image's size, in the same memory (host or device): keeps the candidates at whose centre
     it is not 0. The centre is that of the box before it is clipped to the image. Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -220,7 +220,7 @@ public:
     /** @brief Returns the smallest size of objects in pixels. Default 0 x 0: no limit. */
     CV_WRAP virtual Size getMinObjectSize() const = 0;
     /** @brief Sets the largest size of objects for detectAsync().
-    @param size width and height in pixels as in detectMultiScale(). If a side is 0, the size of the image is the limit.
+    @param size width and height in pixels as in detectMultiScale(). If one or both are 0, there is no upper limit.
     Default 0 x 0. */
     CV_WRAP virtual void setMaxObjectSize(Size size) = 0;
     /** @brief Returns the largest size of objects in pixels. Default 0 x 0: the size of the image. */

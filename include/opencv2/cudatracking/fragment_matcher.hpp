@@ -70,7 +70,7 @@ GpuMat frame is captured. A graph keeps the parameters, host search areas and th
 replay reads the frame, search areas and predictions in device memory, and the contents of the fragments again. So it
 sees later calls that replace contents, such as updateFragment() (with Mat: after the next match() not captured).
 After an edit that changes the number of fragments, a size or the presence of weights, capture again: the old graph
-keeps running with the old set. An abandoned or failed capture leaves the matcher unchanged.
+keeps the old set; what later edits change in it is undefined. An abandoned or failed capture changes nothing.
 **Errors**: every method throws cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated,
 or if CUDA fails.
 
@@ -108,7 +108,7 @@ public:
     enum Status
     {
         FOUND = 0,         //!< there is at least one peak
-        NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
+        NO_POSITION = 1,   //!< it does not fit into its area, or its weights in device memory sum to 0: no peak
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
         AREA_TOO_LARGE = 3 //!< it fits, but an area in device memory exceeds maxSearchArea inside of the frame
     };
@@ -244,10 +244,10 @@ public:
     @param scores CV_32FC1, N x K: scores; 0 if there is no such peak.
     @param confidence CV_32FC1, N x 1: second score / best score, for ZNCC (1 - second) / (1 - best); larger is more
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
-    @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area (location
-    (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, the fragment is constant and all its scores are 0;
-    AREA_TOO_LARGE (3), the fragment fits into its area, but the area lies in device memory and exceeds maxSearchArea
-    inside of the frame, else as NO_POSITION.
+    @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area, or its
+    weights in device memory sum to 0 (location (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, it is
+    constant and all its scores are 0; AREA_TOO_LARGE (3), it fits into its area, but the area lies in device memory and
+    exceeds maxSearchArea inside of the frame, else as NO_POSITION.
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from three scores
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.
@@ -285,7 +285,7 @@ public:
     /** @brief Computes the scores of all positions of one fragment. Waits as match().
     @param index index of the fragment, 0 to getFragmentCount()-1.
     @param frame image to search, as in match().
-    @param searchArea rectangle in frame coordinates as in match(); Rect(), that is (0,0,0,0), means the whole frame.
+    @param searchArea rectangle in frame coordinates as in match(), except that Rect(), (0,0,0,0), is the whole frame.
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
     position.
     @param depth CV_32F (default): the score. CV_32S: the integer sum s of SAD (fragments of at most 11,008 pixels) or
@@ -293,8 +293,8 @@ public:
     which is s itself up to 2^53. SAD never exceeds that; SSD can with fragments of more than 181,070,000 pixels, gray
     543,210,000. ZNCC supports CV_32F only.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
-    @throws cv::Exception as match(), and, with an empty frame too, if index, depth or the size of searchArea is out of its
-    range. */
+    @throws cv::Exception as match(), and, with an empty frame too, if index, depth or the size of searchArea is out of
+    its range. */
     CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
                                   int depth = CV_32F, Stream& stream = cv::cuda::noStream()) = 0;
 
@@ -345,7 +345,7 @@ public:
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
     /** @brief Returns the device and pinned host memory held by this instance in bytes, including fragments and memory
     that graphs refer to. The memory of the CPU backend is not counted: besides copies of the fragments it keeps at most
-    128 MB between calls, for all threads together. */
+    128 MiB between calls, for all threads together. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Returns the name of the class in files: "FragmentMatcher". save() and write() store parameters, not

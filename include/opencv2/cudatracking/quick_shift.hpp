@@ -13,7 +13,7 @@ namespace cv { namespace cuda {
 //! @addtogroup cudatracking
 //! @{
 
-/** @brief Exact quick-shift superpixels.
+/** @brief Quick-shift superpixels from all pairs of pixels.
 
 Every pixel i is a point (x, y, s_1 c_1, .., s_K c_K) of its position and its K channel values, each times a scale. D_ij
 is the squared distance of two points.
@@ -24,15 +24,15 @@ is the squared distance of two points.
 - **Root**: a pixel with no parent within maxDist. It is its own parent, at distance +infinity.
 - **Superpixel**: a tree of parents. Its **label** is the rank of its root in row-major order, from 0.
 
-No pair of pixels is left out by subsampling or a limited search. A superpixel may consist of several connected
-components in the image: see enforceConnectivity().
+Within these two windows every pair of pixels is evaluated: nothing is subsampled. A superpixel may consist of several
+connected components in the image: see enforceConnectivity().
 
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 **Mask** (optional, CV_8UC1): pixels where it is 0 do not contribute to densities and get density 0, parent -1, distance
-+infinity and label -1; they are *masked*. So are CV_32F pixels with a channel that is NaN or whose magnitude is
-1e15, as a float, or more. The limit applies to the scaled values if the scales differ between channels or are not in
-[1/1024, 1024].
++infinity and label -1; they are *masked*. Pixels of CV_32F images are masked, too, if a channel is NaN or has a
+magnitude of 1e15 or more: of the value itself, or of the scaled value if the scales differ between channels or are
+outside of [1/1024, 1024].
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 
@@ -65,9 +65,9 @@ Results of a GpuMat can be written to every array type, results of a Mat to host
 
 **Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Results of n x 1 elements may go to a
 std::vector.
-**CUDA graphs**: to read a graph's results with calls outside of it, call compute() once with the same size, type and
-parameters before you capture it: graph and instance then share their results, and getters give what the last replay or
-call has left. Otherwise the results of the graph are visible only to getters in the same capture.
+**CUDA graphs**: call compute() once before the capture, with the size, type and parameters of the captured call. The
+graph and the instance then share their results: getters outside of the graph return those of the last replay or call.
+Without that call only getters in the same capture see the results of the graph.
 
 Source: A. Vedaldi, S. Soatto, Quick shift and kernel methods for mode seeking, 2008; B. Fulkerson, S. Soatto, Really
 quick shift: image segmentation on a GPU, 2010 ("the paper"). Cost and figures: doc/quick_shift.md. */
@@ -87,7 +87,7 @@ public:
         SEARCH_WINDOW = -1   //!< ceil(3 sigma) pixels (scikit-image)
     };
 
-    /** @brief Creates an object that computes exact quick-shift superpixels: each pixel is linked to its nearest
+    /** @brief Creates an object that computes quick-shift superpixels: each pixel is linked to its nearest
     neighbour of higher density in position and colour; each tree of links is a superpixel.
     @param sigma bandwidth of the Gaussian kernel, in pixels and scaled channel values; above 0, at most 341.
     Default 6.
@@ -332,7 +332,7 @@ public:
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     /** @brief Creates an object with the parameters in a file of save(). The text is checked before FileStorage parses
     it.
-    @param filename path of an XML, YAML or JSON file of at most 1 MB.
+    @param filename path of an XML, YAML or JSON file of at most 1 MiB.
     @throws cv::Exception naming the file if it cannot be read, or a parameter is missing or out of its range. */
     CV_WRAP static Ptr<QuickShift> load(const String& filename);
     //! Writes the parameters.

@@ -17,8 +17,8 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and those of boxes of a
 detector switch features on; the others tune the algorithm. Speed depends mainly on the number of windows (minWindow,
-scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector and TrackerTLD define the terms.
-*/
+...) and ferns (trees, features). A fern is a small classifier: the results of some pixel comparisons form a code, and
+each code has a posterior, the share of positive examples. Other terms: TLDDetector and TrackerTLD. */
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
     CV_WRAP TLDParams();
@@ -94,8 +94,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
 
     // State transitions, see TrackerTLD.
-    CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: no limit. Default 3.
-    /** Number of unconfirmed frames in a row from which on an unsupported frame ends in LOST, 0 or more; 0: no limit.
+    CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: never. Default 3.
+    /** After this many unconfirmed frames in a row the first unsupported frame ends in LOST, 0 or more; 0: never.
     Default 100. */
     CV_PROP_RW int maxProbation;
     CV_PROP_RW double jumpMargin; //!< margin by which a cluster elsewhere must exceed the box, 0 to 1. Default 0.1.
@@ -124,8 +124,8 @@ TrackerTLD does all this in each frame by itself.
 
 **Images**: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
 images must have the size, type and memory (host or device) of the one given to init(). After load() the size must be
-that of the file; the first image decides type and memory, and if it is a GpuMat, its call moves the model to the
-device, waits and cannot be captured.
+that of the file, and the first call after it fixes type and memory; with a GpuMat that call uploads the model, waits
+and cannot be captured.
 **Boxes** are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
 **Windows** have the object's size times powers of scaleFactor, if no side is below minWindow and the window fits into
 the image; they cover the whole image; at most 2^26.
@@ -154,9 +154,9 @@ windows (by scale, then y, then x): x, y, width, height, conservative similarity
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 
 **Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
-**CUDA graphs**: each replay reads the image again and continues from the state that the work before it has left. A
-graph keeps the objects and the learning switch of its capture: capture again after init(), load(), add(), remove() and
-setLearning().
+**Determinism**: equal parameters (seed is one), images and calls give bitwise identical results on both backends.
+**CUDA graphs**: each replay reads the image again and continues from the state before it. A graph keeps the objects and
+the learning switch of its capture: capture again after init(), load(), add(), remove() and setLearning().
 **Order**: a direct call, that is one on a stream that is not being captured, begins after all direct calls before it
 and after all replays launched before it, on any stream. A call that waits has finished when it returns, so replays
 launched afterwards see its effect. The caller must order, by streams or events, replays among each other, and a replay
@@ -265,7 +265,7 @@ public:
     @param filename path; .xml and .json select these formats, .gz is refused, and every other ending selects YAML.
     @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads a file of save(), TrackerTLD.save() or MultiTrackerTLD.saveObject(), of at most 64 MB. Either
+    /** @brief Reads a file of save(), TrackerTLD.save() or MultiTrackerTLD.saveObject(), of at most 64 MiB. Either
     backend can use the model afterwards. The file is checked completely before it is used, so it may come from an
     untrusted source; read() and Algorithm::load() do not offer this.
     @param filename path.

@@ -19,11 +19,11 @@ In each frame optical flow moves the box of the object, a TLDDetector searches t
 from what the two agree on. A lost object is found again when it comes back.
 
 **Terms** (similarities, mean posterior, accepted window: see TLDDetector). *Similarity* is the conservative one here.
-- A box is *valid* when its similarity is above the validity threshold or a cluster on it has such a similarity. It
-  stays valid until one of the events below ends that.
-- A box is *supported* in a frame if some window that overlaps it by more than 0.6 passes the variance filter with fern
-  posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its similarity is not above the validity
-  threshold, and there is no cluster on it. A box that begins at a cluster counts as supported.
+- A box is *valid*, which means trusted, from when its similarity, or that of a cluster on it (see below), is above the
+  validity threshold. It stays valid until one of the events below ends that.
+- A box is *supported* in a frame if the detector has weak evidence for it: the posteriors of all ferns sum to 1 or more
+  for some window that passes the variance filter and overlaps the box by more than 0.6. It is *unconfirmed* if it is
+  not valid, nor similar enough to become so, and no cluster is on it. A box set to a cluster counts as supported.
 - The *score* of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean posterior
   of the windows that support the box, and 0 without one. If the box begins at a cluster, it is the largest mean
   posterior of the cluster's windows. A box that starts an object, or that resetTo() sets, has the score 1 until the
@@ -179,11 +179,11 @@ public:
     flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
     flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
     maxFlowError: float, 0 to 16384; median forward-backward error in pixels above which most points of a box are
-    wrong. Flow has failed then, unless ten or more points return, see above. Default 10.
+    wrong. Flow has failed then, unless ten or more points have an error of at most 2. Default 10.
     retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
-    maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.
-    Default 100.
+    maxProbation: int, 0 or more; after so many unconfirmed frames in a row the first unsupported one ends in LOST; 0:
+    no limit. Default 100.
     jumpMargin: float, 0 to 1; margin by which a cluster elsewhere must exceed the box. Default 0.1.
     firstJumpMargin: float, 0 to 1; jumpMargin while there are fewer than five positive templates. Default 0.2.
     @throws cv::Exception naming the member that is out of its range. */
@@ -207,7 +207,7 @@ public:
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set;
     x, y, width and height are rounded one by one; unchanged if it was not located.
-    @return true if the object was located: there is a supported box with a score of at least TLDParams.minReplyScore.
+    @return true if there is a supported box of at least TLDParams.minReplyScore. In state UNCERTAIN it may be wrong.
     @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
 
@@ -272,7 +272,7 @@ public:
     @param filename path that ends with .xml, .yml, .yaml or .json.
     @throws cv::Exception naming the file if it cannot be written, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
-    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MB.
+    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB.
     After a file of a TLDDetector the state is LOST until the object is detected, because it has no position. The file
     is checked completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do
     not offer this.
@@ -350,11 +350,11 @@ public:
       Pass 2, event RECOGNIZED: the object begins at the detector's box.
     - If TLDParams.endAfterMisses or startFromBoxes is set, the call waits for GpuMat, cannot be captured, and needs
       results that can be resized, not a std::vector. After the frame it removes the objects that no box was associated
-      with in endAfterMisses successive calls with boxes. Then, with startFromBoxes, it takes the boxes in their order:
-      each starts an object with the next id, as add() does, unless it is associated, overlaps the part of an object
-      inside of the image by boxOverlap or more, has a side below 12 or TLDParams.minWindow, cannot be learned (one gray
-      value; no window overlaps it by more than 0.6), or there are 1,024 objects. The results then have the rows of
-      getIds() after all this; the event of new objects is STARTED.
+      with in endAfterMisses successive calls with boxes. The results have the rows of getIds() after all this.
+    - Then, with startFromBoxes, each box starts an object with the next id (event STARTED), as add() does, except: a
+      box that is associated; one that overlaps the part of an object inside of the image by boxOverlap or more; one of
+      a side below 12 or TLDParams.minWindow; one that cannot be learned (one gray value, or no window overlaps it by
+      more than 0.6); any box if there are 1,024 objects.
 
     @param image,stream arguments as in the other update(). Default of stream: the null stream.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
@@ -409,9 +409,9 @@ public:
     @param filename path.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
-    @throws cv::Exception naming file and node if something is not valid, and if the parameters in the file differ from
-    this tracker's. seed, learning, minReplyScore, clipBoxes, and boxOverlap and all parameters after it are not
-    compared: those of this tracker apply. */
+    @throws cv::Exception naming file and node if something is not valid, and if parameters in the file differ from this
+    tracker's; seed, learning, minReplyScore, clipBoxes, boxOverlap, correctByBoxes, findByBoxes, startFromBoxes and
+    endAfterMisses may differ: those of this tracker apply. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
@@ -427,7 +427,7 @@ public:
     @param filename path that ends with .xml, .yml, .yaml or .json.
     @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads a file written by save(), of at most 512 MB, and replaces all objects. The file is checked
+    /** @brief Reads a file written by save(), of at most 512 MiB, and replaces all objects. The file is checked
     completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer
     this.
     @param filename path.
