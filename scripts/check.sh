@@ -131,6 +131,10 @@ rule constant "no __constant__ memory that is filled at run time"
 rule sync "no device-wide wait"
 rule device-state "no mutable device variable at file scope"
 check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sources.py
+texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }
+texts figures "quoted figures stand on the pages that their rows link to"
+texts units "headers and SECURITY.md: limits in MiB and KiB"
+check "the checks of texts find what they look for" "$PYTHON" scripts/lib/test_check_texts.py
 check "OpenCV's binding parser reads ${#public_headers[@]} public headers" \
     "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "${public_headers[@]}"
 check "${#public_headers[@]} public headers compile alone" alone "${public_headers[@]}"

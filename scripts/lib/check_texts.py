@@ -1,0 +1,97 @@
+"""What texts say twice must be the same: check_texts.py CHECK ROOT.
+
+CHECK is one of
+    error-codes  the table in cudatracking.hpp has the codes and causes of test/common/error_codes.cpp, and every code that src throws
+    figures      figures that a page quotes, between 'quoted figures: begin' and 'end', stand on a page that their row links to
+    units        headers and SECURITY.md give limits in MiB and KiB, as the code does
+Prints one line per finding and exits with 1 when there is any.
+"""
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+UMBRELLA = "include/opencv2/cudatracking.hpp"
+CODES_TEST = "test/common/error_codes.cpp"
+
+
+def read(root, name):
+    return (root / name).read_text(encoding="utf-8")
+
+
+def causes_of_header(text):
+    """{(code, cause)} of the table of error codes. Causes are divided by ';'."""
+    table = re.search(r"^\| code +\| cause +\|\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.M)
+    found = set()
+    for row in table.group(1).splitlines() if table else ():
+        code, causes = (cell.strip() for cell in row.strip("|").split("|"))
+        found |= {(code, cause.strip()) for cause in causes.split(";")}
+    return found
+
+
+def check_error_codes(root):
+    test = read(root, CODES_TEST)
+    declared = re.findall(r"const Cause (\w+) = \{\s*Error::(\w+),\s*((?:\"[^\"]*\"\s*)+)\}", test)
+    tested = {(code, "".join(re.findall(r'"([^"]*)"', cause))) for _, code, cause in declared}
+    listed = causes_of_header(read(root, UMBRELLA))
+    for name, _, _ in declared:
+        if len(re.findall(rf"\b{name}\b", test)) < 2:
+            yield f"{CODES_TEST}: {name} has no call"
+    for code, cause in sorted(listed - tested):
+        yield f"{UMBRELLA}: {code}, '{cause}': {CODES_TEST} has no such cause"
+    for code, cause in sorted(tested - listed):
+        yield f"{CODES_TEST}: {code}, '{cause}': the table of {UMBRELLA} has no such cause"
+    documented = {code for code, _ in listed} | {"StsInternal"}  # a fault of the module itself
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix in (".cpp", ".hpp", ".cu"):
+            for code in sorted(set(re.findall(r"\bError::(\w+)", path.read_text(encoding="utf-8"))) - documented):
+                yield f"{path.relative_to(root)}: {code} is not in the table of {UMBRELLA}"
+
+
+QUOTE = re.compile(r"<!-- quoted figures: begin -->\n(.*?)<!-- quoted figures: end -->", re.S)
+TIME = re.compile(r"(?<![\w.,])\d[\d.,]* (?:us|ms|s)\b")
+SHARE = re.compile(r"(?<![\w.])\.\d+\b")  # as of F
+FRAMES = 10_000 * 3600 * 25  # of the hours in scan.md
+
+
+def check_figures(root):
+    """Also: each quoting page has a quote, and hours in columns of their own follow from the time per frame in their row."""
+    for name in ("README.md", "doc/scan.md", "doc/tld.md"):
+        text = read(root, name)
+        quotes = list(QUOTE.finditer(text))
+        if not quotes:
+            yield f"{name}: no quoted figures"
+        for quote in quotes:
+            first = text[:quote.start(1)].count("\n") + 1
+            for number, row in enumerate(quote.group(1).splitlines(), first):
+                times, shares = TIME.findall(row), SHARE.findall(row)
+                pages = [posixpath.normpath(posixpath.join(posixpath.dirname(name), page)) for page in re.findall(r"\]\(([\w/.]+\.md)[#)]", row)]
+                if times and not pages:
+                    yield f"{name}:{number}: a row with times links to the page that they are from"
+                if not pages:
+                    continue
+                known = "\n".join(read(root, page) for page in pages)
+                for figure in times + shares:
+                    if figure not in TIME.findall(known) + SHARE.findall(known):
+                        yield f"{name}:{number}: {figure} is not on {', '.join(pages)}"
+                hours = [float(cell) for cell in row.split("|") if re.fullmatch(r" *[\d.]+ *", cell)]
+                right = float(times[0].split()[0]) * FRAMES / 3600e6 if times else 0.
+                if times and any(abs(given - wanted) > 0.051 for given, wanted in zip(hours, (right, right / 8))):
+                    yield f"{name}:{number}: {times[0]} per frame are {right:.1f} hours, {right / 8:.1f} on 8 GPUs"
+
+
+def check_units(root):
+    for path in [*sorted((root / "include").rglob("*.hpp")), root / "SECURITY.md"]:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for amount in re.findall(r"\b[\d.,]+ [KMG]B\b", line):
+                yield f"{path.relative_to(root)}:{number}: {amount}: MB is 10^6 bytes; the limits of the code are in MiB"
+
+
+CHECKS = {"error-codes": check_error_codes, "figures": check_figures, "units": check_units}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    findings = list(CHECKS[sys.argv[1]](Path(sys.argv[2])))
+    print("\n".join(findings))
+    sys.exit(1 if findings else 0)

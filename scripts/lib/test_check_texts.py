@@ -1,0 +1,66 @@
+"""Proves that check_texts.py finds each kind of difference, and is content with texts that agree."""
+import tempfile
+import unittest
+from pathlib import Path
+
+from check_texts import CHECKS
+
+HEADER = """/**
+| code       | cause                     |
+|------------|---------------------------|
+| StsBadArg  | a wrong one; another one  |
+| StsBadSize | a large one               |
+*/
+"""
+TEST = """
+const Cause WRONG = {Error::StsBadArg, "a wrong one"};
+const Cause OTHER = {Error::StsBadArg,
+                     "another "
+                     "one"};
+const Cause LARGE = {Error::StsBadSize, "a large one"};
+void f() { expectCodes({{WRONG, f}, {OTHER, f}, {LARGE, f}}); }
+"""
+ROW = "| [job](performance/a.md) | {} |{}\n"
+QUOTE = "<!-- quoted figures: begin -->\n{}<!-- quoted figures: end -->\n"
+
+
+class CheckTexts(unittest.TestCase):
+    def findings(self, check, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return list(CHECKS[check](Path(folder)))
+
+    def test_error_codes(self):
+        header, test, source = "include/opencv2/cudatracking.hpp", "test/common/error_codes.cpp", "src/tld/a.cpp"
+        files = {header: HEADER, test: TEST, source: 'CV_Error(Error::StsBadArg, ""); CV_Error(Error::StsInternal, "");\n'}
+        self.assertEqual(self.findings("error-codes", files), [])
+        for name, old, new, count in (
+                (header, "a wrong one; ", "", 1), (header, "StsBadSize |", "StsNoMem   |", 2), (header, "a large", "a small", 2),
+                (header, "| code ", "| number ", 4),  # no table: three causes, and a code of src
+                (test, "Error::StsBadSize", "Error::StsError", 2), (test, "{LARGE, f}", "", 1),
+                (source, "StsInternal", "StsNoMem", 1)):
+            with self.subTest(old=old, new=new):
+                self.assertEqual(len(self.findings("error-codes", {**files, name: files[name].replace(old, new)})), count)
+
+    def test_figures(self):
+        page = {"doc/performance/a.md": "246 us and 1.5 ms, 46 s\n", "README.md": QUOTE.format("| [job](doc/performance/a.md) | 1.5 ms |\n"),
+                "doc/b.md": "F .544\n", "doc/tld.md": QUOTE.format("| David | .9 |\n| mean of [others](b.md#part) | .544 |\n")}
+        for row, count in ((ROW.format("246 us", ""), 0), (ROW.format("246 us", " 61.5 | 7.7 |"), 0), ("| job |\n|--:|\n", 0),
+                           (ROW.format("256 us", ""), 1), (ROW.format("46 us", ""), 1), (ROW.format("246 ms", ""), 1),
+                           (ROW.format("246 us", " 64 | 8 |"), 1), (ROW.format("246 us", " 61.5 | 8 |"), 1), ("| job | 246 us |\n", 1),
+                           ("| [F](b.md) | .544 |\n", 0), ("| [F](b.md) | .54 |\n", 1)):
+            with self.subTest(row):
+                self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": QUOTE.format(row)})), count)
+        self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": ROW.format("246 us", "")})), 1)  # no quote
+
+    def test_units(self):
+        for text, count in (("8 MiB, 1 KiB\n", 0), ("8 MB\n", 1), ("8 KB and 512 GB\n", 2)):
+            self.assertEqual(len(self.findings("units", {"include/a.hpp": text, "SECURITY.md": ""})), count)
+            self.assertEqual(len(self.findings("units", {"SECURITY.md": text})), count)
+
+
+if __name__ == "__main__":
+    unittest.main()
