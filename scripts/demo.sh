@@ -7,7 +7,7 @@
 #   --help
 #
 # Results: build/demo/index.html, a page with all images, and build/demo/<demo>/ with the images, videos and tables of each run,
-# and report.txt, the output of its program.
+# and report.txt, the output of its program. Demos of videos are left out where FFmpeg was not found.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
 BACKEND=auto OPTIONS=()
@@ -23,7 +23,7 @@ done
 
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=cudatracking_samples
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC PYTHON
+eval "$paths" # BUILD_DIR BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC PYTHON
 
 capabilities=''
 [ "$CUDA" = off ] || capabilities=$(gpu_capabilities "$NVCC" | paste -sd,)
@@ -104,6 +104,10 @@ demo()
     local name=$1 caption=$2 program=$3 folder=$BUILD_ROOT/demo/$1
     shift 3
     rm -rf "$folder"
+    if [[ " $* " == *'.avi '* ]] && [ ! -e "$BUILD_DIR/lib/libopencv_videoio_ffmpeg.so" ]; then
+        say "$name: left out, FFmpeg was not found when this was built, so that its video cannot be read"
+        return
+    fi
     mkdir -p "$folder"
     say "$name: $program --backend=$BACKEND --output-dir=$folder $*"
     "$BIN_DIR/$program" "--backend=$BACKEND" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
