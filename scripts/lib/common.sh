@@ -19,7 +19,7 @@ has() { local name; for name in "$@"; do command -v "$name" >/dev/null || return
 install_packages()
 {
     say "installing $*"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends "$@" >/dev/null
 }
 
 # need_packages [NAME...]: Debian packages that have what was looked for and not found: installed when root, named otherwise.
