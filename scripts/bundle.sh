@@ -125,6 +125,10 @@ chmod +x "$BUNDLE/run.sh"
     [ -z "$(git -C "$REPO_ROOT" status --porcelain -uno 2>/dev/null)" ] || echo "with changes that are not committed"
 } >"$BUNDLE/VERSION"
 
+# Nothing in it may name a folder of this machine.
+named=$(grep -rlF -e "$BUILD_ROOT/" -e "$REPO_ROOT/src/" -e "$REPO_ROOT/test/" -e "$REPO_ROOT/perf/" -e "$REPO_ROOT/samples/" "$BUNDLE" || true)
+[ -z "$named" ] || die "these files of the bundle name folders of this machine: $named"
+
 # --- what came out ---------------------------------------------------------------------------------------------------
 glibc=$(find "$BUNDLE/bin" "$BUNDLE/lib" -type f -exec readelf -V {} + | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 # The programs hold the same libraries: with a dictionary larger than one of them, xz stores these once.

@@ -64,7 +64,7 @@ run_tests()
     say "$1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$scratch/$1.count")"
 }
 
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 CUDATRACKING_BUILDS=$BUILD_ROOT # which the wheel must not know
 unset PYTHONPATH
 if [ "$TABLE" = 1 ]; then
     environment table opencv-contrib-python==5.0.0.93
