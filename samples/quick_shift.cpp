@@ -19,7 +19,7 @@ Options makeOptions()
 {
     return Options(
         "Quick-shift superpixels: contours, mean colours, labels and a table.",
-        {"home.jpg", "--preset=both --min-size=20 --output-dir=out folder_of_images",
+        {"home.jpg", "--preset=both --min-area=50 --output-dir=out folder_of_images",
          "--preset=lab --frames=100 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP), backendOption(),
          choice("preset", {"paper", "lab", "both"},
@@ -28,8 +28,8 @@ Options makeOptions()
          real("sigma", 0, 0, 341, "kernel bandwidth; 0: the preset's"),
          real("max-dist", 0, 0, 32767, "largest distance to a parent; 0: the preset's"),
          real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),
-         integer("min-size", 1, 0, INT_MAX,
-                 "make superpixels 4-connected and merge those of fewer pixels; 0: leave them as trees"),
+         integer("min-area", 20, 0, INT_MAX,
+                 "split superpixels into 4-connected components and merge those of fewer pixels; 0: do neither"),
          framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),
          outputOption("images, video and CSV"), videoOption("contours.avi")});
 }
@@ -62,8 +62,8 @@ Mat labOf(const Mat& image)
 class Segmenter
 {
 public:
-    Segmenter(const Look& look, bool cuda, int minSize)
-        : look_(look), cuda_(cuda), minSize_(minSize), q_(QuickShift::create(look.sigma, look.maxDist, look.scale))
+    Segmenter(const Look& look, bool cuda, int minArea)
+        : look_(look), cuda_(cuda), minArea_(minArea), q_(QuickShift::create(look.sigma, look.maxDist, look.scale))
     {}
 
     Results run(const Mat& image, bool table)
@@ -76,8 +76,8 @@ public:
             input_.upload(features);
             time.start();
             q_->compute(input_);
-            if (minSize_ > 0)
-                q_->enforceConnectivity(minSize_);
+            if (minArea_ > 0)
+                q_->enforceConnectivity(minArea_);
             r.count = q_->getNumberOfSuperpixels(); // waits
             time.stop();
             collect(r, image, GpuMat(image), table);
@@ -86,8 +86,8 @@ public:
         {
             time.start();
             q_->compute(features);
-            if (minSize_ > 0)
-                q_->enforceConnectivity(minSize_);
+            if (minArea_ > 0)
+                q_->enforceConnectivity(minArea_);
             r.count = q_->getNumberOfSuperpixels();
             time.stop();
             collect(r, image, image, table);
@@ -119,7 +119,7 @@ private:
 
     Look look_;
     bool cuda_;
-    int minSize_;
+    int minArea_;
     Ptr<QuickShift> q_;
     GpuMat input_;
 };
@@ -305,7 +305,7 @@ void run(const Options& options)
     const std::vector<Look> looks = readLooks(options);
     std::vector<Segmenter> segmenters;
     for (const Look& look : looks)
-        segmenters.push_back(Segmenter(look, cuda, options.integer("min-size")));
+        segmenters.push_back(Segmenter(look, cuda, options.integer("min-area")));
     Source source(options.text("input"));
     outputFolder(options.text("output-dir"));
     if (source.isVideo())

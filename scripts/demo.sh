@@ -125,9 +125,9 @@ demo fragment_matcher_rubberwhale "FragmentMatcher on two images of a scene in m
 demo fragment_matcher_loop "FragmentMatcher follows patches through a video; with the CUDA backend, locations and search areas stay on the device." \
     cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
 demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors (paper) and with smaller ones on Lab colours (lab). Components below 20 pixels are merged." \
-    cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
+    cudatracking_quick_shift --preset=both "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home "QuickShift on another photograph, with the same parameters." \
-    cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
+    cudatracking_quick_shift --preset=both "$SAMPLES_DATA/home.jpg"
 cascades=$CASCADES/haarcascades
 demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (blue). Photograph: NASA." \
     cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_default.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" \

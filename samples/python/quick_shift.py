@@ -21,7 +21,7 @@ def arguments():
     parser.add_argument("--sigma", type=common.number(float, 0.01, 341), default=6., help="kernel bandwidth, pixels (default %(default)s)")
     parser.add_argument("--max-dist", type=common.number(float, 0.01, 32767), default=10., help="largest distance to a parent (default %(default)s)")
     parser.add_argument("--scale", type=common.number(float, 0, 1e9), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
-    parser.add_argument("--min-size", type=common.number(int, 1, common.INT_MAX), default=20, help="merge connected components of fewer pixels (default %(default)s)")
+    parser.add_argument("--min-area", type=common.number(int, 1, common.INT_MAX), default=20, help="merge connected components of fewer pixels (default %(default)s)")
     return parser.parse_args()
 
 
@@ -70,7 +70,7 @@ def main():
     write(stem + "_cuts.png", np.hstack(cuts))
 
     # 4-connected from here on: labels, borders, mean colours and statistics are those of the joined pieces.
-    number = quick_shift.enforceConnectivity(options.min_size)
+    number = quick_shift.enforceConnectivity(options.min_area)
     borders = image.copy()
     borders[downloaded(quick_shift.getLabelContourMask(thickLine=False)) == 255] = (0, 0, 255)
     write(stem + "_borders.png", borders)

@@ -42,12 +42,12 @@ RANGES = {
                          "radius": ("-1", "32769"), "min-confidence": ("-1", "1e31"), "frames": ("-1", ABOVE_INT), "vector-scale": ("-1", "10001")},
     "fragment_matcher_loop": {"fragments": ("0", "100001"), "size": ("2", "1025"), "radius": ("0", "32769"), "renew": ("-1", ABOVE_INT),
                               "min-confidence": ("-1", "inf"), "frames": ("-1", ABOVE_INT), "trail": ("-1", "1048577")},
-    "quick_shift": {"sigma": ("-0.1", "341.1"), "max-dist": ("-1", "32768"), "scale": ("-1", "2e9"), "min-size": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT)},
-    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT), 
+    "quick_shift": {"sigma": ("-0.1", "341.1"), "max-dist": ("-1", "32768"), "scale": ("-1", "2e9"), "min-area": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT)},
+    "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT),
             "image-every": ("-1", ABOVE_INT)},
     "tld_benchmark": {"frames": ("-1", ABOVE_INT), "threads": ("-1", "65537"), "seeds": ("0", "1048577"), "first-seed": ("-1", "2146435072"),
                       "peer-seeds": ("0", "1048577")},
-    "quick_shift.py": {"sigma": ("0", "342"), "max-dist": ("0", "32768"), "scale": ("-1", "inf"), "min-size": ("0", ABOVE_INT, "1_0", " 7")},
+    "quick_shift.py": {"sigma": ("0", "342"), "max-dist": ("0", "32768"), "scale": ("-1", "inf"), "min-area": ("0", ABOVE_INT, "1_0", " 7")},
     "tld.py": {"frames": ("-1", ABOVE_INT)},
 }
 
@@ -202,11 +202,11 @@ class ProgramsTest(unittest.TestCase):
                "follow": ("--every=0", "--min-size=11", "--overlap=0", "--min-score=2", "--end-after=-1", "--pan=x"),
                "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
                "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
-               "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
+               "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-area=1.5", "--preset=none"),
                "tld": ("--seed=1.5", "--frames= 3", "--image-every=0x10", "--load=a,,b"),
                "tld_benchmark": ("--seeds=0", "--first-seed=one"),
                "cascade.py": ("--backend=gpu",), "fragment_matcher.py": ("--backend=gpu",),
-               "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-size=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
+               "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-area=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
         for name in CPP + PYTHON:
             for option in bad[name]:
                 valid = [argument for argument in self.arguments(name, self.source(name)) if argument.split("=")[0] != option.split("=")[0]]

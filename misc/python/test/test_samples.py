@@ -64,7 +64,7 @@ class SamplesTest(unittest.TestCase):
         noise = np.random.RandomState(2).randint(0, 256, (60, 80, 3), dtype=np.uint8)
         image = cv2.GaussianBlur(noise, (0, 0), 3.)
         cv2.imwrite(self.path("small.png"), image)
-        done = self.run_sample("quick_shift.py", self.path("small.png"), self.path("."), "--backend=cpu", "--min-size=7",
+        done = self.run_sample("quick_shift.py", self.path("small.png"), self.path("."), "--backend=cpu", "--min-area=7",
                                "--sigma=2", "--max-dist=8", "--scale=.5")
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path("small.csv"), newline="") as table:
