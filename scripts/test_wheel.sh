@@ -13,6 +13,7 @@
 #
 # Failed tests are named at the end. Last line: 'N passed, N failed, N skipped'. Packages come from the package index that pip is set up for. Environment:
 #   CUDATRACKING_SAMPLES_DATA   OpenCV's samples/data (default: that of the unpacked OpenCV); tests that need images are skipped without
+#   CUDATRACKING_PROGRAMS       folder of the C++ samples (default: that of a build); a test that compares with them is skipped without
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
 WHEEL='' PROGRAM=python3 DEVICE=0 TABLE=0
@@ -34,6 +35,11 @@ fi
 if [ -z "${CUDATRACKING_SAMPLES_DATA:-}" ]; then
     for folder in "$BUILD_ROOT"/src/opencv_contrib_python-*/opencv/samples/data; do
         [ ! -d "$folder" ] || export CUDATRACKING_SAMPLES_DATA=$folder
+    done
+fi
+if [ -z "${CUDATRACKING_PROGRAMS:-}" ]; then
+    for program in "$BUILD_ROOT"/opencv-*/bin/cudatracking_quick_shift; do
+        [ ! -x "$program" ] || export CUDATRACKING_PROGRAMS=${program%/*}
     done
 fi
 
@@ -92,6 +98,6 @@ environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbcli
 run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdf]*.py" # what was skipped for want of these packages
 environment scan av pyarrow 'ray[data]'
-run_tests scan "" "test_scan.py" # what was skipped for want of these
+run_tests scan "" "test_scan*.py" # what was skipped for want of these
 sed 's/^/FAILED  /' "$scratch/failed" >&2
 total_of "$scratch"/*.count

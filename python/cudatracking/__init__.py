@@ -4,7 +4,7 @@
 
     import cudatracking as ct
 
-    faces = ct.CascadeClassifier("frontalface_alt")      # every Haar and LBP cascade of OpenCV; ct.cascades() lists them
+    faces = ct.CascadeClassifier("frontalface_default")  # every Haar and LBP cascade of OpenCV; ct.cascades() lists them
     boxes = faces.detect(image)                            # n x 4: x, y, width, height
     labels = ct.quickshift(image, ratio=.5, kernel_size=3, max_dist=6)
     tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)

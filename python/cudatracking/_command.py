@@ -2,7 +2,7 @@
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 """The command `cudatracking`: the jobs of the package without a line of Python.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 130 ended by SIGINT or SIGTERM, with all files complete up to there.
+Exit codes: 0 done, 1 failed, 2 wrong use, 130 ended by SIGINT, SIGTERM or SIGHUP, with all files complete up to there.
 """
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 import numpy as np
 
-from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, build_info, cascades, devices
+from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, __version__, build_info, cascades, devices
 from ._errors import ArgumentError, error
-from ._frames import Frame, Source, box
+from ._frames import Frame, Source, box, images_of
 from ._native import cv2
-from ._outputs import Drawing, Progress, Table
+from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
 
 class Stop:
-    """Whether SIGINT or SIGTERM came. A second one ends the program as it would without this."""
+    """Whether SIGINT, SIGTERM or, from a terminal that is closed, SIGHUP came. A second one ends the program as it would without this."""
 
     def __init__(self) -> None:
         self.requested = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._request)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                signal.signal(number, self._request)
 
     def _request(self, number: int, _frame: Any) -> None:
         self.requested = True
@@ -108,11 +109,19 @@ def _boxed(pixels: Any, rows: Any) -> Any:
     return drawn
 
 
+def _inside(boxes: Sequence[tuple[int, int, int, int]], frame: Frame) -> None:
+    """Refuses boxes that are not in the first frame."""
+    rows, columns = frame.pixels.shape[:2]
+    for x, y, width, height in boxes:
+        if width < 1 or height < 1 or x < 0 or y < 0 or x + width > columns or y + height > rows:
+            raise ArgumentError(f"--box: {x},{y},{width},{height}: is not inside of the first frame, which has {columns} x {rows} pixels")
+
+
 def detect(options: argparse.Namespace, stop: Stop) -> int:
     """Finds objects with cascades."""
     classifiers = [CascadeClassifier(name, device=options.device, scale_factor=options.scale_factor, min_neighbors=options.min_neighbors,
                                      min_size=options.min_size, max_size=options.max_size, max_candidates=65536)
-                   for name in options.cascade or ["frontalface_alt"]]
+                   for name in options.cascade or [scan.DEFAULT_CASCADE]]
     job = Job(options, stop, ("frame", "time", "file", "cascade", "x", "y", "width", "height", "neighbors", "weight"))
 
     def work(job: Job) -> str:
@@ -127,7 +136,7 @@ def detect(options: argparse.Namespace, stop: Stop) -> int:
                     if job.table:
                         job.table.add(frame.number, frame.time, frame.name, classifier.name, x, y, width, height, neighbors, weight)
             job.draw(lambda: _boxed(frame.pixels, rows))
-        return f"{total} objects"
+        return counted(total, "object")
 
     return job.run(work)
 
@@ -142,6 +151,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
         located = looked = 0
         for frame in job.frames():
             if frame.number == 0:
+                _inside(options.box, frame)
                 for given in options.box:
                     tracker.add(frame.pixels, given)
                 job.draw(lambda: _boxed(frame.pixels, [(*given, str(i), GREEN, 2) for i, given in enumerate(options.box)]))
@@ -157,7 +167,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
                 for one in tracks if one["state"] != State.LOST]))
         if not looked and not stop.requested and not options.frames:
             raise error(f"{options.source}: has one frame; tracking needs several")
-        return f"objects located {located} of {looked} times"
+        return f"objects located {located} of {counted(looked, 'time')}"
 
     return job.run(work)
 
@@ -168,18 +178,23 @@ def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     job = Job(options, stop, ("frame", "time", "file", "label", "area", "x", "y", "width", "height", "center_x", "center_y", "blue", "green", "red"))
 
     def work(job: Job) -> str:
-        count = 0
+        count = short = fewest = 0
         for frame in job.frames():
             shift.compute(frame.pixels)
             if options.number:
                 shift.apply_tau(shift.tau_for(options.number))
+                if shift.number > options.number:
+                    short, fewest = short + 1, max(fewest, shift.number)
             count += shift.enforce_connectivity(options.min_area) if options.min_area else shift.number
             if job.table:
                 rows = shift.statistics(frame.pixels)
-                for label, (area, box, center, mean) in enumerate(zip(rows.areas, rows.boxes.tolist(), rows.centroids.tolist(), rows.means.tolist())):
+                for label, (area, box, center, mean) in enumerate(zip(rows.areas, rows.boxes, rows.centroids, rows.means)):
                     job.table.add(frame.number, frame.time, frame.name, label, area, *box, *center, *mean)
             job.draw(lambda: _mosaic(shift, frame.pixels, options.borders))
-        return f"{count} superpixels"
+        if short:
+            where = "" if job.source.still else f" in {short} of {counted(job.progress.frames, 'frame')}"
+            say(f"--number {options.number} is not reached{where}: at least {counted(fewest, 'superpixel')} with --max-dist {options.max_dist:g}\n")
+        return counted(count, "superpixel")
 
     return job.run(work)
 
@@ -203,7 +218,10 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
         for frame in job.frames():
             height, width = frame.pixels.shape[:2]
             if frame.number == 0:
+                _inside(options.box or (), frame)
                 regions = regions or [(x, y, 16, 16) for y in range(16, height - 31, 32) for x in range(16, width - 31, 32)]
+                if not regions:
+                    raise error(f"{options.source}: frames of {width} x {height} pixels are too small for the grid of fragments, which needs 48 x 48; --box names fragments")
                 matcher.cut(frame.pixels, regions)
                 locations: Any = np.array([[row[:2]] for row in regions], np.int32)
                 job.draw(lambda: _boxed(frame.pixels, [(*row, "", GREEN, 1) for row in regions]))
@@ -227,7 +245,7 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
                 job.draw(lambda: _boxed(frame.pixels, rows))
         if not looked and not stop.requested and not options.frames:
             raise error(f"{options.source}: has one frame; matching needs several")
-        return f"{found} of {looked} fragments found"
+        return f"{found} of {counted(looked, 'fragment')} found"
 
     return job.run(work)
 
@@ -277,11 +295,12 @@ def _box(text: str) -> Any:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.add_argument("-V", "--version", action="version", version=f"cudatracking {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
-    def command(name: str, work: Any, text: str, drawn: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-        made.set_defaults(work=work)
+    def command(name: str, work: Any, text: str, drawn: str, example: str = "") -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text, allow_abbrev=False, epilog=example and f"Example: cudatracking {name} {example}")
+        made.set_defaults(work=work, parser=made, inputs=("source", "cascade", "boxes"), outputs=("table", "draw"))
         if drawn:
             made.add_argument("source", help="image, folder of images (in natural order), video, number of a camera, or URL")
             made.add_argument("--table", metavar="FILE", help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
@@ -291,31 +310,62 @@ def _parser() -> argparse.ArgumentParser:
             made.add_argument("--quiet", action="store_true", help="no progress on the standard error")
         return made
 
-    made = command("detect", detect, "Finds objects with cascades.", "boxes")
+    made = command("detect", detect, "Finds objects with cascades.", "boxes", "photo.jpg --cascade eye --draw eyes.png")
     made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
-                      "(default: frontalface_alt)")
+                      f"(default: {scan.DEFAULT_CASCADE})")
     made.add_argument("--scale-factor", type=_number(float, 1, above=True), default=1.1, metavar="F", help="ratio of successive scales (default 1.1)")
     made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more candidates is an object (default 3)")
     made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
     made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
-    made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain")
+    made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain",
+                   "vtest.avi --box 253,219,30,90 --draw track.avi. The video is in samples/data of OpenCV's sources; as it is not MJPEG, it needs PyAV (pip install av).")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
-    made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours")
+    made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours", "photo.jpg --min-area 30 --draw mean.png --table superpixels.csv")
     made.add_argument("--sigma", type=_number(float, 0, 341, above=True), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
     made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), default=10., metavar="D", help="largest distance of a link (default 10)")
     made.add_argument("--color-scale", type=_number(float, 0, 1e9), default=32. / 255, metavar="F", help="factor on colours (default 32/255)")
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
     made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
-    made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where uncertain")
+    made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where uncertain",
+                   "folder_of_frames --radius 16 --table motion.csv")
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
     made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="measure by which positions are compared (default zncc)")
     made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="largest motion of a fragment between two frames (default 16; 0: any)")
-    made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "")
+    made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "", "videos/ --job detect --out faces")
+    made.set_defaults(outputs=("out",))
     scan.add_options(made, _number, _box)
     command("info", info, "Prints the features of this build and the CUDA devices.", "")
     return parser
+
+
+def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    """Reads the command line; what is wrong in it ends the program with the usage of the command that it is about."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    about = options.parser if options.command else parser
+    if rest:
+        about.error(f"unrecognized arguments: {' '.join(rest)}")
+    if not options.command:
+        say(parser.format_help())
+        parser.exit(2, "error: a COMMAND is needed\n")
+    return options
+
+
+def _refuse_overwriting(options: argparse.Namespace) -> None:
+    """Refuses outputs that are inputs."""
+    named = vars(options)
+    inputs: list[str] = []
+    for name in options.inputs:
+        value = named.get(name) or ()
+        inputs += [value] if isinstance(value, str) else value
+    if options.command == "scan":
+        refuse_inputs_in("--out", options.out, inputs)
+        return
+    for name in [name for name in inputs if os.path.isdir(name)]:
+        inputs += images_of(name)
+    refuse_inputs([(f"--{name}", named[name]) for name in options.outputs if named.get(name) not in (None, "-")], inputs)
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -323,12 +373,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     for name in ("stdout", "stderr"):  # Python has None for one that was closed before
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))
-    options = _parser().parse_args(arguments)
+    options = _options(arguments)
     if "table" in options and not options.table and not options.draw:
         options.table = "-"
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what fails is said below, once
     stop = Stop()
     try:
+        _refuse_overwriting(options)
         code = int(options.work(options, stop))
         sys.stdout.flush()
         return code
@@ -336,5 +387,5 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
-        print(f"error: {raised or type(raised).__name__}", file=sys.stderr)
+        say(f"error: {raised or type(raised).__name__}\n")
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -1,6 +1,6 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""SIGINT and SIGTERM of the command while the package is imported, which takes a while: it ends as it would later, with exit code 130, and not
+"""SIGINT, SIGTERM and SIGHUP of the command while the package is imported, which takes a while: it ends as it would later, with exit code 130, and not
 with the place in the imports where it was. Programs that import the package keep their handlers."""
 import os
 import sys
@@ -24,5 +24,7 @@ if _is_command():
 
         signal.signal(signal.SIGINT, _end)
         signal.signal(signal.SIGTERM, _end)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+            signal.signal(signal.SIGHUP, _end)
     except KeyboardInterrupt:
         os._exit(130)

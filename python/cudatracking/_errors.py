@@ -3,6 +3,7 @@
 """Exceptions of the package."""
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any, Callable, Optional
 
@@ -59,6 +60,17 @@ def _pythonic(text: str) -> tuple[str, Optional[str], Any]:
         value = float(number.group(1) or number.group(2))
         value = int(value) if value.is_integer() else value
     return re.sub(r"^Params::", "", text[:found.start(1)]) + name + text[found.end(1):], name, value
+
+
+def import_optional(name: str, missing: str) -> Any:
+    """Imports a package that is not always there. Raises error: with `missing` when it is not installed, else with what is wrong with it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as raised:
+        package = name.partition(".")[0]
+        raise error(missing if raised.name in (package, name) else f"{package} cannot be imported: {raised}") from None
+    except Exception as raised:  # ImportError of its libraries; packages raise others as well
+        raise error(f"{name.partition('.')[0]} cannot be imported: {' '.join(str(raised).split()) or type(raised).__name__}") from None
 
 
 def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:

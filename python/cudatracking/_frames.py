@@ -10,10 +10,12 @@ from typing import Any, Iterator, NamedTuple, Optional
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ArgumentError, call, error
+from ._errors import ArgumentError, call, error, import_optional
 from ._native import cv2
+from ._outputs import silent_library
 
 IMAGES = (".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm")
+VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
 
 
 class Frame(NamedTuple):
@@ -43,6 +45,15 @@ def read_image(path: str) -> npt.NDArray[np.uint8]:
     return np.asarray(pixels)
 
 
+def images_of(folder: str) -> list[str]:
+    """Returns the paths of the images in a folder, in natural order."""
+    return [os.path.join(folder, entry) for entry in sorted(os.listdir(folder), key=natural) if entry.lower().endswith(IMAGES)]
+
+
+class NoDecoder(error):
+    """PyAV cannot be used."""
+
+
 class Source:
     """Frames of one source, one after the other.
 
@@ -65,17 +76,20 @@ class Source:
         self._video: Any = None
         self._container: Any = None
         if re.fullmatch(r"\d{1,2}", name):
-            self._video = call(cv2.VideoCapture, int(name))
+            with silent_library():
+                self._video = call(cv2.VideoCapture, int(name))
             if not self._video.isOpened():
                 raise error(f"camera {name}: cannot be opened")
         elif "://" in name:
-            self._container = self._by_av()
+            try:
+                self._container = self._by_av()
+            except NoDecoder as raised:
+                raise error(f"{name}: is a URL, and {raised}") from None
         elif os.path.isdir(name):
-            entries = sorted((entry for entry in os.listdir(name) if entry.lower().endswith(IMAGES)), key=natural)
-            if not entries:
+            self._files = images_of(name)
+            if not self._files:
                 raise error(f"{name}: the folder has no image ({' '.join(IMAGES)})")
-            self._files = [os.path.join(name, entry) for entry in entries]
-            self.count = len(entries)
+            self.count = len(self._files)
         elif not os.path.exists(name):
             raise error(f"{name}: there is no such file or folder")
         elif name.lower().endswith(IMAGES):
@@ -84,29 +98,37 @@ class Source:
             self._open_video()
 
     def _open_video(self) -> None:
-        self._container = self._by_av(required=False)
-        if self._container is not None:
+        try:
+            self._container = self._by_av()
             return
-        video = call(cv2.VideoCapture, self.name, cv2.CAP_OPENCV_MJPEG)
+        except NoDecoder as raised:
+            without = raised
+        with silent_library():
+            video = call(cv2.VideoCapture, self.name, cv2.CAP_OPENCV_MJPEG)
         if not video.isOpened():
-            raise error(f"{self.name}: only MJPEG in .avi can be read without PyAV (pip install av), which reads other videos too")
+            self._refuse(f"it is no MJPEG video in .avi, and {without}")
         self._video = video
         self.count = int(video.get(cv2.CAP_PROP_FRAME_COUNT)) or None
         self.rate = float(video.get(cv2.CAP_PROP_FPS)) or None
 
-    def _by_av(self, required: bool = True) -> Any:
+    def _refuse(self, reason: str) -> None:
+        """Says why a file cannot be read; also of one whose name is not that of a video."""
+        usual = self.name.lower().endswith(VIDEOS) or "://" in self.name
+        raise error(f"{self.name}: {'' if usual else 'is neither an image (' + ' '.join(IMAGES) + ') nor a video that can be read: '}{reason}")
+
+    def _by_av(self) -> Any:
         try:
-            import av  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:
-            if required:
-                raise error(f"{self.name}: URLs need PyAV: pip install av") from None
-            return None
+            av = import_optional("av", "other videos need PyAV, which is not installed: pip install av")
+        except error as raised:
+            raise NoDecoder(str(raised)) from None
         try:
             container = av.open(self.name)
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
-        except Exception as raised:  # PyAV's many kinds, and no video stream
-            raise error(f"{self.name}: cannot be opened: {raised}") from None
+        except IndexError:
+            self._refuse("it has no video stream")
+        except Exception as raised:  # PyAV's many kinds
+            self._refuse(f"PyAV cannot open it: {getattr(raised, 'strerror', None) or raised}")
         self.count = int(stream.frames) or None
         self.rate = float(stream.average_rate) if stream.average_rate else None
         return container

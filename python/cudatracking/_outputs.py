@@ -1,31 +1,114 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Files that the command writes: whole or not at all. And its progress."""
+"""Files that the command writes: whole or not at all, and never in the place of what it reads. And its progress."""
 from __future__ import annotations
 
+import contextlib
 import csv
+import fractions
 import json
 import os
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import call, error
+from ._errors import ArgumentError, call, error, import_optional
 from ._native import cv2
 
 
+def counted(number: int, noun: str) -> str:
+    """Returns "1 frame", "2 frames"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def say(text: str) -> None:
+    """Writes to the standard error. That nobody can read it any more, as when a terminal was closed, is no reason to lose work."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def silent_library() -> Iterator[None]:
+    """OpenCV's AVI code prints what it finds wrong, whatever the level of logging; the command says it in its own words."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _identity(path: str) -> Optional[tuple[int, int]]:
+    """Returns the device and inode of what a path leads to, through links; None when there is nothing."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def refuse_inputs(outputs: Iterable[tuple[str, str]], inputs: Iterable[str]) -> None:
+    """Raises ArgumentError when an output, (option, path), is an input or the output of another option.
+
+    What is compared is the file itself, so that other names and links do not hide it.
+    """
+    taken: dict[tuple[int, int], tuple[str, str]] = {}
+    options: dict[str, str] = {}
+    for option, path in outputs:
+        other = options.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ArgumentError(f"{option}: {path}: is the output of {other} too")
+        found = _identity(path)
+        if found and (os.path.isfile(path) or os.path.isdir(path)):  # nothing is lost in a device or a pipe
+            taken[found] = option, path
+    for name in inputs if taken else ():
+        found = _identity(name)
+        if found in taken:
+            option, path = taken[found]
+            raise ArgumentError(f"{option}: {path}: is the input {name}; a file of its own is needed")
+
+
+def refuse_inputs_in(option: str, folder: str, inputs: Iterable[str]) -> None:
+    """Raises ArgumentError when a folder of outputs is an input, or has one in it or in a folder below it."""
+    own = _identity(folder)
+    known: dict[str, bool] = {}
+
+    def holds(path: str) -> bool:
+        if path not in known:
+            above = os.path.dirname(path)
+            known[path] = _identity(path) == own or (above != path and holds(above))
+        return known[path]
+
+    for name in inputs if own else ():
+        if os.path.exists(name) and holds(os.path.realpath(name)):
+            where = "is the input" if _identity(name) == own else "in it is the input"
+            raise ArgumentError(f"{option}: {folder}: {where} {name}; a folder of its own is needed")
+
+
 class Beside:
-    """A file that is written beside its place and moved there when it is complete; until then an older one stays."""
+    """A file that is written beside its place and moved there when it is complete; until then an older one stays.
+
+    A device or a pipe is written as it is.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
         folder, name = os.path.split(os.path.abspath(path))
         if os.path.isdir(path):
             raise error(f"{path}: is a folder; a file is needed")
+        self._direct = os.path.exists(path) and not os.path.isfile(path)
+        if self._direct:
+            self.temporary = path
+            return
         try:
             handle, self.temporary = tempfile.mkstemp(os.path.splitext(name)[1], f".{name}.", folder)
         except OSError as raised:
@@ -34,6 +117,8 @@ class Beside:
 
     def commit(self) -> None:
         """Puts the file into its place."""
+        if self._direct:
+            return
         mask = os.umask(0o022)
         os.umask(mask)
         try:
@@ -44,24 +129,41 @@ class Beside:
 
     def drop(self) -> None:
         """Removes what was written."""
-        if os.path.exists(self.temporary):
+        if not self._direct and os.path.exists(self.temporary):
             os.unlink(self.temporary)
 
 
+def _plain(value: Any) -> Any:
+    """Returns a number of numpy as Python's, with the digits that tell it from its neighbours of the same type and no more."""
+    if isinstance(value, np.float32):
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 class Table:
-    """Rows as CSV, or as JSON lines when the file's name ends with .jsonl; "-" is the standard output."""
+    """Rows as CSV, or as JSON lines when the file's name ends with .jsonl; "-" is the standard output.
+
+    The header is written with the first row or in the end, so that a command which is refused has printed nothing.
+    """
 
     def __init__(self, path: str, columns: Sequence[str]) -> None:
         self._path = path
         self._columns = list(columns)
         self._beside = None if path == "-" else Beside(path)
-        self._file = open(self._beside.temporary, "w", encoding="utf-8", newline="") if self._beside else sys.stdout
+        self._file = sys.stdout
+        if self._beside:
+            beside = self._beside
+            self._guard(lambda: setattr(self, "_file", open(beside.temporary, "w", encoding="utf-8", newline="")))
         self._json = path.lower().endswith((".jsonl", ".ndjson"))
         self._writer: Any = None if self._json else csv.writer(self._file, lineterminator="\n")
         self._flushed = time.monotonic()
         self.rows = 0
-        if self._writer:
+        self._headed = False
+
+    def _head(self) -> None:
+        if self._writer and not self._headed:
             self._guard(lambda: self._writer.writerow(self._columns))
+        self._headed = True
 
     def _guard(self, write: Callable[[], Any]) -> None:
         try:
@@ -73,7 +175,8 @@ class Table:
 
     def add(self, *values: Any) -> None:
         """Adds a row; None is an empty cell."""
-        plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+        self._head()
+        plain = [_plain(value) for value in values]
         if self._json:
             # JSON has no infinity and no NaN: they become null, as in a browser.
             named = {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in zip(self._columns, plain)}
@@ -87,10 +190,12 @@ class Table:
 
     def finish(self) -> None:
         """All is written."""
+        self._head()
         self._guard(self._file.flush)
         if self._beside:
             def close() -> None:
-                os.fsync(self._file.fileno())
+                if os.path.isfile(self._file.name):
+                    os.fsync(self._file.fileno())
                 self._file.close()
             self._guard(close)
             self._beside.commit()
@@ -98,7 +203,8 @@ class Table:
     def drop(self) -> None:
         """Removes the unfinished file."""
         if self._beside:
-            self._file.close()
+            with contextlib.suppress(OSError):  # what could not be written is not wanted any more
+                self._file.close()
             self._beside.drop()
 
 
@@ -114,15 +220,16 @@ class Drawing:
         self._beside = Beside(path)
         self._path = path
         self._writer: Any = None
+        self._av: Any = None
         self._container: Any = None
         self._stream: Any = None
         self._size: Optional[tuple[int, int]] = None
         if suffix == ".mp4":
             try:
-                import av  # type: ignore[import-not-found,unused-ignore] # noqa: F401
-            except ImportError:
+                self._av = import_optional("av", f"{path}: .mp4 needs PyAV: pip install av; .avi can be written without")
+            except BaseException:
                 self._beside.drop()
-                raise error(f"{path}: .mp4 needs PyAV: pip install av; .avi can be written without") from None
+                raise
 
     def add(self, pixels: npt.NDArray[np.uint8]) -> None:
         """Adds a frame."""
@@ -139,27 +246,35 @@ class Drawing:
         elif self._writer is not None:
             call(self._writer.write, pixels)
         else:
-            import av
-            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels[:height // 2 * 2, :width // 2 * 2]), format="bgr24")
-            try:
-                self._container.mux(self._stream.encode(frame))
-            except Exception as raised:  # PyAV's many kinds
-                raise error(f"{self._path}: cannot be written: {raised}") from None
+            self._guard(lambda: self._encode(np.ascontiguousarray(pixels[:height // 2 * 2, :width // 2 * 2])))
+
+    def _guard(self, write: Callable[[], Any]) -> None:
+        try:
+            write()
+        except error:
+            raise
+        except Exception as raised:  # PyAV's many kinds
+            raise error(f"{self._path}: cannot be written: {raised}") from None
+
+    def _encode(self, pixels: npt.NDArray[np.uint8]) -> None:
+        self._container.mux(self._stream.encode(self._av.VideoFrame.from_ndarray(pixels, format="bgr24")))
 
     def _start(self, width: int, height: int) -> None:
         if self._suffix == ".avi":
             self._writer = call(cv2.VideoWriter, self._beside.temporary, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter.fourcc(*"MJPG"), self._rate, (width, height))
             if not self._writer.isOpened():
                 raise error(f"{self._path}: cannot be written")
-            return
-        import fractions
+        elif min(width, height) < 2:
+            raise error(f"{self._path}: frames have {width} x {height} pixels, and .mp4 needs 2 x 2; .avi can be written")
+        else:
+            self._guard(lambda: self._start_mp4(width // 2 * 2, height // 2 * 2))
 
-        import av
-        self._container = av.open(self._beside.temporary, "w")
+    def _start_mp4(self, width: int, height: int) -> None:
+        self._container = self._av.open(self._beside.temporary, "w")
         for codec in ("libx264", "libopenh264", "mpeg4"):
-            if codec in av.codecs_available:
+            if codec in self._av.codecs_available:
                 self._stream = self._container.add_stream(codec, rate=fractions.Fraction(self._rate).limit_denominator(1001))
-                self._stream.width, self._stream.height, self._stream.pix_fmt = width // 2 * 2, height // 2 * 2, "yuv420p"
+                self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
                 return
         raise error(f"{self._path}: PyAV has no encoder for .mp4; .avi can be written")
 
@@ -169,24 +284,24 @@ class Drawing:
             self.drop()
             return
         if self._writer is not None:
-            self._writer.release()
-            # The extension does not say that the disk is full: a video that it cannot open again was not written.
-            video = call(cv2.VideoCapture, self._beside.temporary, cv2.CAP_OPENCV_MJPEG)
-            if not video.isOpened():
+            with silent_library():
+                self._writer.release()
+                # The extension does not say that the disk is full: a video that it cannot open again was not written.
+                video = call(cv2.VideoCapture, self._beside.temporary, cv2.CAP_OPENCV_MJPEG)
+                complete = video.isOpened()
+                video.release()
+            if not complete:
                 raise error(f"{self._path}: cannot be written completely; is the disk full?")
-            video.release()
         if self._container is not None:
-            try:
-                self._container.mux(self._stream.encode(None))
-                self._container.close()
-            except Exception as raised:
-                raise error(f"{self._path}: cannot be written: {raised}") from None
+            self._guard(lambda: self._container.mux(self._stream.encode(None)))
+            self._guard(self._container.close)
         self._beside.commit()
 
     def drop(self) -> None:
         """Removes the unfinished file."""
         if self._writer is not None:
-            self._writer.release()
+            with silent_library():
+                self._writer.release()
         self._beside.drop()
 
 
@@ -210,14 +325,11 @@ class Progress:
         text = f"frame {self.frames}" + (f" of {self._total}" if self._total else "") + f", {rate:.1f} per second"
         if self._total and self._total > self.frames:
             text += f", {(self._total - self.frames) / rate:.0f} s left"
-        sys.stderr.write(f"\r{text}\033[K" if self._terminal else text + "\n")
-        sys.stderr.flush()
+        say(f"\r{text}\033[K" if self._terminal else text + "\n")
 
     def finish(self, words: str) -> None:
         """The last line."""
         if self._quiet:
             return
         seconds = max(time.monotonic() - self._start, 1e-9)
-        sys.stderr.write(("\r\033[K" if self._terminal else "") +
-                         f"{self.frames} frames in {seconds:.1f} s, {self.frames / seconds:.1f} per second{words}\n")
-        sys.stderr.flush()
+        say(("\r\033[K" if self._terminal else "") + f"{counted(self.frames, 'frame')} in {seconds:.1f} s, {self.frames / seconds:.1f} per second{words}\n")

@@ -14,7 +14,7 @@ from ._cascade import CascadeClassifier
 class Detect:
     """Finds objects in the images of batches: a callable class for ray.data.Dataset.map_batches().
 
-        found = images.map_batches(ct.ray.Detect, fn_constructor_kwargs={"cascade": "frontalface_alt"}, concurrency=2, num_gpus=1)
+        found = images.map_batches(ct.ray.Detect, fn_constructor_kwargs={"cascade": "frontalface_default"}, concurrency=2, num_gpus=1)
 
     Each row gets the columns `boxes`, lists of x, y, width, height in pixels, `neighbors` and `weights`, as in cudatracking.Detections.
 
@@ -25,7 +25,7 @@ class Detect:
         named: further arguments of CascadeClassifier, such as min_neighbors and device.
     """
 
-    def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes] = "frontalface_alt", *, column: str = "image", rgb: bool = True, **named: Any) -> None:
+    def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes] = "frontalface_default", *, column: str = "image", rgb: bool = True, **named: Any) -> None:
         self._column, self._rgb = column, rgb
         self._classifier = CascadeClassifier(cascade, **{"max_candidates": 65536, **named})
 

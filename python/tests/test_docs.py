@@ -14,8 +14,8 @@ import unittest
 import numpy as np
 
 import cudatracking as ct
+from command_case import write_video
 from scenes import DATA, frame, needs_data
-from test_command import write_video
 
 DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc")
 

@@ -4,7 +4,7 @@
 
     from cudatracking.scan import scan
 
-    done = scan(["videos"], "out", "detect", {"cascade": ["frontalface_alt"]})
+    done = scan(["videos"], "out", "detect", {"cascade": ["frontalface_default"]})
     print(done.rows, "rows in", done.table, done.failures)
 
 Videos are cut into segments at key frames; a worker decodes a segment, works on it and writes a part of the table. The merged table has the

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from typing import Any, Callable
 
 from .._errors import ArgumentError
-from ._jobs import JOBS
+from .._outputs import say
+from ._jobs import DEFAULT_CASCADE, JOBS
 from ._run import scan
 
 Number = Callable[..., Any]
@@ -37,7 +37,8 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     where.add_argument("--address", help="of a Ray cluster, such as auto or ray://host:10001 (default: the environment's RAY_ADDRESS, or this machine alone)")
     # Options of a job have no default here: what is given can be told from what is not.
     job = made.add_argument_group("detect")
-    job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated (default: frontalface_alt)")
+    job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
+                     f"(default: {DEFAULT_CASCADE})")
     job.add_argument("--scale-factor", type=number(float, 1, above=True), metavar="F", help="ratio of successive scales (default 1.1)")
     job.add_argument("--min-neighbors", type=number(int, 0, 2**31 - 1), metavar="N", help="a group of more candidates is an object (default 3)")
     job.add_argument("--min-size", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="least side of objects (default: no limit)")
@@ -99,5 +100,5 @@ def run(options: argparse.Namespace, stop: Any) -> int:
                 executor=options.executor, address=options.address, segment=options.segment, format=options.format, resume=options.resume,
                 audit=options.audit, quiet=options.quiet, stopped=lambda: bool(stop.requested))
     for failure in done.failures:
-        print(f"error: {failure}", file=sys.stderr)
+        say(f"error: {failure}\n")
     return 130 if done.stopped else 1 if done.failures else 0

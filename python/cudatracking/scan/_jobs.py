@@ -16,6 +16,7 @@ from .._quickshift import QuickShift
 from .._tracking import MultiTracker, State
 from ._files import sha256_of
 
+DEFAULT_CASCADE = "frontalface_default"
 Pixels = npt.NDArray[np.uint8]
 Columns = list[Any]
 """One array for each column of a job, all of one length: the rows of one frame."""
@@ -50,7 +51,7 @@ class Detect(Job):
     """Finds objects with cascades."""
 
     COLUMNS = (("object", "int"), ("cascade", "text"), ("x", "int"), ("y", "int"), ("width", "int"), ("height", "int"), ("neighbors", "int"), ("weight", "float"))
-    DEFAULTS = {"cascade": ["frontalface_alt"], "scale_factor": 1.1, "min_neighbors": 3, "min_size": 0, "max_size": 0}
+    DEFAULTS = {"cascade": [DEFAULT_CASCADE], "scale_factor": 1.1, "min_neighbors": 3, "min_size": 0, "max_size": 0}
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         named = dict(parameters)

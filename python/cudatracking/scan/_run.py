@@ -15,7 +15,8 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence
 from .. import _arrays
 from .._devices import devices
 from .._errors import ArgumentError, error
-from .._frames import natural
+from .._frames import VIDEOS, natural
+from .._outputs import refuse_inputs_in
 from ._executors import Processes, RayActors, WorkerDied, have_ray
 from ._files import Journal, Lock, StorageError, make_folder, remove_temporaries, sha256_of, sha256_of_file, write_bytes, write_whole
 from ._jobs import JOBS, settings_of
@@ -23,7 +24,6 @@ from ._tables import FORMATS, HEAD, merge
 from ._video import Index, VideoError, load_index, stat_of
 from ._worker import Setup, versions
 
-VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
 LISTS = (".txt", ".lst")
 TRIES = 3  # that a task gets when its worker dies
 MANIFEST_FORMAT = 1
@@ -238,6 +238,7 @@ class Scan:
         for name in boxes:
             if name != "*" and name not in names:
                 raise ArgumentError(f"boxes: {name!r} is none of the videos", "boxes", name)
+        refuse_inputs_in("out", out, [*sources, *names])
         self.out, self._job, self._format = os.path.abspath(out), job, format
         self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
         self._run = sha256_of(self._settings)[:16]

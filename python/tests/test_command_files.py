@@ -1,0 +1,207 @@
+"""The command's outputs: none takes the place of an input, and a full disk, a pipe or a closed terminal are said in plain words."""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+from cudatracking import _command
+from command_case import CommandCase, frames_of, needs_av, rows_of, write_video
+from scenes import box, frame
+
+GARBAGE = b"this is read by nobody"
+BOX = ",".join(map(str, box(0)))
+
+
+def commands():
+    """The parser of each subcommand, by name."""
+    found = next(action for action in _command._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def file_options(parser):
+    """Options that name a file or a folder, by what they are called in the options."""
+    return {action.dest: action for action in parser._actions if action.option_strings and action.metavar in ("FILE", "DIR")}
+
+
+def needed(parser, without):
+    """Values for the options that a command cannot do without."""
+    made = []
+    for action in parser._actions:
+        if action.required and action.option_strings and action.dest != without:
+            made += [action.option_strings[0], {"box": BOX, "out": "elsewhere"}.get(action.dest) or action.choices[0]]
+    return made
+
+
+class InputsTest(CommandCase):
+    def put(self, name, data=GARBAGE):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def contents(self):
+        found = {}
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found[os.path.join(folder, name)] = file.read()
+        return found
+
+    def test_all_options_are_known(self):
+        """An option that names a file is an input or an output: a new one is not forgotten."""
+        count = 0
+        for name, parser in commands().items():
+            known = {*parser.get_default("inputs"), *parser.get_default("outputs")}
+            options = file_options(parser)
+            self.assertLessEqual(set(options), known, name)
+            count += len(set(options) & set(parser.get_default("outputs")))
+        self.assertEqual(count, 9)  # --table and --draw of four commands, --out of scan
+
+    def test_outputs_that_are_inputs(self):
+        """Each output of each command, by each name that a file can have; the inputs cannot be read, and nobody tries."""
+        for name in ("in.avi", "in.png", "folder/1.png", "folder/2.png", "cascade.xml", "deep/real.avi"):
+            self.put(name)
+        os.symlink("in.avi", self.path("link.avi"))
+        os.link(self.path("in.avi"), self.path("hard.avi"))
+        os.symlink("folder", self.path("other"))
+        os.symlink("real.avi", self.path("deep/link.avi"))
+        before, count = self.contents(), 0
+        pairs = [("in.avi", "in.avi"), ("in.avi", "./in.avi"), ("in.avi", self.path("in.avi")), ("in.avi", "link.avi"), ("link.avi", "in.avi"), ("in.avi", "hard.avi"),
+                 ("in.png", "in.png"), ("folder", "folder/2.png"), ("other", "folder/1.png"), ("folder", "folder"), ("deep/link.avi", "deep/real.avi")]
+        for name, parser in commands().items():
+            for dest in set(file_options(parser)) & set(parser.get_default("outputs")) - {"out"}:
+                for source, output in pairs:
+                    with self.subTest(f"{name} --{dest} {source} {output}"):
+                        printed, errors = self.call_command(name, source, f"--{dest}", output, *needed(parser, dest), code=2)
+                        self.assertEqual(printed, "")
+                        self.assertRegex(errors, rf"\Aerror: --{dest}: {re.escape(output)}: is the input ")
+                        self.assertEqual(self.contents(), before)
+                        count += 1
+        self.assertEqual(count, 8 * len(pairs))
+        errors = self.call_command("detect", "in.avi", "--cascade", "cascade.xml", "--table", "cascade.xml", code=2)[1]
+        self.assertIn("--table: cascade.xml: is the input cascade.xml", errors)
+        self.assertEqual(self.contents(), before)
+
+    def test_folders_with_inputs(self):
+        """--out of scan: no folder that is an input, or has one in it."""
+        for name in ("videos/a.avi", "videos/deep/b.avi", "boxes.csv"):
+            self.put(name)
+        self.put("list.txt", b"videos/a.avi\n")
+        os.symlink("videos", self.path("link"))
+        os.makedirs(self.path("links"))
+        os.symlink("../videos/a.avi", self.path("links/a.avi"))
+        before = self.contents()
+        for sources, out in ((["videos"], "videos"), (["videos"], "link"), (["link"], "videos"), (["videos"], "."), (["videos/a.avi"], "videos"), (["videos/deep/b.avi"], "videos"),
+                             (["links/a.avi"], "videos"), (["links"], "videos"), (["videos/a.avi"], "videos/a.avi"), (["list.txt"], "videos"), (["list.txt"], "."),
+                             (["list.txt"], self.folder)):
+            with self.subTest(f"{sources} {out}"):
+                errors = self.call_command("scan", *sources, "--job=superpixels", "--out", out, "--format=csv", "--executor=processes", code=2)[1]
+                self.assertRegex(errors, rf"\Aerror: (--)?out: {re.escape(out)}: (in it )?is the input ")
+                self.assertEqual(self.contents(), before)
+        errors = self.call_command("scan", "videos", "--job=track", "--boxes=boxes.csv", "--out=boxes.csv", code=2)[1]
+        self.assertIn("--out: boxes.csv: is the input boxes.csv", errors)
+        # A folder beside its inputs, as everybody has it, is none with an input.
+        self.assertIn("a.avi", self.call_command("scan", "videos", "--job=superpixels", "--out=videos/out", "--format=csv", "--executor=processes", code=1)[1])
+
+    def test_one_output_of_two_options(self):
+        write_video(self.path("in.avi"), 2)
+        os.mkdir(self.path("d"))
+        os.symlink("d", self.path("e"))
+        errors = self.call_command("superpixels", "in.avi", "--table=d/x.avi", "--draw=e/x.avi", code=2)[1]
+        self.assertIn("is the output of --", errors)
+        self.assertEqual(os.listdir(self.path("d")), [])
+
+
+class OutputsTest(CommandCase):
+    def test_pipe_stays_a_pipe(self):
+        """A device or a pipe is written, and no file is put into its place."""
+        write_video(self.path("in.avi"), 2)
+        os.mkfifo(self.path("pipe"))
+        reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.call_command("superpixels", "in.avi", "--table=pipe", "--quiet", "--max-dist=4")
+        self.assertRegex(os.read(reader, 1 << 16).decode(), r"\Aframe,time,file,label,area,")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "pipe"])
+        self.assertFalse(os.path.isfile(self.path("pipe")))
+
+    def disk(self, line, size="16k"):
+        """Runs a line of the shell with a file system of that size in the folder `disk`."""
+        script = f"mkdir -p disk && mount -t tmpfs -o size={size} none disk"
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=self.folder, capture_output=True).returncode:
+            self.skipTest("this user may not mount a tmpfs")
+        return subprocess.run(["unshare", "-rm", "sh", "-c", f"{script} && {{ {line}; }}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+
+    def test_full_disk(self):
+        """One message of the command's own, and nothing of the files stays."""
+        write_video(self.path("in.avi"), 60, lambda step: frame(step % 30))
+        for name, options in (("superpixels", "--draw=disk/t.avi"), ("superpixels", "--table=disk/t.csv"), ("superpixels", "--table=disk/t.csv --draw=disk/t.avi")):
+            done = self.disk(f"{sys.executable} -m cudatracking {name} in.avi --quiet {options} --max-dist=3; echo code $?; ls -A disk")
+            self.assertEqual(done.stdout, "code 1\n", f"{options}\n{done.stderr}")
+            self.assertRegex(done.stderr, r"\Aerror: disk/t\.(avi|csv): cannot be written[^\n]*\n\Z", options)
+
+    @needs_av
+    def test_full_disk_mp4(self):
+        write_video(self.path("in.avi"), 60, lambda step: np.random.RandomState(step).randint(0, 256, (144, 192, 3), np.uint8))
+        done = self.disk(f"{sys.executable} -m cudatracking superpixels in.avi --quiet --draw=disk/t.mp4 --max-dist=1; echo code $?; ls -A disk")
+        self.assertEqual(done.stdout, "code 1\n", done.stderr)
+        self.assertRegex(done.stderr, r"\Aerror: disk/t\.mp4: cannot be written[^\n]*\n\Z")
+
+    def test_folder_without_rights(self):
+        write_video(self.path("in.avi"), 2)
+        os.mkdir(self.path("closed"), 0o555)
+        if os.access(self.path("closed"), os.W_OK):
+            self.skipTest("this user may write everywhere")
+        self.assertIn("closed/t.csv: cannot be written: Permission denied", self.call_command("superpixels", "in.avi", "--table=closed/t.csv", code=1)[1])
+        self.assertIn("Permission denied", self.call_command("scan", "in.avi", "--job=superpixels", "--out=closed/out", "--format=csv", code=1)[1])
+
+    def test_two_commands_with_one_output(self):
+        """The table is that of one of them."""
+        write_video(self.path("in.avi"), 40, lambda step: frame(step % 30))
+        both = [subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--table=t.csv", "--quiet", f"--frames={count}"], cwd=self.folder) for count in (30, 40)]
+        self.assertEqual([one.wait(300) for one in both], [0, 0])
+        self.assertIn({int(row["frame"]) for row in rows_of(self.path("t.csv"))}, (set(range(30)), set(range(40))))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "t.csv"])
+
+    def test_smallest_video(self):
+        """One pixel can be drawn, or is refused in plain words."""
+        write_video(self.path("one.avi"), 3, lambda step: np.full((1, 1, 3), 90 * step, np.uint8))
+        self.run_command("superpixels", "one.avi", "--draw=t.avi", "--min-area=0", "--quiet")
+        self.assertEqual(frames_of(self.path("t.avi")), 3)
+
+    @needs_av
+    def test_smallest_video_mp4(self):
+        write_video(self.path("one.avi"), 3, lambda step: np.full((1, 1, 3), 90 * step, np.uint8))
+        errors = self.run_command("superpixels", "one.avi", "--draw=t.mp4", "--quiet", code=1).stderr
+        self.assertEqual(errors, "error: t.mp4: frames have 1 x 1 pixels, and .mp4 needs 2 x 2; .avi can be written\n")
+        self.assertEqual(os.listdir(self.folder), ["one.avi"])
+
+    def test_closed_terminal(self):
+        """SIGHUP ends the command as SIGTERM does, though nobody reads its messages any more; not with nohup."""
+        write_video(self.path("in.avi"), 3000, lambda step: frame(step % 30))
+        mine, other = os.openpty()
+        running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--device=cpu", "--table=t.csv"], cwd=self.folder, stderr=other)
+        os.close(other)
+        os.read(mine, 100)  # progress after a second
+        os.close(mine)
+        running.send_signal(signal.SIGHUP)
+        self.assertEqual(running.wait(300), 130)
+        frames = {int(row["frame"]) for row in rows_of(self.path("t.csv"))}
+        self.assertEqual(frames, set(range(len(frames))))
+        self.assertLess(len(frames), 3000)
+        ignored = subprocess.Popen(["nohup", sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--device=cpu", "--table=n.csv"], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while "per second" not in ignored.stderr.readline():
+            pass
+        ignored.send_signal(signal.SIGHUP)
+        self.assertIn("per second", ignored.stderr.readline())  # it goes on
+        ignored.terminate()
+        self.assertIn("ended by a signal", ignored.communicate(timeout=300)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
