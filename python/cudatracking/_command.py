@@ -20,6 +20,7 @@ from ._frames import Frame, Source, box, images_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
+from .scan._jobs import DEFAULT_CASCADE
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
@@ -121,7 +122,7 @@ def detect(options: argparse.Namespace, stop: Stop) -> int:
     """Finds objects with cascades."""
     classifiers = [CascadeClassifier(name, device=options.device, scale_factor=options.scale_factor, min_neighbors=options.min_neighbors,
                                      min_size=options.min_size, max_size=options.max_size, max_candidates=65536)
-                   for name in options.cascade or [scan.DEFAULT_CASCADE]]
+                   for name in options.cascade or [DEFAULT_CASCADE]]
     job = Job(options, stop, ("frame", "time", "file", "cascade", "x", "y", "width", "height", "neighbors", "weight"))
 
     def work(job: Job) -> str:
@@ -312,7 +313,7 @@ def _parser() -> argparse.ArgumentParser:
 
     made = command("detect", detect, "Finds objects with cascades.", "boxes", "photo.jpg --cascade eye --draw eyes.png")
     made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
-                      f"(default: {scan.DEFAULT_CASCADE})")
+                      f"(default: {DEFAULT_CASCADE})")
     made.add_argument("--scale-factor", type=_number(float, 1, above=True), default=1.1, metavar="F", help="ratio of successive scales (default 1.1)")
     made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more candidates is an object (default 3)")
     made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")

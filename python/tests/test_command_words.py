@@ -152,7 +152,7 @@ class ProgramsTest(CommandCase):
         areas = [row["area"] for row in rows_of(self.path("command.csv"))]
         shift = ct.QuickShift(device="cpu").compute(ct.cv2.imread(image))
         shift.enforce_connectivity(20)
-        self.assertEqual(areas, [str(area) for area in np.asarray(shift.statistics().areas).ravel().tolist()])
+        self.assertEqual(areas, [str(area) for area in np.asarray(shift.statistics(ct.cv2.imread(image)).areas).ravel().tolist()])
         if not os.path.isfile(program):
             self.skipTest("CUDATRACKING_PROGRAMS does not name the folder of the C++ samples")
         done = subprocess.run([program, "--backend=cpu", "--output-dir=" + self.folder, image], capture_output=True, text=True, timeout=300)

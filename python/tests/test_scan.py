@@ -24,6 +24,7 @@ import numpy as np
 import cudatracking as ct
 from cudatracking._command import main
 from cudatracking.scan import scan
+from command_case import SIGNALS
 from scenes import box, frame
 
 HAVE = {name: importlib.util.find_spec(name) is not None for name in ("av", "pyarrow", "ray")}
@@ -169,7 +170,7 @@ class ScanTest(unittest.TestCase):
     def call_command(self, *arguments, code=0):
         """The command in this process, which is quicker, from the folder of the test."""
         errors, before = io.StringIO(), os.getcwd()
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
         os.chdir(self.folder)
         try:
             with contextlib.redirect_stderr(errors):
@@ -228,7 +229,7 @@ class EqualTest(ScanTest):
     def test_csv(self):
         video = os.path.join(self.videos, "v10.mp4")
         errors = self.run_command(video, "--job=track", f"--box={BOX}", "--out=out", "--format=csv", "--segment=2", "--workers=cpu:2")
-        self.assertRegex(errors, r"2 segments of 1 videos, 2 of them now; 40 frames in [0-9.]+ s, [0-9.]+ per second")
+        self.assertRegex(errors, r"2 segments of 1 video, 2 of them now; 40 frames in [0-9.]+ s, [0-9.]+ per second")
         with open(self.path("out", "table.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([(row["video"], row["frame"], float(row["time"]), row["id"]) for row in rows], [(video, str(i), i / 10, "0") for i in range(1, 40)])
@@ -321,7 +322,7 @@ class EqualTest(ScanTest):
         self.run_command(*options, "--quiet", code=1)  # missing frames are failures
         self.assertLessEqual(len(os.listdir(self.path("out", "states"))), 4)
         errors = self.run_command(*options, "--resume", "--audit=1", "--quiet", code=1)
-        self.assertRegex(errors, r"damaged.mp4: frames \d+ to \d+: ")
+        self.assertRegex(errors, r"damaged.mp4: (frames \d+ to \d+|\d+ frames missing \(.*\)): ")
         self.assertNotIn("audit", errors)
         with open(self.path("out", "manifest.json")) as file:
             manifest = json.load(file)
@@ -518,7 +519,7 @@ class InputTest(ScanTest):
         self.assertEqual(*runs)
         failures = "\n".join(runs[0][0])
         for words in (r"cut.mp4: truncated: \d+ of 30 frames are in the file", "head.mp4: cannot be opened", "noise.mkv: cannot be opened", "empty.mkv: cannot be opened",
-                      "text.avi: cannot be opened", "gone.mp4: cannot be read: No such file", r"flipped.mp4: frames \d+ to \d+: ", r"flipped_j.avi: frames \d+ to \d+: ",
+                      "text.avi: cannot be opened", "gone.mp4: cannot be read: No such file", r"flipped.mp4: (frames \d+ to \d+|\d+ frames missing \(.*\)): ", r"flipped_j.avi: (frames? \d+.*|\d+ frames missing \(.*\)): ",
                       "secret.mp4: cannot be read: Is a directory"):
             self.assertRegex(failures, rf"(?m)^error: {words}")
         self.assertNotRegex(failures, "good.mp4|sizes.ts")
@@ -621,7 +622,7 @@ class InputTest(ScanTest):
         self.assertIn("kept in before-1: parameters.sigma is 3.0, was 6.0", errors)
         self.assertEqual(self.table(os.path.join("out", "before-1")), old)
         self.assertNotEqual(self.table(), old)
-        self.assertIn("1 segments of 1 videos, 0 of them now", self.call_command(*options, "--sigma=3", "--resume"))
+        self.assertIn("1 segments of 1 video, 0 of them now", self.call_command(*options, "--sigma=3", "--resume"))
         with open(self.path("out", "manifest.json"), "w") as file:
             file.write("{")
         self.assertIn("cannot be read as a manifest", self.call_command(*options, "--resume", code=1))
@@ -651,8 +652,8 @@ class InputTest(ScanTest):
         for segment in (1, 100):
             errors = self.run_command(video, "--job=track", "--boxes=boxes.csv", f"--segment={segment}", f"--out=s{segment}", f"--format={FORMAT}", "--workers=cpu:2", "--quiet", code=1)
             self.assertEqual(len(errors.splitlines()), 2, errors)
-            self.assertRegex(errors, r"v10.mp4: frames 0 to 0: .*400, 10, 40 x 40 is not inside")
-            self.assertRegex(errors, r"v10.mp4: frames 17 to 17: .*5 x 5 pixels, sides must be at least")
+            self.assertRegex(errors, r"v10.mp4: frame 0: .*400, 10, 40 x 40 is not inside")
+            self.assertRegex(errors, r"v10.mp4: frame 17: .*5 x 5 pixels, sides must be at least")
             tables.append(self.table(f"s{segment}"))
             with open(self.path(f"s{segment}", "manifest.json")) as file:
                 self.assertEqual(json.load(file)["table"]["rows"], 39 + 22)
@@ -724,7 +725,7 @@ class InputTest(ScanTest):
             file.writelines(["5\n", lines[0], "{}\n", '{"kind": "segment"}\n', *lines[1:], "null\n", "cut"])
         with open(self.path("out", f".table.{FORMAT}.x"), "w") as file:
             file.write("half")
-        self.assertIn(f"{len(lines)} segments of 1 videos, 0 of them now", self.call_command(*options, "--resume"))
+        self.assertIn(f"{len(lines)} segments of 1 video, 0 of them now", self.call_command(*options, "--resume"))
         with open(self.path("out", "journal.jsonl")) as file:
             self.assertEqual(file.readlines(), lines)
         self.assertEqual(self.table(), table)
@@ -781,7 +782,7 @@ class InputTest(ScanTest):
                 self.assertIn(words, self.call_command(*arguments, code=code))
         shutil.rmtree(self.path("out"))
         errors = self.call_command(video, "--job=track", "--box=180,100,40,40", *base, "--quiet", code=1)
-        self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frames 0 to 0: .*box")
+        self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frame 0: .*box")
 
     def test_two_scans_in_one_folder(self):
         running = self.command(*self.options("superpixels", "cpu:1"), "--quiet")

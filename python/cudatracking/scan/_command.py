@@ -10,7 +10,7 @@ from typing import Any, Callable
 from .._errors import ArgumentError
 from .._outputs import say
 from ._jobs import DEFAULT_CASCADE, JOBS
-from ._run import scan
+from ._run import lines_of, scan
 
 Number = Callable[..., Any]
 
@@ -99,6 +99,6 @@ def run(options: argparse.Namespace, stop: Any) -> int:
     done = scan(options.source, options.out, options.job, given, boxes=boxes, workers=options.workers, per_gpu=options.per_gpu, decoders=options.decoders, decode=options.decode,
                 executor=options.executor, address=options.address, segment=options.segment, format=options.format, resume=options.resume,
                 audit=options.audit, quiet=options.quiet, stopped=lambda: bool(stop.requested))
-    for failure in done.failures:
-        say(f"error: {failure}\n")
+    for line in lines_of(done.failures):
+        say(f"error: {line}\n")
     return 130 if done.stopped else 1 if done.failures else 0

@@ -12,7 +12,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from .. import _arrays
-from .._errors import call, error
+from .._errors import call, error, import_optional
 from .._native import cv2
 from ._video import Gap, Index, decode, luma, open_video, starts
 
@@ -29,12 +29,7 @@ class NotOnDevice(Exception):
 
 def codec_module() -> Any:
     """Returns the module PyNvVideoCodec. Raises error when it cannot be used."""
-    try:
-        return importlib.import_module("PyNvVideoCodec")
-    except ImportError:
-        raise error("decoding on the device needs PyNvVideoCodec: pip install PyNvVideoCodec") from None
-    except Exception as raised:  # it looks for libraries of the driver
-        raise error(f"PyNvVideoCodec cannot be used: {str(raised).splitlines()[0]}") from None
+    return import_optional("PyNvVideoCodec", "decoding on the device needs PyNvVideoCodec: pip install PyNvVideoCodec")
 
 
 def copied(view: Any, into: Any) -> Any:

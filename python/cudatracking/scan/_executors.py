@@ -4,7 +4,8 @@
 that dies is replaced, and its task comes back as WorkerDied."""
 from __future__ import annotations
 
-import importlib
+import collections
+import contextlib
 import importlib.util
 import logging
 import multiprocessing
@@ -17,7 +18,7 @@ import threading
 import time
 from typing import Any, Optional
 
-from .._errors import error
+from .._errors import error, import_optional
 from ._worker import Setup, Worker
 
 
@@ -51,6 +52,26 @@ def serve(handle: int, driver: int) -> None:
         return
 
 
+class LastWords:
+    """The last lines that a worker has written to its standard error, which say more of its end than its exit code."""
+
+    def __init__(self, pipe: Any) -> None:
+        self._lines: collections.deque[str] = collections.deque(maxlen=3)
+        self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: Any) -> None:
+        with pipe:
+            for line in iter(lambda: pipe.readline(4096), b""):
+                if line.strip():
+                    self._lines.append(line.decode(errors="replace").strip())
+
+    def text(self) -> str:
+        """Returns them when the worker has ended."""
+        self._thread.join(1.)  # a process that the worker began may keep the pipe open
+        return "; ".join(list(self._lines))[-500:]
+
+
 class Processes:
     """Workers as processes of this machine; `devices` has one entry for each.
 
@@ -59,7 +80,7 @@ class Processes:
 
     def __init__(self, setup: Setup, devices: list[str]) -> None:
         self._setups = [setup._replace(device=device) for device in devices]
-        self._workers: list[Optional[tuple[subprocess.Popen[bytes], Any]]] = [None] * len(devices)
+        self._workers: list[Optional[tuple[subprocess.Popen[bytes], Any, LastWords]]] = [None] * len(devices)
         self._busy: set[int] = set()
 
     def free(self) -> list[int]:
@@ -68,24 +89,26 @@ class Processes:
 
     def submit(self, slot: int, method: str, task: dict[str, Any]) -> None:
         """Gives a task to a free slot."""
-        for _ in range(2):
-            worker = self._workers[slot] or self._started(slot)
-            try:
-                worker[1].send((method, task))
-                break
-            except OSError:  # it died while it had nothing to do
-                self._end(slot)
+        worker = self._workers[slot]
+        if worker is not None and worker[0].poll() is not None:  # it ended while it had nothing to do
+            self._end(slot)
+            worker = None
+        worker = worker or self._started(slot)
+        with contextlib.suppress(OSError):  # it has ended: wait() says so
+            worker[1].send((method, task))
         self._busy.add(slot)
 
-    def _started(self, slot: int) -> tuple[subprocess.Popen[bytes], Any]:
+    def _started(self, slot: int) -> tuple[subprocess.Popen[bytes], Any, LastWords]:
         mine, other = multiprocessing.Pipe()
         handle = other.fileno()
         code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({handle}, {os.getpid()})"
-        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         other.close()
-        self._workers[slot] = (process, mine)
-        mine.send(self._setups[slot])
-        return process, mine
+        worker = process, mine, LastWords(process.stderr)
+        self._workers[slot] = worker
+        with contextlib.suppress(OSError):
+            mine.send(self._setups[slot])
+        return worker
 
     def _end(self, slot: int) -> None:
         worker = self._workers[slot]
@@ -106,14 +129,18 @@ class Processes:
             try:
                 answer = connection.recv()
             except (EOFError, OSError):
-                worker = self._workers[slot]
-                code = worker[0].wait() if worker else None
-                answer = f"ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+                answer = self._how_it_ended(slot)
             if isinstance(answer, str):
                 self._end(slot)
-                answer = WorkerDied(f"the worker {answer}" if answer.startswith("ended") else answer)
+                answer = WorkerDied(answer)
             done.append((slot, answer))
         return done
+
+    def _how_it_ended(self, slot: int) -> str:
+        worker = self._workers[slot]
+        assert worker is not None
+        code, words = worker[0].wait(), worker[2].text()
+        return f"the worker ended {f'by signal {-code}' if code < 0 else f'with exit code {code}'}" + (f": {words}" if words else "")
 
     def close(self) -> None:
         """Ends all workers at once; what they were about to write is not there then."""
@@ -126,19 +153,24 @@ def have_ray() -> bool:
     return importlib.util.find_spec("ray") is not None
 
 
+def _essence(raised: Exception) -> str:
+    """Returns what says most of an exception of Ray: the cause of an actor's death, or the last line of a traceback, which is the exception."""
+    lines = [line.strip() for line in str(raised).splitlines() if line.strip()]
+    cause = next((line for line in lines if "dead because" in line), None)
+    return cause or (lines[-1] if lines and any(line.startswith("Traceback") or line.startswith("File ") for line in lines) else lines[0] if lines else type(raised).__name__)
+
+
 class RayActors:
     """Workers as actors of Ray, on one host or many."""
 
     def __init__(self, setup: Setup, address: Optional[str]) -> None:
-        if not have_ray():
-            raise error("Ray is not installed: pip install 'cudatracking[ray]'")
-        ray: Any = importlib.import_module("ray")
+        ray: Any = import_optional("ray", "Ray is not installed: pip install 'cudatracking[ray]'")
         self._ray = ray
         self._setup = setup
         self._workers: list[Any] = []
         self._options: dict[str, Any] = {}
         self._running: dict[Any, int] = {}
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self._mine = not ray.is_initialized()
         if self._mine:
             where = address or os.environ.get("RAY_ADDRESS") or "local"
@@ -181,7 +213,7 @@ class RayActors:
             try:
                 answer: Any = self._ray.get(reference)
             except Exception as raised:
-                answer = WorkerDied(str(raised).strip().splitlines()[0])
+                answer = WorkerDied(_essence(raised))
                 try:
                     self._ray.kill(self._workers[slot])
                 except Exception:  # it is gone already

@@ -7,7 +7,8 @@ import fcntl
 import hashlib
 import json
 import os
-from typing import Any, Callable, Iterator, TypeVar
+import re
+from typing import Any, Callable, TypeVar
 
 from .._errors import error
 from .._outputs import Beside
@@ -87,10 +88,10 @@ def make_folder(path: str) -> None:
     _stored(path, lambda: os.makedirs(path, exist_ok=True))
 
 
-def remove_temporaries(folder: str, begin: str = ".") -> None:
-    """Removes what an interrupted run left half written: the names with this begin."""
+def remove_temporaries(folder: str, names: str) -> None:
+    """Removes what an interrupted run left half written of the files whose names match a regular expression."""
     for name in os.listdir(folder):
-        if name.startswith(begin):
+        if re.match(rf"\.(?:{names})\.", name) and os.path.isfile(os.path.join(folder, name)):
             os.unlink(os.path.join(folder, name))
 
 
@@ -113,6 +114,26 @@ class Lock:
         self._file.close()
 
 
+def records_of(path: str, is_record: Callable[[Any], bool]) -> tuple[list[dict[str, Any]], bytes, int]:
+    """Reads a journal: its records, their lines, and the bytes of the file, which also has lines that were cut off or are no records."""
+    def read() -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    data = _stored(path, read)
+    records: list[dict[str, Any]] = []
+    good: list[bytes] = []
+    for line in data.splitlines(keepends=True):
+        try:
+            record: Any = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            continue
+        if is_record(record):
+            records.append(record)
+            good.append(line)
+    return records, b"".join(good), len(data)
+
+
 class Journal:
     """JSON records, one for each line, added as work is done. A line that was cut off by an interrupt, or is not a record, does not count."""
 
@@ -120,23 +141,10 @@ class Journal:
         self._path = path
         self.records: list[dict[str, Any]] = []
         if os.path.exists(path):
-            data = _stored(path, lambda: open(path, "rb").read())
-            good = []
-            for line in self._lines(data):
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if is_record(record):
-                    self.records.append(record)
-                    good.append(line)
-            if sum(map(len, good)) < len(data):
-                write_bytes(path, b"".join(good))
+            self.records, good, size = records_of(path, is_record)
+            if len(good) < size:
+                write_bytes(path, good)
         self._handle = _stored(path, lambda: os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666))
-
-    @staticmethod
-    def _lines(data: bytes) -> Iterator[bytes]:
-        return (line for line in data.splitlines(keepends=True) if line.endswith(b"\n"))
 
     def add(self, record: dict[str, Any]) -> None:
         """Adds a record; it is on the disk afterwards. Raises StorageError."""

@@ -16,17 +16,20 @@ from .. import _arrays
 from .._devices import devices
 from .._errors import ArgumentError, error
 from .._frames import VIDEOS, natural
-from .._outputs import refuse_inputs_in
+from .._outputs import counted, refuse_inputs_in
+from .._outputs import say as say_plainly
 from ._executors import Processes, RayActors, WorkerDied, have_ray
-from ._files import Journal, Lock, StorageError, make_folder, remove_temporaries, sha256_of, sha256_of_file, write_bytes, write_whole
+from ._files import Journal, Lock, StorageError, make_folder, records_of, remove_temporaries, sha256_of, sha256_of_file, write_bytes, write_whole
 from ._jobs import JOBS, settings_of
-from ._tables import FORMATS, HEAD, merge
+from ._tables import FORMATS, HEAD, Part, merge
 from ._video import Index, VideoError, load_index, stat_of
 from ._worker import Setup, versions
 
 LISTS = (".txt", ".lst")
 TRIES = 3  # that a task gets when its worker dies
+HOPELESS = 3  # tasks that were given up, and none of their kind was ever finished: the inputs are not the cause
 MANIFEST_FORMAT = 1
+RUNNING = b'"state": "running"'
 
 
 class Failure(NamedTuple):
@@ -36,16 +39,45 @@ class Failure(NamedTuple):
         video: name of the video.
         first, last: frames first .. last - 1; None for the video as a whole.
         reason: cause of the failure, as text.
+        missing: whether the decoder left these frames out, so that the table has no rows of them.
     """
 
     video: str
     first: Optional[int]
     last: Optional[int]
     reason: str
+    missing: bool = False
 
     def __str__(self) -> str:
-        where = "" if self.first is None or self.last is None else f" frames {self.first} to {self.last - 1}:"
-        return f"{self.video}:{where} {self.reason}"
+        if self.first is None or self.last is None:
+            return f"{self.video}: {self.reason}"
+        return f"{self.video}: {_range(self.first, self.last, 'frame ', 'frames ')}: {self.reason}"
+
+
+def _range(first: int, last: int, one: str = "", several: str = "") -> str:
+    return f"{one}{first}" if last == first + 1 else f"{several}{first} to {last - 1}"
+
+
+def lines_of(failures: Sequence[Failure]) -> list[str]:
+    """Returns a line for each failure, and one for all frames that are missing in a video for the same reason."""
+    alike: dict[Any, list[Failure]] = {}
+    for number, failure in enumerate(failures):
+        alike.setdefault((failure.video, failure.reason) if failure.missing else number, []).append(failure)
+    lines = []
+    for some in alike.values():
+        if not some[0].missing:
+            lines.append(str(some[0]))
+            continue
+        ranges: list[tuple[int, int]] = []
+        for first, last in sorted((failure.first or 0, failure.last or 0) for failure in some):
+            begin = ranges.pop()[0] if ranges and ranges[-1][1] == first else first
+            ranges.append((begin, last))
+        if len(ranges) == 1:
+            lines.append(str(some[0]._replace(first=ranges[0][0], last=ranges[0][1])))
+            continue
+        listed = ", ".join(_range(*one) for one in ranges[:3]) + (" ..." if len(ranges) > 3 else "")
+        lines.append(f"{some[0].video}: {counted(sum(last - first for first, last in ranges), 'frame')} missing ({listed}): {some[0].reason}")
+    return lines
 
 
 class Summary(NamedTuple):
@@ -205,17 +237,15 @@ class _Progress:
             text += f", of the workers' time {100 * self.work / self.seconds:.0f} % in the job, {100 * self.decode / self.seconds:.0f} % in decoders beside it"
         if self.bytes:
             text += f", {bytes_left * seconds / self.bytes:.0f} s left"
-        sys.stderr.write(f"\r{text}\033[K" if self._terminal else text + "\n")
-        sys.stderr.flush()
+        say_plainly(f"\r{text}\033[K" if self._terminal else text + "\n")
 
     def say(self, text: str, always: bool = False) -> None:
         if always or not self._quiet:
-            sys.stderr.write(("\r\033[K" if self._terminal else "") + text + "\n")
-            sys.stderr.flush()
+            say_plainly(("\r\033[K" if self._terminal else "") + text + "\n")
 
     def finish(self, text: str) -> None:
         seconds = max(time.monotonic() - self._start, 1e-9)
-        self.say(f"{text}; {self.frames} frames in {seconds:.1f} s, {self.frames / seconds:.1f} per second")
+        self.say(f"{text}; {counted(self.frames, 'frame')} in {seconds:.1f} s, {self.frames / seconds:.1f} per second")
 
 
 class Scan:
@@ -243,17 +273,20 @@ class Scan:
         self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
         self._run = sha256_of(self._settings)[:16]
         self._progress = _Progress(quiet)
+        if os.path.exists(self.out) and not os.path.isdir(self.out):
+            raise error(f"out: {out}: is a file; a folder is needed", "out", out)
         make_folder(self.out)
         self._lock = Lock(self.out)
         try:
             self._fresh = not os.path.exists(self._path("manifest.json"))
+            if self._fresh:
+                self._refuse_foreign()
             self._open(resume)
             for folder in ("parts", "states", "index"):
                 make_folder(os.path.join(self.out, folder))
-                remove_temporaries(os.path.join(self.out, folder))
+                remove_temporaries(os.path.join(self.out, folder), r"[0-9a-f]{32,64}\.\w+")
             self._manifest({"state": "running"})
-            for name in ("table.", "manifest.json.", "journal.jsonl."):
-                remove_temporaries(self.out, f".{name}")
+            remove_temporaries(self.out, r"table\.\w+|manifest\.json|journal\.jsonl")
             self._journal = Journal(os.path.join(self.out, "journal.jsonl"), _is_record)
         except BaseException:
             self._lock.release()
@@ -272,8 +305,20 @@ class Scan:
         self._audit = self._asked = 0.
         self._computed = self._on_device = 0
         self._different: list[tuple[_Video, int]] = []
+        self._finished: set[bool] = set()  # kinds of tasks that a worker has finished: False for an index, True for a segment
+        self._given_up: list[_Task] = []
 
     # --- the folder
+
+    def _refuse_foreign(self) -> None:
+        """Refuses a folder with files that this scan would change, and that no scan has left there; a scan's journal vouches for them."""
+        if os.path.isfile(self._path("journal.jsonl")) and records_of(self._path("journal.jsonl"), _is_record)[0]:
+            return
+        tables = [f"table.{kind}" for kind in FORMATS]
+        mine = [name for name in ("journal.jsonl", *tables) if os.path.exists(self._path(name)) and os.path.getsize(self._path(name))]
+        mine += [name for name in ("parts", "states") if os.path.isdir(self._path(name)) and os.listdir(self._path(name))]
+        if mine:
+            raise error(f"{self.out}: has {' and '.join(mine)}, but no manifest of a scan; move that away, or name another folder")
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.out, *names)
@@ -287,6 +332,8 @@ class Scan:
         try:
             with open(path, encoding="utf-8") as file:
                 old = json.load(file)["settings"]
+            if not isinstance(old, dict):
+                raise TypeError
         except (OSError, ValueError, KeyError, TypeError):
             raise error(f"{path}: cannot be read as a manifest; move it away, or name another folder") from None
         changes = _differences(old, json.loads(json.dumps(self._settings)))
@@ -303,6 +350,18 @@ class Scan:
     def _manifest(self, contents: dict[str, Any]) -> None:
         data = {"format": MANIFEST_FORMAT, "run": self._run, "settings": self._settings, **contents}
         write_bytes(self._path("manifest.json"), (json.dumps(data, indent=1) + "\n").encode())
+
+    def _end_manifest(self, state: str, reason: str) -> None:
+        """Notes that the scan has ended without a result. On a full disk the state alone is changed, in its place, which needs no space."""
+        with contextlib.suppress(StorageError):
+            self._manifest({"state": state, "error": reason, **self._contents()})
+            return
+        with contextlib.suppress(OSError):
+            with open(self._path("manifest.json"), "r+b") as file:
+                at = file.read().find(RUNNING)
+                if at >= 0:
+                    file.seek(at)
+                    file.write(RUNNING.replace(b'"running"', f'"{state}"'.encode()).ljust(len(RUNNING)))
 
     def close(self) -> None:
         """Gives the folder back."""
@@ -445,10 +504,12 @@ class Scan:
             if task.tries + 1 < TRIES:
                 self._ready.appendleft(task._replace(tries=task.tries + 1))
             else:
-                self._fail(task, f"given up after {TRIES} tries: {answer}")
-        elif answer["kind"] == "fatal":
-            raise StorageError(f"{answer['reason']}; what is done stays, and --resume goes on from there")
-        elif answer["kind"] == "failed":
+                self._give_up(task, answer)
+            return
+        self._finished.add(task.segment is not None)
+        if answer["kind"] == "fatal":
+            raise StorageError(answer["reason"])
+        if answer["kind"] == "failed":
             self._fail(task, answer["reason"])
         elif task.segment is None:
             video.index = load_index(video.index_file)
@@ -465,6 +526,22 @@ class Scan:
         else:
             self._keep(task, answer)
 
+    def _give_up(self, task: _Task, answer: WorkerDied) -> None:
+        """Fails a task whose workers have died, and ends the scan when none of this kind was ever finished: each takes long to fail."""
+        self._fail(task, f"given up after {TRIES} tries: {answer}")
+        self._given_up.append(task)
+        alike = [other for other in self._given_up if (other.segment is None) == (task.segment is None)]
+        if (task.segment is not None) in self._finished or len(alike) < HOPELESS:
+            return
+        names = list(dict.fromkeys(other.video.name for other in alike))
+        if len(names) > 1 or len(self._videos) == 1:
+            raise error(f"no worker can work: each died in all of {TRIES} tries on {len(alike)} tasks ({', '.join(names[:3])}); the last time {answer}")
+        # It may be this video, with however many segments; the others will show.
+        kept = [other for other in self._ready if other.video is not task.video]
+        if len(kept) < len(self._ready):
+            self._ready = collections.deque(kept)
+            task.video.failures.append(Failure(task.video.name, None, None, f"its other segments were not tried, after {len(alike)} were given up"))
+
     def _fail(self, task: _Task, reason: str) -> None:
         video = task.video
         if task.segment is None:
@@ -478,9 +555,13 @@ class Scan:
         self._progress.say(f"failed: {failure}")
 
     def _distrust(self, video: _Video, segment: int) -> None:
-        """Notes that the bytes of a segment are not what the CPU computes, so that --resume does it again, and what it was the begin of."""
-        assert video.index is not None
+        """Notes that the bytes of a segment are not what the CPU computes."""
         self._different.append((video, segment))
+        self._forget(video, segment)
+
+    def _forget(self, video: _Video, segment: int) -> None:
+        """Lets --resume do a segment again, and what it was the begin of."""
+        assert video.index is not None
         for i in range(segment, len(video.segments) if JOBS[self._job].ORDERED else segment + 1):
             if self._known.pop(self._key(video, i), None):
                 self._journal.add({"kind": "wrong", "key": self._key(video, i), "video": video.name, "sha256": video.index.sha256})
@@ -549,21 +630,35 @@ class Scan:
             self._withdraw()
             raise
         try:
-            complete = self._loop(pool, self._next, stopped)
-            table, audited = None, 0
-            if complete:
-                table = self._merge()
-                chosen = self._chosen()
-                complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None), stopped)
-                audited = sum(1 for video in self._videos for i in video.done if self._is_audited(video, i)) if complete and audit else 0
-        finally:
-            pool.close()
-        return self._finish(table, audited, not complete)
+            try:
+                complete = self._loop(pool, self._next, stopped)
+                table, audited = None, 0
+                if complete:
+                    table = self._merge()
+                    chosen = self._chosen()
+                    complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None), stopped)
+                    audited = sum(1 for video in self._videos for i in video.done if self._is_audited(video, i)) if complete and audit else 0
+            finally:
+                pool.close()
+            return self._finish(table, audited, not complete)
+        except StorageError as raised:
+            told = self._told(raised)
+            self._end_manifest("stopped" if stopped() else "failed", str(told))
+            raise told from None
+        except BaseException as raised:
+            self._end_manifest("stopped" if isinstance(raised, KeyboardInterrupt) else "failed", str(raised) or type(raised).__name__)
+            raise
+
+    def _told(self, raised: StorageError) -> StorageError:
+        """Returns the error with what it means for the results."""
+        if not os.path.exists(self._path("manifest.json")):
+            return StorageError(f"{self.out}: was removed or moved while the scan worked in it ({raised})")
+        return StorageError(f"{raised}; what is done stays, and --resume goes on from there")
 
     def _withdraw(self) -> None:
         """Removes a scan that has done nothing, so that the same command with other workers is not refused."""
         if self._fresh and not self._journal.records:
-            for name in ("manifest.json", "journal.jsonl"):
+            for name in ("journal.jsonl", "manifest.json"):
                 os.unlink(self._path(name))
             for name in ("parts", "states", "index"):
                 with contextlib.suppress(OSError):  # what is in them is not this scan's
@@ -622,10 +717,20 @@ class Scan:
     # --- results
 
     def _merge(self) -> str:
-        records = [video.done[i] for video in self._videos for i in sorted(video.done)]
         table = self._path(f"table.{self._format}")
         schema = [*HEAD[1:], *JOBS[self._job].COLUMNS]
-        write_whole(table, lambda temporary: merge(self._format, schema, ((self._part(record), record["part"]) for record in records), temporary))
+        segments = [(video, i, Part(self._part(video.done[i]), video.done[i]["part"], video.name, *video.segments[i]))
+                    for video in self._videos for i in sorted(video.done)]
+
+        def write(temporary: str) -> None:
+            wrong = merge(self._format, schema, (part for _, _, part in segments), temporary)
+            for video, i, part in segments:
+                if part in wrong:
+                    self._forget(video, i)
+            if wrong:
+                raise StorageError(f"{wrong[0].path}: has not the rows of {wrong[0].video}, frames {_range(wrong[0].first, wrong[0].last)}, as the journal says; "
+                                   f"{counted(len(wrong), 'such segment')} to be computed again")
+        write_whole(table, write)
         return table
 
     def _failures(self) -> list[Failure]:
@@ -634,7 +739,7 @@ class Scan:
             found += video.failures
             for i in sorted(video.done):
                 for first, last, reason in video.done[i]["gaps"]:
-                    found.append(Failure(video.name, first, last, reason))
+                    found.append(Failure(video.name, first, last, reason, True))
                     for number, *_ in video.boxes:
                         if first <= number < last:
                             found.append(Failure(video.name, number, number + 1, "an object begins there, and the frame is missing"))
@@ -642,26 +747,30 @@ class Scan:
         found += [Failure(video.name, *video.segments[i], "audit: the CPU computes other bytes") for video, i in self._different]
         return found
 
-    def _finish(self, table: Optional[str], audited: int, stopped: bool) -> Summary:
-        failures = self._failures()
-        records = [video.done[i] for video in self._videos for i in sorted(video.done)]
-        summary = Summary(table, sum(1 for video in self._videos if video.done), len(records), sum(record["frames"] for record in records),
-                          sum(record["rows"] for record in records), self._computed, audited, failures, stopped)
-        contents = {
-            "state": "stopped" if stopped else "failed" if failures else "done",
-            "table": {"file": os.path.basename(table), "rows": summary.rows, "sha256": sha256_of_file(table)} if table else None,
-            "failures": [failure._asdict() for failure in failures],
+    def _contents(self, table: Optional[str] = None, audited: int = 0) -> dict[str, Any]:
+        """Returns what the manifest says of the results so far."""
+        return {
+            "table": {"file": os.path.basename(table), "rows": sum(record["rows"] for record in self._records()), "sha256": sha256_of_file(table)} if table else None,
+            "failures": [failure._asdict() for failure in self._failures()],
             "audit": {"part": self._asked, "segments": audited, "different": len(self._different)},
             "videos": [{"name": video.name, "sha256": video.index.sha256 if video.index else None, "bytes": video.bytes,
                         "frames": video.index.frames if video.index else None, "segments": [
                             {name: video.done[i][name] for name in ("first", "last", "frames", "rows", "part", "seconds", "tries")} for i in sorted(video.done)]}
                        for video in self._videos],
         }
-        self._manifest(contents)
-        words = f"{summary.segments} segments of {summary.videos} videos, {self._computed} of them now"
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [video.done[i] for video in self._videos for i in sorted(video.done)]
+
+    def _finish(self, table: Optional[str], audited: int, stopped: bool) -> Summary:
+        failures, records = self._failures(), self._records()
+        summary = Summary(table, sum(1 for video in self._videos if video.done), len(records), sum(record["frames"] for record in records),
+                          sum(record["rows"] for record in records), self._computed, audited, failures, stopped)
+        self._manifest({"state": "stopped" if stopped else "failed" if failures else "done", **self._contents(table, audited)})
+        words = f"{counted(summary.segments, 'segment')} of {counted(summary.videos, 'video')}, {self._computed} of them now"
         words += f" ({self._on_device} decoded on devices)" if self._on_device else ""
         words += f", {audited} audited" if audited else ""
-        words += f", {len(failures)} failures" if failures else ""
+        words += f", {counted(len(failures), 'failure')}" if failures else ""
         self._progress.finish(words + (", stopped; --resume goes on" if stopped else ""))
         return summary
 

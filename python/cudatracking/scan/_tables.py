@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
-from .._errors import error
+from .._errors import import_optional
 from ._files import StorageError, sha256_of
 
 FORMATS = ("parquet", "csv")
@@ -20,12 +20,8 @@ HEAD: Schema = (("video", "text"), ("frame", "int"), ("time", "float"))
 
 
 def _arrow() -> Any:
-    try:
-        import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        import pyarrow.parquet  # type: ignore[import-not-found,import-untyped,unused-ignore] # noqa: F401
-    except ImportError:
-        raise error("Parquet needs pyarrow: pip install 'cudatracking[scan]'; --format csv needs nothing") from None
-    return pyarrow
+    import_optional("pyarrow.parquet", "Parquet needs pyarrow: pip install 'cudatracking[scan]'; --format csv needs nothing")
+    return import_optional("pyarrow", "")
 
 
 def format_versions(kind: str) -> dict[str, str]:
@@ -73,25 +69,55 @@ def part(kind: str, schema: Schema, video: str, rows: Iterable[tuple[int, float,
     return lines.getvalue().encode(), count
 
 
-def merge(kind: str, schema: Schema, parts: Iterable[tuple[str, str]], path: str) -> None:
-    """Writes parts, (path, SHA-256), one after the other as one table. Raises StorageError when a part is not what it was."""
-    def contents() -> Iterable[bytes]:
-        for name, digest in parts:
-            with open(name, "rb") as file:
-                data = file.read()
-            if sha256_of(data) != digest:
-                raise StorageError(f"{name}: is not what was written; --resume computes it again")
-            yield data
+class Part(NamedTuple):
+    """A part as the journal has it: file, SHA-256 of its bytes, and whose rows it has, those of frames first .. last - 1 of a video."""
 
+    path: str
+    sha256: str
+    video: str
+    first: int
+    last: int
+
+    def read(self) -> bytes:
+        """Returns the bytes. Raises StorageError when they are not what was written."""
+        with open(self.path, "rb") as file:
+            data = file.read()
+        if sha256_of(data) != self.sha256:
+            raise StorageError(f"{self.path}: is not what was written; --resume computes it again")
+        return data
+
+    def is_of(self, videos: Sequence[str], frames: Any) -> bool:
+        """Returns whether rows of these videos and frames are those of this part."""
+        numbers = np.asarray(frames, np.int64)
+        return not len(numbers) or (set(videos) == {self.video} and self.first <= numbers.min() and numbers.max() < self.last)
+
+
+def merge(kind: str, schema: Schema, parts: Iterable[Part], path: str) -> list[Part]:
+    """Writes parts one after the other as one table. Returns those whose rows are not those of their segment: the table is wrong then.
+
+    Raises StorageError when the bytes of a part are not what was written.
+    """
     full = [*HEAD[:1], *schema]
-    if kind == "csv":
-        head = (",".join(name for name, _ in full) + "\n").encode()
-        with open(path, "wb") as file:
-            file.write(head)
-            for data in contents():
-                file.write(data[len(head):])
-        return
+    return (_merge_csv if kind == "csv" else _merge_parquet)(full, parts, path)
+
+
+def _merge_csv(full: Schema, parts: Iterable[Part], path: str) -> list[Part]:
+    wrong = []
+    head = (",".join(name for name, _ in full) + "\n").encode()
+    with open(path, "wb") as file:
+        file.write(head)
+        for part in parts:
+            data = part.read()
+            rows = list(csv.reader(io.StringIO(data[len(head):].decode(), newline="")))
+            if not part.is_of([row[0] for row in rows], [int(row[1]) for row in rows]):
+                wrong.append(part)
+            file.write(data[len(head):])
+    return wrong
+
+
+def _merge_parquet(full: Schema, parts: Iterable[Part], path: str) -> list[Part]:
     arrow = _arrow()
+    wrong: list[Part] = []
     waiting: list[Any] = []
     size = 0
     with arrow.parquet.ParquetWriter(path, _schema(full)) as writer:
@@ -103,10 +129,13 @@ def merge(kind: str, schema: Schema, parts: Iterable[tuple[str, str]], path: str
                 table = table.slice(ROWS_OF_A_GROUP)
             waiting, size = [table], table.num_rows
 
-        for data in contents():
-            table = arrow.parquet.read_table(io.BytesIO(data), schema=_schema(full))
+        for part in parts:
+            table = arrow.parquet.read_table(io.BytesIO(part.read()), schema=_schema(full))
+            if not part.is_of(table.column("video").unique().to_pylist(), table.column("frame").to_numpy()):
+                wrong.append(part)
             waiting.append(table)
             size += table.num_rows
             if size >= ROWS_OF_A_GROUP:
                 flush(ROWS_OF_A_GROUP)
         flush(1)
+    return wrong

@@ -16,7 +16,7 @@ from typing import Any, Iterator, NamedTuple, Optional
 import numpy as np
 import numpy.typing as npt
 
-from .._errors import error
+from .._errors import error, import_optional
 from ._files import sha256_of_file, write_whole
 
 # Formats whose first plane is an 8-bit gray image as it is.
@@ -33,11 +33,7 @@ class VideoError(error):
 
 
 def _av() -> Any:
-    try:
-        import av  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise error("scan needs PyAV: pip install 'cudatracking[scan]'") from None
-    return av
+    return import_optional("av", "scan needs PyAV: pip install 'cudatracking[scan]'")
 
 
 def decoder_versions() -> dict[str, str]:
