@@ -3,6 +3,7 @@
 """Arrays in and out: numpy and lists on the host, DLPack and __cuda_array_interface__ on the device, where nothing is copied."""
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import os
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _dlpack, _memory
-from ._devices import native_stream, on_device, stream_pointer
+from ._devices import native_stream, new_event, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
 
@@ -40,12 +41,15 @@ class DeviceArray:
     these functions order the reader after that stream; only numpy() makes the host wait.
     """
 
-    def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-        self._mat = mat  # GpuMat, which owns the memory
+    def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...], memory: Any = None,
+                 dtype: Any = None) -> None:
+        self._mat = mat  # GpuMat, which owns the memory where there is no other owner
+        self._memory = memory  # Memory of _results.py, or the array of a caller in which the result lies
         self._device = device
         self._stream = stream
         self._shape = shape
         self._strides = strides
+        self._dtype = np.dtype(_DTYPES[mat.depth()] if dtype is None else dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,7 +64,7 @@ class DeviceArray:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the elements."""
-        return np.dtype(_DTYPES[self._mat.depth()])
+        return self._dtype
 
     @property
     def device(self) -> str:
@@ -92,6 +96,8 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        for stream in present_streams(self._device):  # who asks does not say on which stream it is used
+            self._lend(stream)
         return {"shape": self._shape, "strides": self._strides, "typestr": self.dtype.str, "data": (self.pointer, False),
                 "version": 3, "stream": self._stream or 1}
 
@@ -104,10 +110,18 @@ class DeviceArray:
             raise BufferError(f"dl_device: {dl_device}: this array lies on {self.device}; numpy() copies it to the host")
         if copy is not None and copy is not False:
             raise BufferError("copy=True: this array is handed on without a copy only")
-        if stream is None or stream != -1:
+        if stream != -1:
             order(self._device, self._stream, stream_pointer(stream))
+        for reader in present_streams(self._device) if stream == -1 else [stream_pointer(stream)]:
+            self._lend(reader)
         capsule = call(self._mat.__dlpack__)
-        return _dlpack.describe(capsule, self._device, self._shape, self._strides, self.dtype.itemsize)
+        return _dlpack.describe(capsule, self._mat, (self._mat, self._memory), self._device, self._shape, self._strides, self.dtype.itemsize)
+
+    def _lend(self, stream: Optional[int]) -> None:
+        """Another library uses the memory on a stream."""
+        lend = getattr(self._memory, "lend", None)
+        if lend is not None:
+            lend(stream)
 
     def __repr__(self) -> str:
         return f"<cudatracking.DeviceArray {'x'.join(map(str, self._shape))} {self.dtype} on {self.device}>"
@@ -140,37 +154,53 @@ BoxLike = Union[Sequence[float], npt.NDArray[Any]]
 BoxesLike = Union[Sequence[BoxLike], npt.NDArray[Any], DLPackArray, CudaArray]
 
 _DTYPES = {0: np.uint8, 1: np.int8, 2: np.uint16, 3: np.int16, 4: np.int32, 5: np.float32, 6: np.float64}
-_DEPTHS = {np.dtype(kind).str.lstrip("|<=>"): depth for depth, kind in _DTYPES.items()} | {"b1": 0}
+DEPTHS = {np.dtype(kind).str.lstrip("|<=>"): depth for depth, kind in _DTYPES.items()} | {"b1": 0}
 
 
 def order(device: int, first: Optional[int], second: Optional[int]) -> None:
     """Lets what comes on the second stream wait on the device for what is on the first now; the host does not wait."""
-    if (first or 1) != (second or 1):
-        with on_device(device):
-            event = call(cv2.cuda.Event)
-            call(event.record, native_stream(first))
-            call(native_stream(second).waitEvent, event)
+    if (first or 1) == (second or 1) or (_memory.capturing(second) and not _memory.capturing(first)):
+        return  # a graph cannot wait for what is not in it
+    with on_device(device):
+        event = new_event()
+        call(event.record, native_stream(first))
+        call(native_stream(second).waitEvent, event)
+
+
+def order_back(device: int, stream: Optional[int], owner: Optional[int]) -> None:
+    """As order(), after a call: the owner of memory uses it on a stream of its own. That stream does not become part of a graph that captures the call."""
+    if (stream or 1) != (owner or 1) and not (_memory.capturing(stream) and not _memory.capturing(owner)):
+        order(device, stream, owner)
 
 
 class Given:
     """An array as a caller gave it: on the host (`host`), or a description of device memory."""
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: str, host: Optional[npt.NDArray[Any]] = None, device: Optional[int] = None,
-                 pointer: int = 0, strides: tuple[int, ...] = (), producer: Optional[int] = None, source: Any = None) -> None:
+                 pointer: Optional[int] = None, strides: tuple[int, ...] = (), producer: Optional[int] = None, source: Any = None) -> None:
         self.name = name
         self.shape = shape
         self.dtype = dtype  # such as u1, f4
         self.host = host
         self.device = device
-        self.pointer = pointer
+        self.pointer = pointer    # None: DLPack is asked for address and strides
         self.strides = strides
         self.producer = producer  # stream that fills the memory
         self.source = source      # the caller's object; DLPack's is asked for the memory when the stream is known
+        self._own: Optional[tuple[Optional[int]]] = None
+        self.read_only = host is not None and not host.flags.writeable
+
+    @property
+    def own(self) -> Optional[int]:
+        """own_stream() of the caller's object."""
+        if self._own is None:
+            self._own = (own_stream(self.source),)
+        return self._own[0]
 
     def memory(self, stream: Optional[int]) -> tuple[int, tuple[int, ...], Any]:
         """Returns address and strides (bytes) of the elements, and an object that keeps them. Orders the stream after the one that fills them."""
         assert self.device is not None
-        if _has_dlpack(self.source):
+        if self.pointer is None:
             capsule, contents = _dlpack_of(self.source, self.name, stream or 1)
             size = int(self.dtype[1:])
             if contents.shape != self.shape or int(contents.typestr[1:]) != size:
@@ -185,24 +215,33 @@ class Given:
 
     def mat(self, stream: Optional[int], channels_last: bool) -> Any:
         """The memory as a GpuMat, without a copy. The stream is ordered after the one that fills it."""
-        pointer, strides, keep = self.memory(stream)
         shape = self.shape
-        rows, columns = shape[0], (shape[1] if len(shape) > 1 else 1)
-        size = int(self.dtype[1:])
         channels = shape[2] if channels_last and len(shape) == 3 else 1
-        packed = (strides[1:] == (channels * size, size)) if len(shape) == 3 else (strides[1:] == (size,))
-        if rows and columns and not (packed and (rows == 1 or (strides[0] >= columns * channels * size and strides[0] % size == 0))):
-            raise ArgumentError(f"{self.name}: shape {shape} with strides of {strides} bytes: the elements of a row must lie one after the "
-                                "other; a contiguous copy does", self.name, strides)
-        kind = _DEPTHS[self.dtype] + 8 * (channels - 1)
-        step = strides[0] if rows > 1 else columns * channels * size
-        mat = call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, step)
+        return self.mat_of(stream, shape[0], shape[1] if len(shape) > 1 else 1, channels)
+
+    def mat_of(self, stream: Optional[int], rows: int, columns: int, channels: int) -> Any:
+        """As mat(), for an array of one, two or three axes that the extension has as rows x columns x channels."""
+        pointer, strides, keep = self.memory(stream)
+        shape, size = self.shape, int(self.dtype[1:])
+        if rows == 1 and len(shape) == 1:
+            shape, strides = (1, *shape), (0, *strides)
+        packed, step = True, size
+        for side, stride in zip(shape[:0:-1], strides[:0:-1]):
+            packed = packed and (side == 1 or stride == step)
+            step *= side
+        if rows and columns and not (packed and (rows == 1 or (strides[0] >= step and strides[0] % size == 0))):
+            raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides[-len(self.shape):]} bytes: the elements of a row must lie one "
+                                "after the other; a contiguous copy does", self.name, strides)
+        kind = DEPTHS[self.dtype] + 8 * (channels - 1)
+        mat = call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, strides[0] if rows > 1 else step)
         return mat, keep
 
     def fetched(self) -> npt.NDArray[Any]:
         """Returns a copy of a small array on the host, of any type and strides. Waits for the null stream."""
         if 0 in self.shape:
             return np.empty(self.shape, np.dtype(self.dtype))
+        if _memory.capturing(self.own or self.producer):
+            raise ArgumentError(f"{self.name}: is copied to the host, which no CUDA graph can capture", self.name)
         with on_device(self.device):
             pointer, strides, keep = self.memory(None)
             length = _memory.span(self.shape, strides, int(self.dtype[1:]))
@@ -231,19 +270,35 @@ def _dlpack_of(source: Any, name: str, stream: int) -> tuple[Any, _dlpack.Conten
         raise TypeError(f"{name}: what {type(source).__name__}.__dlpack__() returned cannot be read: {raised}") from None
 
 
+def present_streams(device: int) -> list[Optional[int]]:
+    """The streams on which torch and CuPy work now on a device; the null stream without them."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    streams: list[Optional[int]] = []
+    if torch is not None and torch.cuda.is_initialized():
+        streams.append(int(torch.cuda.current_stream(device).cuda_stream))
+    if cupy is not None:
+        streams.append(int(cupy.cuda.get_current_stream().ptr))
+    return streams or [None]
+
+
 def own_stream(value: Any) -> Optional[int]:
-    """The stream on which the library of an array works now, so that all stays in one order; None: not known."""
-    module = type(value).__module__.partition(".")[0]
-    library = sys.modules.get(module)
+    """The stream on which the library of an array, or of the memory of a result, works now, so that all stays in one order; None: not known."""
+    if isinstance(value, DeviceArray):
+        library = getattr(value._memory, "library", None)
+        if library is None:
+            return value._stream
+        device: Any = value._device
+    else:
+        library = type(value).__module__.partition(".")[0]
+        device = getattr(value, "device", None)
+    module = sys.modules.get(library)
     try:
-        if module == "torch" and library is not None:
-            return int(library.cuda.current_stream(value.device).cuda_stream)
-        if module == "cupy" and library is not None:
-            return int(library.cuda.get_current_stream().ptr)
+        if library == "torch" and module is not None:
+            return int(module.cuda.current_stream(device).cuda_stream)
+        if library == "cupy" and module is not None:
+            return int(module.cuda.get_current_stream().ptr)
     except Exception:
         return None
-    if isinstance(value, DeviceArray):
-        return value._stream
     return None
 
 
@@ -252,9 +307,12 @@ def given(value: Any, name: str) -> Given:
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
     if isinstance(value, cv2.cuda.GpuMat):
-        value = _of_mat(value, name)
+        value = of_mat(value, name)
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
+    known = _known(value, name)
+    if known is not None:
+        return known
     try:
         where = _dlpack.device_of(value) if _has_dlpack(value) else None
         interface = getattr(value, "__cuda_array_interface__", None) if where is None else None
@@ -286,11 +344,43 @@ def _on_host(array: npt.NDArray[Any], name: str) -> Given:
     return Given(name, array.shape, array.dtype.str.lstrip("|<=>"), host=array)
 
 
-def _of_mat(mat: Any, name: str) -> DeviceArray:
+def of_mat(mat: Any, name: str) -> DeviceArray:
     """Returns a GpuMat of the private cv2 as an array on the device of its memory."""
     made = wrapped(mat, 0, None)
     made._device = _memory.check(name, made.pointer, made.shape, made.strides, made.dtype.itemsize)
     return made
+
+
+def _known(value: Any, name: str) -> Optional[Given]:
+    """Arrays of this package, torch and CuPy in device memory, which are believed: asking them through DLPack and checking the answer takes
+    longer than a call. None for all others, and for tensors that DLPack would refuse."""
+    if isinstance(value, DeviceArray):
+        return Given(name, value.shape, value.dtype.str[1:], device=value._device, pointer=value.pointer, strides=value.strides, producer=value._stream or 1,
+                     source=value)
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and type(value) is getattr(torch, "Tensor", None):
+        if not value.is_cuda or value.layout is not torch.strided or value.requires_grad or value.is_neg() or value.is_conj():
+            return None
+        text, size = _type_of(value.dtype, name), value.element_size()
+        made = Given(name, tuple(value.shape), text, device=value.get_device(), pointer=value.data_ptr(), strides=tuple([size * step for step in value.stride()]),
+                     source=value)
+        made.producer = made.own or 1
+        return made
+    if cupy is not None and type(value) is getattr(cupy, "ndarray", None):
+        made = Given(name, value.shape, _type_of(value.dtype, name), device=value.device.id, pointer=value.data.ptr, strides=value.strides, source=value)
+        made.producer = made.own or 1
+        return made
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def _type_of(dtype: Any, name: str) -> str:
+    """A type of elements, such as u1, of another library's: torch.uint8, dtype('uint8')."""
+    text = str(dtype).rpartition(".")[2]
+    try:
+        return "b1" if text == "bool" else np.dtype(text).str.lstrip("|<=>")
+    except TypeError:
+        raise TypeError(f"{name}: elements of type {text} are not supported") from None
 
 
 def _on_device(value: Any, name: str, device: int) -> Given:
@@ -298,12 +388,7 @@ def _on_device(value: Any, name: str, device: int) -> Given:
         _, contents = _dlpack_of(value, name, 1)
         return Given(name, contents.shape, contents.typestr, device=device, source=value)
     shape = tuple(int(side) for side in value.shape)
-    dtype = str(value.dtype).rpartition(".")[2]  # "torch.uint8", dtype('uint8')
-    try:
-        text = "b1" if dtype == "bool" else np.dtype(dtype).str.lstrip("|<=>")
-    except TypeError:
-        raise TypeError(f"{name}: elements of type {dtype} are not supported") from None
-    return Given(name, shape, text, device=device, source=value)
+    return Given(name, shape, _type_of(value.dtype, name), device=device, source=value)
 
 
 def _of_interface(value: Any, interface: Any, name: str) -> Given:
@@ -318,25 +403,23 @@ def _of_interface(value: Any, interface: Any, name: str) -> Given:
             for side in reversed(shape):
                 strides, step = (step, *strides), step * side
         strides = tuple(operator.index(step) for step in strides)
-        stream = interface.get("stream")
+        stream, read_only = interface.get("stream"), bool(interface["data"][1])
         if len(strides) != len(shape) or min(shape, default=0) < 0 or size < 1 or typestr[0] not in "|<=" or interface.get("mask") is not None:
             raise ValueError("shape, strides, type, byte order or mask")
     except Exception as raised:
         raise TypeError(f"{name}: __cuda_array_interface__ of {type(value).__name__} is not as its definition says: {raised}") from None
     device = _memory.check(name, pointer, shape, strides, size)
-    return Given(name, shape, typestr[1:], device=device, pointer=pointer, strides=strides,
+    made = Given(name, shape, typestr[1:], device=device, pointer=pointer, strides=strides,
                  producer=int(stream) if isinstance(stream, int) else None, source=value)
+    made.read_only = read_only
+    return made
 
 
-def wrapped(mat: Any, device: int, stream: Optional[int], shape: Optional[tuple[int, ...]] = None) -> DeviceArray:
-    """A GpuMat as the array that numpy would have: rows x columns, x channels if there are several, or `shape`: (rows,) of one column."""
+def wrapped(mat: Any, device: int, stream: Optional[int]) -> DeviceArray:
+    """A GpuMat as the array that numpy would have: rows x columns, x channels if there are several."""
     channels, size = mat.channels(), mat.elemSize1()
     columns, rows = mat.size()
     step = mat.step1() * size if rows else columns * channels * size
-    if shape is not None and len(shape) == 1:
-        return DeviceArray(mat, device, stream, (rows,), (step,))
-    if shape is not None and len(shape) == 2:  # of one column and several channels
-        return DeviceArray(mat, device, stream, (rows, channels), (step, size))
     if channels == 1:
         return DeviceArray(mat, device, stream, (rows, columns), (step, size))
     return DeviceArray(mat, device, stream, (rows, columns, channels), (step, channels * size, size))

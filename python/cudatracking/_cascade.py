@@ -13,6 +13,7 @@ from . import _arrays
 from ._arrays import Array, ImageLike
 from ._errors import ArgumentError, call, error
 from ._native import cv2
+from ._results import table
 from ._work import Worker
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cascades")
@@ -269,14 +270,19 @@ class CascadeClassifier(Worker):
         return [Detections(row[1:1 + row[0, 0]].copy(), groups[:row[0, 0]].copy(), sums[:row[0, 0]].copy())
                 for row, groups, sums in zip(objects, neighbors, weights)]
 
-    def detect_async(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> Tables:
+    def detect_async(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None,
+                     out: Optional[Sequence[Any]] = None) -> Tables:
         """Detects the objects in several images. Returns result matrices of fixed size; for images on a device they are on that device, and
         the call does not wait.
 
         Args:
             images, masks, stream: as in detect_batch().
+            out: Tables of an earlier call, or three arrays in the order of its members, for new results; on the device of the images, or numpy
+                arrays if they are on the host. Default: new ones.
         """
         sources = _listed(images, "images")
+        if out is not None and (not isinstance(out, (list, tuple)) or len(out) != len(Tables._fields)):
+            raise TypeError(f"out: {type(out).__name__}: Tables, or a list of {', '.join(Tables._fields)}, is needed")
         pixel_arrays = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
         covers = None if masks is None else [_arrays.mask(value, f"masks[{i}]") for i, value in enumerate(_listed(masks, "masks"))]
         if not pixel_arrays:
@@ -286,10 +292,12 @@ class CascadeClassifier(Worker):
             if (array.device is None) != (pixel_arrays[0].device is None):
                 raise ArgumentError(f"{array.name}: images and masks must all lie on the host or all on one device", array.name)
         with self._work(pixel_arrays + (covers or []), stream) as work:
-            pixels = [work.array(array) for array in pixel_arrays]
-            masked = {"masks": [work.array(array) for array in covers]} if covers is not None else {}
-            objects, neighbors, weights = call(self._native.detectAsync, pixels, **masked, **work.named)
-            return Tables(work.result(objects), work.result(neighbors), work.result(weights))
+            # Images of the host have a place on the device each, which later calls use again.
+            pixels = [work.array(array, slot=array.name) for array in pixel_arrays]
+            masked = {"masks": [work.array(array, slot=array.name) for array in covers]} if covers is not None else {}
+            count, most = len(pixels), self.max_objects
+            forms = [table(count, 1 + most, "i4", 4), table(count, most, "i4"), table(count, most, "f8")]
+            return Tables(*work.call(self._native.detectAsync, pixels, forms=forms, out=out, names=[f"out.{name}" for name in Tables._fields], **masked))
 
     def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:
         """Returns the scales at which an image of this (width, height) is searched: factors on window_size."""

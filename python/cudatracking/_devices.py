@@ -161,6 +161,11 @@ def stream_pointer(stream: Any) -> Optional[int]:
     return handle
 
 
+def new_event() -> Any:
+    """An event of the current device that orders streams."""
+    return call(cv2.cuda.Event, cv2.cuda.EVENT_DISABLE_TIMING)
+
+
 @functools.lru_cache(maxsize=64)
 def native_stream(pointer: Optional[int]) -> Any:
     """Stream of the extension for a handle; the last ones are kept, as making one costs a call of the driver."""

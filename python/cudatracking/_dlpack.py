@@ -70,14 +70,25 @@ def read(capsule: Any) -> Contents:
                     f"{_KINDS[tensor.dtype.code]}{size}", shape, strides)
 
 
-def describe(capsule: Any, device: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Any:
-    """Makes a capsule that GpuMat.__dlpack__() gave, of three dimensions on device 0, one of these; strides are in bytes."""
-    tensor = _tensor(capsule)
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+def describe(capsule: Any, mat: Any, keep: Any, device: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Any:
+    """Makes a capsule that mat.__dlpack__() gave, of three dimensions on device 0, one of these; strides are in bytes. It keeps `keep`."""
+    managed = _Managed.from_address(_get_pointer(capsule, b"dltensor"))
+    tensor = managed.tensor
     assert len(shape) <= 3
     tensor.device.index = device
     tensor.ndim = len(shape)
     for i, (side, stride) in enumerate(zip(shape, strides)):
         tensor.shape[i], tensor.strides[i] = side, stride // itemsize
+    # The capsule owns a reference to a Python object, so far to the GpuMat.
+    assert managed.owner in (id(mat), None)
+    if managed.owner == id(mat):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+        managed.owner = id(keep)
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(mat))
     return capsule
 
 

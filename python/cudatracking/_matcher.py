@@ -16,11 +16,13 @@ from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
+from ._results import column, table
 from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
+_PARTS = ("locations", "scores", "confidence", "status", "refined")
 
 
 class Status(enum.IntEnum):
@@ -77,7 +79,7 @@ class Matches:
 
     def numpy(self) -> Matches:
         """Returns these results on the host; the object itself if they are there. Waits."""
-        parts = (self.locations, self.scores, self.confidence, self.status, self.refined)
+        parts = [getattr(self, name) for name in _PARTS]
         if not any(isinstance(part, DeviceArray) for part in parts):
             return self
         return Matches(*(_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts))
@@ -130,6 +132,7 @@ class FragmentMatcher(Worker):
         params.maxSearchArea = _arrays.size(max_search_area, "max_search_area")
         self._native = call(cv2.cuda.FragmentMatcher.create, params)
         self._limit = _arrays.size(max_search_area, "max_search_area")
+        self._peaks = int(self._native.getParams().peaks)
         self._areas = self._limit
 
     @property
@@ -140,7 +143,7 @@ class FragmentMatcher(Worker):
     @property
     def peaks(self) -> int:
         """Number of positions reported per fragment."""
-        return int(self._native.getParams().peaks)
+        return self._peaks
 
     def _weights(self, weights: Any, count: int) -> Optional[list[Given]]:
         if weights is None:
@@ -238,7 +241,8 @@ class FragmentMatcher(Worker):
     def __len__(self) -> int:
         return int(self._native.getFragmentCount())
 
-    def match(self, frame: ImageLike, areas: Optional[BoxesLike] = None, *, predictions: Optional[BoxesLike] = None, stream: Any = None) -> Matches:
+    def match(self, frame: ImageLike, areas: Optional[BoxesLike] = None, *, predictions: Optional[BoxesLike] = None, stream: Any = None,
+              out: Optional[Union[Matches, Sequence[Any]]] = None) -> Matches:
         """Locates all fragments in a frame. With a frame on a device the results are on that device, and the call does not wait unless
         areas or predictions are on the host.
 
@@ -248,25 +252,31 @@ class FragmentMatcher(Worker):
                 tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
                 device, where an area of negative size has no position. Default: the whole frame.
             predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, each moved to the nearest position
-                in its area; copied to the host if they are on a device. Default: the centre of the area.
+                in its area. On the frame's device n x 2 int32, or locations of match(), of which the first peak is used; other types are
+                copied to the host. Default: the centre of the area.
             stream: as in set().
+            out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
+                if the frame is on the host. Default: new ones.
         """
         image = _arrays.image(frame, "frame", ("u1",))
+        targets = None if out is None else _parts(out)
         where = None if areas is None else _areas(areas, len(self))
-        starts = None if predictions is None else _arrays.integers(predictions, "predictions", 2)
-        if starts is not None and len(starts) != len(self):
-            raise ArgumentError(f"predictions: {len(starts)} given, one for each of {len(self)} fragments is needed", "predictions", len(starts))
-        with self._work([image] + ([where] if where is not None and where.device is not None else []), stream) as work:
+        starts = None if predictions is None else _predictions(predictions, len(self))
+        with self._work([image] + [array for array in (where, starts) if array is not None and array.device is not None], stream) as work:
             pixels = work.array(image, slot="frame")
             if work.device is not None:
                 self._bound(where)
                 given = call(cv2.cuda.GpuMat) if where is None else work.array(where, channels_last=False, slot="areas")
             else:
                 given = None if where is None else where.host
-            call(self._native.setPredictions, starts if starts is None or work.device is None else work.array(
-                Given("predictions", starts.shape, "i4", host=starts), channels_last=False, slot="predictions"))
-            results = call(self._native.match, pixels, given, **work.named)
-            return self._matches(work, results)
+            points: Any = None
+            if starts is not None:
+                points = starts.host if work.device is None else work.array(starts, channels_last=starts.host is None, slot="predictions")
+            call(self._native.setPredictions, points)
+            count = len(self) if image.shape[0] and image.shape[1] else 0
+            forms = [table(count, self._peaks, "i4", 2), table(count, self._peaks, "f4"), column(count, "f4"), column(count, "u1"),
+                     table(count, self._peaks, "f4", 2)]
+            return Matches(*work.call(self._native.match, pixels, given, forms=forms, out=targets, names=[f"out.{name}" for name in _PARTS]))
 
     def _bound(self, where: Optional[Given]) -> None:
         """Areas that the host knows bound the work of a device, which cannot see them, as max_search_area does."""
@@ -283,58 +293,53 @@ class FragmentMatcher(Worker):
             call(self._native.setParams, params)
             self._areas = wanted
 
-    def _matches(self, work: Work, results: Any) -> Matches:
-        locations, scores, confidence, status, refined = results
-        count, peaks = len(self), self.peaks
-        if locations is None or (not isinstance(locations, cv2.cuda.GpuMat) and not np.size(locations)) or (
-                isinstance(locations, cv2.cuda.GpuMat) and locations.empty()):
-            empty = (np.zeros((0, peaks, 2), np.int32), np.zeros((0, peaks), np.float32), np.zeros(0, np.float32), np.zeros(0, np.uint8),
-                     np.zeros((0, peaks, 2), np.float32))
-            return Matches(*map(_arrays.either, empty))
-        pairs = [work.result(part) for part in (locations, refined)]
-        shaped = [part if isinstance(part, DeviceArray) else part.reshape(count, peaks, 2) for part in pairs]
-        table = work.result(scores)
-        parts = (shaped[0], table if isinstance(table, DeviceArray) else table.reshape(count, peaks), work.result(confidence, (-1,)),
-                 work.result(status, (-1,)), shaped[1])
-        return Matches(*map(_arrays.either, parts))
-
-    def score_map(self, index: int, frame: ImageLike, area: Optional[BoxLike] = None, *, stream: Any = None) -> Array:
+    def score_map(self, index: int, frame: ImageLike, area: Optional[BoxLike] = None, *, stream: Any = None, out: Any = None) -> Array:
         """Returns the scores of one fragment at every position: (area height - fragment height + 1) x (area width - fragment width + 1) float32.
 
         Args:
             index: index of the fragment, from 0.
             frame, stream: as in match().
             area: search area (x, y, width, height). Default: the whole frame.
+            out: array for the result, of its shape and type, on the frame's device or a numpy array. Default: a new one.
         """
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(frame, "frame", ("u1",))
         box = (0, 0, 0, 0) if area is None else _arrays.box(area, "area")
         with self._work([image], stream) as work:
-            made = work.result(call(self._native.scoreMap, index, work.array(image, slot="frame"), box, *work.empty(), **work.named))
-            return made if isinstance(made, DeviceArray) or made.ndim == 2 else _arrays.either(np.zeros((0, 0), np.float32))
+            rows, columns = self._positions(index, image.shape, box)
+            return work.call(self._native.scoreMap, index, work.array(image, slot="frame"), box, forms=[table(rows, columns, "f4")],
+                             out=None if out is None else [out])[0]
 
-    def predict_areas(self, locations: Array, radius: int, frame_size: Sequence[int], *, stream: Any = None) -> Array:
-        """Returns the search areas for the next frame, n x 4 int32, around the locations of match(); on the device if the locations are there.
+    def _positions(self, index: int, shape: tuple[int, ...], area: _arrays.Box) -> tuple[int, int]:
+        """Rows and columns of the positions of a fragment in the part of an area that is in the frame."""
+        x, y, width, height = area if any(area) else (0, 0, shape[1], shape[0])
+        columns, rows = self.size(index)
+        columns, rows = min(x + width, shape[1]) - max(x, 0) - columns + 1, min(y + height, shape[0]) - max(y, 0) - rows + 1
+        return (rows, columns) if rows > 0 and columns > 0 else (0, 0)
+
+    def predict_areas(self, locations: Union[Array, BoxesLike], radius: int, frame_size: Sequence[int], *, stream: Any = None, out: Any = None) -> Array:
+        """Returns the search areas for the next frame, n x 4 int32, around the locations of match(); on the device if the locations are there,
+        without waiting.
 
         Args:
-            locations: locations of match(), of which the first peak is used, or n x 2 numbers (x, y).
+            locations: locations of match(), of which the first peak is used, or n x 2 numbers (x, y): int32 if they are on a device.
             radius: largest motion of a fragment in each direction, in pixels; at least 0.
             frame_size: (width, height) of the frame; areas are intersected with it.
             stream: as in set(); default: that of match().
+            out: array for the result, of its shape and type, on the device of the locations or a numpy array. Default: a new one.
         """
         radius, limits = _arrays.number(radius, "radius", whole=True), _arrays.size(frame_size, "frame_size")
-        if isinstance(locations, DeviceArray):
-            if locations._mat.type() != cv2.CV_32SC2:
-                raise TypeError(f"locations: {locations!r}: those of match() are needed")
-            with self._work([_arrays.given(locations, "locations")], stream) as work:
-                assert work.device is not None
-                _arrays.order(work.device, locations._stream, work.stream)
-                areas = call(self._native.predictAreas, locations._mat, radius, limits, *work.empty(), **work.named)
-                return work.result(areas, (-1, 4))
         array = _arrays.given(locations, "locations")
-        host = array.host if array.host is not None else array.fetched()
-        first = _arrays.integers(host[:, 0] if host.ndim == 3 and host.shape[2] == 2 else host, "locations", 2)
-        return _arrays.either(np.asarray(call(self._native.predictAreas, first, radius, limits), np.int32).reshape(-1, 4))
+        if array.host is None:
+            if array.dtype != "i4" or array.shape[-1:] != (2,) or len(array.shape) not in (2, 3):
+                raise TypeError(f"locations: {np.dtype(array.dtype)} of shape {array.shape} on a device; those of match(), or n x 2 int32, are needed")
+            points: Any = array
+        else:
+            host = array.host[:, 0] if array.host.ndim == 3 and array.host.shape[2] == 2 else array.host
+            points = _arrays.integers(host, "locations", 2)
+        with self._work([array], stream) if array.host is None else Work(self, [], None) as work:
+            return work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
+                             forms=[column(array.shape[0], "i4", 4)], out=None if out is None else [out])[0]
 
     @staticmethod
     def warp(template: ImageLike, angle: float, scale: float, weights: Optional[ImageLike] = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
@@ -361,6 +366,23 @@ class FragmentMatcher(Worker):
 
     def __repr__(self) -> str:
         return f"<cudatracking.FragmentMatcher {self.metric}, {len(self)} fragments, {self.peaks} peaks, device {self.device!r}>"
+
+
+def _parts(out: Any) -> list[Any]:
+    parts = [getattr(out, name) for name in _PARTS] if isinstance(out, Matches) else out
+    if not isinstance(parts, (list, tuple)) or len(parts) != len(_PARTS):
+        raise TypeError(f"out: {type(out).__name__}: Matches, or a list of {', '.join(_PARTS)}, is needed")
+    return list(parts)
+
+
+def _predictions(predictions: Any, count: int) -> Given:
+    given = _arrays.given(predictions, "predictions")
+    if given.host is not None or given.dtype != "i4" or given.shape[-1:] != (2,) or len(given.shape) not in (2, 3):
+        host = _arrays.integers(predictions, "predictions", 2)
+        given = Given("predictions", host.shape, "i4", host=host)
+    if given.shape[0] != count:
+        raise ArgumentError(f"predictions: {given.shape[0]} given, one for each of {count} fragments is needed", "predictions", given.shape[0])
+    return given
 
 
 def _areas(areas: Any, count: int) -> Given:

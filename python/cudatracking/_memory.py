@@ -1,19 +1,21 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Checks addresses of device memory with the CUDA driver, because a wrong one would end the process."""
+"""Asks the CUDA driver about addresses of device memory, because a wrong one would end the process, and about captures of graphs."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import Any, Iterator, NamedTuple, Optional
 
 from ._devices import _count
 from ._errors import ArgumentError, call, error
 from ._native import cv2
 
-# CUpointer_attribute and CUresult of cuda.h.
+# CUpointer_attribute, CUresult, CUstreamCaptureStatus and CUstreamCaptureMode of cuda.h.
 _MEMORY_TYPE, _DEVICE_ORDINAL, _RANGE_START, _RANGE_SIZE = 2, 9, 11, 12
 _SUCCESS, _INVALID_VALUE, _INVALID_CONTEXT = 0, 1, 201
+_NO_CAPTURE, _CAPTURE_RELAXED = 0, 2
 
 
 class Allocation(NamedTuple):
@@ -31,8 +33,8 @@ class Allocation(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1)
-def _driver() -> Any:
-    """Returns cuPointerGetAttributes of the driver, which the extension has loaded when there is a device."""
+def _library() -> Any:
+    """Returns the driver, which the extension has loaded when there is a device."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError as raised:
@@ -40,10 +42,48 @@ def _driver() -> Any:
     result = int(library.cuInit(0))
     if result != _SUCCESS:
         raise error(f"cuInit() of the CUDA driver failed with {result}")
-    function = library.cuPointerGetAttributes
-    function.argtypes = [ctypes.c_uint, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint64]
+    return library
+
+
+@functools.lru_cache(maxsize=None)
+def _function(name: str, *kinds: Any) -> Any:
+    """Returns a function of the driver with arguments of these types."""
+    function = getattr(_library(), name)
+    function.argtypes = kinds
     function.restype = ctypes.c_int
     return function
+
+
+def _driver() -> Any:
+    return _function("cuPointerGetAttributes", ctypes.c_uint, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint64)
+
+
+def _capture_status(stream: Optional[int]) -> int:
+    status = ctypes.c_int(0)
+    # Of the null stream it fails while another stream captures: that one does not.
+    failed = _function("cuStreamIsCapturing", ctypes.c_void_p, ctypes.POINTER(ctypes.c_int))(stream, ctypes.byref(status))
+    return 0 if failed else status.value
+
+
+def _exchange_mode(mode: int) -> int:
+    exchanged = ctypes.c_int(mode)
+    _function("cuThreadExchangeStreamCaptureMode", ctypes.POINTER(ctypes.c_int))(ctypes.byref(exchanged))
+    return exchanged.value
+
+
+def capturing(stream: Optional[int]) -> bool:
+    """Whether a CUDA graph captures what is queued on a stream."""
+    return bool(_count()) and _capture_status(stream) != _NO_CAPTURE
+
+
+@contextlib.contextmanager
+def not_captured() -> Iterator[None]:
+    """Meanwhile this thread may allocate memory and ask for events although another thread captures; that would end the capture."""
+    before = _exchange_mode(_CAPTURE_RELAXED)
+    try:
+        yield
+    finally:
+        _exchange_mode(before)
 
 
 def _query(address: int, first: int, first_value: Any, second: int, second_value: Any) -> bool:

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays
-from ._arrays import Array, ImageLike
+from ._arrays import Array, DeviceArray, ImageLike
 from ._errors import ArgumentError, call
 from ._native import cv2
-from ._work import Worker
+from ._results import column, table
+from ._work import Work, Worker
 
 _PIXELS = ("u1", "u2", "f4")
 _CHANNELS = (1, 2, 3, 4)
@@ -79,6 +80,7 @@ class QuickShift(Worker):
         call(self._native.setTieRule, _choice(tie_rule, "tie_rule", ("index", "strict")))
         call(self._native.setNormalizeDensity, _arrays.flag(normalize_density, "normalize_density"))
         self._host = True
+        self._size = (0, 0)  # rows and columns of the image of compute()
 
     @property
     def sigma(self) -> float:
@@ -105,15 +107,15 @@ class QuickShift(Worker):
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
             call(self._native.compute, pixels, **masked, **work.named)
-            self._host = work.from_host
+            self._host, self._size = work.from_host, (source.shape[0], source.shape[1])
             if work.device is None:
                 self._last = None
         return self
 
-    def _get(self, method: Any, *args: Any, stream: Any = None, shape: Optional[tuple[int, ...]] = None) -> Array:
+    def _get(self, method: Any, *args: Any, dtype: str, stream: Any, out: Any, **named: Any) -> Array:
         with self._results(stream) as work:
             work.from_host = self._host
-            return work.result(call(method, *args, *work.empty(), **work.named), shape)
+            return work.call(method, *args, forms=[table(*self._size, dtype)], out=None if out is None else [out], **named)[0]
 
     @property
     def number(self) -> int:
@@ -121,30 +123,35 @@ class QuickShift(Worker):
         with self._results(None):
             return int(call(self._native.getNumberOfSuperpixels))
 
-    def labels(self, *, stream: Any = None) -> Array:
-        """Returns the label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked."""
-        return self._get(self._native.getLabels, stream=stream)
+    def labels(self, *, stream: Any = None, out: Any = None) -> Array:
+        """Returns the label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked.
 
-    def density(self, *, stream: Any = None) -> Array:
-        """Returns the density of each pixel: height x width float32."""
-        return self._get(self._native.getDensity, stream=stream)
+        Args:
+            stream: as in compute(); default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
+        """
+        return self._get(self._native.getLabels, dtype="i4", stream=stream, out=out)
 
-    def parents(self, *, stream: Any = None) -> Array:
-        """Returns the parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked."""
-        return self._get(self._native.getParents, stream=stream)
+    def density(self, *, stream: Any = None, out: Any = None) -> Array:
+        """Returns the density of each pixel: height x width float32. Arguments as in labels()."""
+        return self._get(self._native.getDensity, dtype="f4", stream=stream, out=out)
 
-    def distances(self, *, stream: Any = None) -> Array:
-        """Returns the distance of each pixel to its parent: height x width float32; infinite for roots and where masked."""
-        return self._get(self._native.getDistances, stream=stream)
+    def parents(self, *, stream: Any = None, out: Any = None) -> Array:
+        """Returns the parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked. Arguments as in labels()."""
+        return self._get(self._native.getParents, dtype="i4", stream=stream, out=out)
 
-    def segment(self, tau: float, *, stream: Any = None) -> Array:
+    def distances(self, *, stream: Any = None, out: Any = None) -> Array:
+        """Returns the distance of each pixel to its parent: height x width float32; infinite for roots and where masked. Arguments as in labels()."""
+        return self._get(self._native.getDistances, dtype="f4", stream=stream, out=out)
+
+    def segment(self, tau: float, *, stream: Any = None, out: Any = None) -> Array:
         """Returns the labels for a smaller max_dist, by removing longer links. Computes nothing again, and changes no other result.
 
         Args:
             tau: the smaller max_dist; above 0, at most max_dist.
-            stream: as in compute(); default: that of compute().
+            stream, out: as in labels().
         """
-        return self._get(self._native.segment, _arrays.number(tau, "tau"), stream=stream)
+        return self._get(self._native.segment, _arrays.number(tau, "tau"), dtype="i4", stream=stream, out=out)
 
     def apply_tau(self, tau: float, *, stream: Any = None) -> None:
         """Makes the labels of segment(tau) the current ones: all methods that depend on labels then refer to them. Arguments as in segment()."""
@@ -168,31 +175,29 @@ class QuickShift(Worker):
             heights, counts = call(self._native.getMergeHeights, **work.named)
         return _column(heights, np.float32), _column(counts, np.int32)
 
-    def contours(self, *, thick: bool = True, stream: Any = None) -> Array:
+    def contours(self, *, thick: bool = True, stream: Any = None, out: Any = None) -> Array:
         """Returns the borders of the superpixels: height x width uint8, 255 on a border, else 0.
 
         Args:
             thick: True (default): pixels with more than one 8-neighbour of another label; False: thin lines.
-            stream: as in compute(); default: that of compute().
+            stream, out: as in labels().
         """
-        thick = _arrays.flag(thick, "thick")
-        with self._results(stream) as work:
-            work.from_host = self._host
-            mask = call(self._native.getLabelContourMask, *(work.empty() or [None]), thick, **work.named)
-            return work.result(mask)
+        return self._get(self._native.getLabelContourMask, dtype="u1", stream=stream, out=out, thickLine=_arrays.flag(thick, "thick"))
 
-    def mean_color(self, image: ImageLike, *, stream: Any = None) -> Array:
+    def mean_color(self, image: ImageLike, *, stream: Any = None, out: Any = None) -> Array:
         """Returns the image with each pixel replaced by the mean colour of its superpixel, 0 where masked.
 
         Args:
             image: image of the size and on the device of the one given to compute(); it may be another one.
             stream: as in compute().
+            out: array for the result, of shape and type of the image and on its device; not the image itself. Default: a new one.
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
         with self._about(source, stream) as work:
             pixels = work.array(source, slot="colors")
-            made: Array = work.result(call(self._native.getMeanColor, pixels, *work.empty(), **work.named))
-            return made
+            channels = source.shape[2] if len(source.shape) == 3 else 1
+            form = table(source.shape[0], source.shape[1], source.dtype, channels)
+            return work.call(self._native.getMeanColor, pixels, forms=[form], out=None if out is None else [out])[0]
 
     def statistics(self, image: Optional[ImageLike] = None, *, stream: Any = None) -> Statistics:
         """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
@@ -207,14 +212,17 @@ class QuickShift(Worker):
         else:
             source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
             with self._about(source, stream) as work:
-                results = call(self._native.getStatistics, work.array(source, slot="colors"), **work.named)
-                areas, means, centroids, boxes = (call(part.download) if isinstance(part, cv2.cuda.GpuMat) else part for part in results)
+                number = int(call(self._native.getNumberOfSuperpixels))
+                forms = [column(number, "i4"), column(number, "f4", source.shape[2] if len(source.shape) == 3 else 1), column(number, "f4", 2),
+                         column(number, "i4", 4)]
+                results = work.call(self._native.getStatistics, work.array(source, slot="colors"), forms=forms)
+                areas, means, centroids, boxes = (part.numpy() if isinstance(part, DeviceArray) else part for part in results)
         areas = _column(areas, np.int32)
         count = len(areas)
         means = np.zeros((count, 0), np.float32) if means is None or not np.size(means) else np.asarray(means, np.float32).reshape(count, -1)
         return Statistics(areas, means, _table(centroids, count, 2, np.float32), _table(boxes, count, 4, np.int32))
 
-    def _about(self, source: _arrays.Given, stream: Any) -> Any:
+    def _about(self, source: _arrays.Given, stream: Any) -> Work:
         if self._last is None and source.device is None:  # results of the CPU
             return self._results(stream)
         if (source.device is None) != self._host:

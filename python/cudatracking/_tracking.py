@@ -16,6 +16,7 @@ from . import _arrays
 from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike
 from ._errors import ArgumentError, call, error
 from ._native import cv2
+from ._results import Form, row, table
 from ._work import Work, Worker
 
 
@@ -213,7 +214,13 @@ class _Frames(Worker):
         # Without a stream of its own a method works on the null stream.
         with self._work((frame,), stream if takes_stream else 0) as work:
             pixels = work.array(frame, slot="image")
-            return call(method, pixels, *args, **(work.named if takes_stream else {})), work
+            return call(method, pixels, *args, **(work.named if takes_stream else {}))
+
+    def _table(self, method: Callable[..., Any], image: Any, form: Form, stream: Any, out: Any) -> Array:
+        """Calls a method whose result has a form."""
+        frame = _arrays.image(image, "image", ("u1",))
+        with self._work((frame,), stream) as work:
+            return work.call(method, work.array(frame, slot="image"), forms=[form], out=None if out is None else [out])[0]
 
     def _save(self, path: str, write: Callable[[str], Any]) -> None:
         """Calls what writes a file; it does so whole or not at all."""
@@ -298,27 +305,24 @@ class Tracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
         """
-        (located, box), _ = self._call(self._native.update, image, takes_stream=False)
+        located, box = self._call(self._native.update, image, takes_stream=False)
         if not located:
             return False, (0, 0, 0, 0)
         x, y, width, height = (int(value) for value in box)
         return True, (x, y, width, height)
 
-    def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
+    def update_async(self, image: ImageLike, *, stream: Any = None, out: Any = None) -> Array:
         """Tracks in the next frame. Does not wait with an image on a device.
 
         Args:
             image: frame, of the size and type of the first one.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
 
         Returns 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, -1.
         """
-        result, work = self._call(self._native.updateAsync, image, stream=stream)
-        made: Array = work.result(result)
-        if isinstance(made, DeviceArray):
-            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (len(_COLUMNS),), (len(_COLUMNS),)))
-        return _arrays.either(made.reshape(len(_COLUMNS)))
+        return self._table(self._native.updateAsync, image, row(len(_COLUMNS), "f8"), stream, out)
 
     @property
     def state(self) -> State:
@@ -417,7 +421,7 @@ class MultiTracker(_Frames):
             box: as in Tracker.init().
             stream: as in Tracker.update_async().
         """
-        made, _ = self._call(self._native.add, image, _arrays.box(box, "box"), stream=stream)
+        made = self._call(self._native.add, image, _arrays.box(box, "box"), stream=stream)
         return int(made)
 
     def remove(self, id: int) -> None:
@@ -446,9 +450,13 @@ class MultiTracker(_Frames):
             tracks[name] = rows[:, column]
         return tracks
 
-    def update_async(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None) -> Array:
-        """Tracks all objects in the next frame. Arguments as in update(). With an image on a device it waits only if start_from_boxes or
-        end_after_misses is set and boxes are given.
+    def update_async(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None, out: Any = None) -> Array:
+        """Tracks all objects in the next frame. With an image on a device it waits only if boxes are given, and are on a device or
+        start_from_boxes or end_after_misses is set.
+
+        Args:
+            image, boxes, stream: as in update().
+            out: as in Tracker.update_async(); not possible if boxes are given and start_from_boxes or end_after_misses is set.
 
         Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box.
         """
@@ -456,14 +464,14 @@ class MultiTracker(_Frames):
         given = None if boxes is None else _arrays.integers(boxes, "boxes", 4)
         with self._work((frame,), stream) as work:
             pixels = work.array(frame, slot="image")
+            form = table(len(call(self._native.getIds)), len(_COLUMNS), "f8")
+            target = None if out is None else [out]
             if given is None:
-                result = call(self._native.update, pixels, **work.named)
-            else:
-                result = call(self._native.updateWithBoxes, pixels, self._list_of(given, work), **work.named)
-        if result is None or (isinstance(result, cv2.cuda.GpuMat) and result.empty()) or (not isinstance(result, cv2.cuda.GpuMat) and not np.size(result)):
-            return _arrays.either(np.zeros((0, len(_COLUMNS))))
-        made: Array = work.result(result)
-        return made
+                return work.call(self._native.update, pixels, forms=[form], out=target)[0]
+            params = self._native.getParams()
+            if out is not None and (params.startFromBoxes or params.endAfterMisses):
+                raise ArgumentError("out: not possible with boxes and start_from_boxes or end_after_misses: the number of objects can change", "out")
+            return work.call(self._native.updateWithBoxes, pixels, self._list_of(given, work), forms=[form], out=target)[0]
 
     @staticmethod
     def _list_of(boxes: npt.NDArray[np.int32], work: Work) -> Any:
@@ -519,7 +527,7 @@ class MultiTracker(_Frames):
         name = _arrays.file_name(path, "path")
         if not os.path.isfile(name):
             raise ArgumentError(f"path: there is no file {name!r}", "path", path)
-        made, _ = self._call(self._native.addFromFile, image, name, stream=stream)
+        made = self._call(self._native.addFromFile, image, name, stream=stream)
         return int(made)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -568,15 +576,13 @@ class Detector(_Frames):
         table = self.detect_async(image, stream=stream)
         return _found(table.numpy() if isinstance(table, DeviceArray) else table, everything)
 
-    def detect_async(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """Detects the object in an image. Does not wait with an image on a device. Arguments as in detect().
+    def detect_async(self, image: ImageLike, *, stream: Any = None, out: Any = None) -> Array:
+        """Detects the object in an image. Does not wait with an image on a device. Arguments as in detect() and Tracker.update_async().
 
         Returns (1 + max_detections) x 8 float64. Row 0: n, windows, with enough variance, passed by the ferns, accepted; then n rows:
         x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
         """
-        result, work = self._call(self._native.detect, image, stream=stream)
-        made: Array = work.result(result)
-        return made
+        return self._table(self._native.detect, image, table(1 + int(self._native.getParams().maxDetections), 8, "f8"), stream, out)
 
     def learn(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
         """Learns one more appearance of the object. Does not wait with an image on a device. Arguments as in init()."""

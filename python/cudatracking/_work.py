@@ -7,11 +7,14 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Sequence, Type
 
 import numpy as np
+import numpy.typing as npt
 
-from ._arrays import Array, DeviceArray, Given, either, order, own_stream, wrapped
+from . import _arrays, _memory
+from ._arrays import Array, DeviceArray, Given, either, order, order_back, wrapped
 from ._devices import Placement, native_stream, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
+from ._results import Form, Memory, library_of, places, taken
 
 
 class Worker:
@@ -22,6 +25,7 @@ class Worker:
         self._uploads: dict[str, Any] = {}
         self._held: list[Any] = []
         self._last: Optional[tuple[int, Optional[int]]] = None  # device and stream of the last call on a device
+        self._library: Optional[str] = None  # that gave the arrays of the last call with arrays on a device
 
     @property
     def device(self) -> str:
@@ -56,9 +60,14 @@ class Work:
             device = worker._placement.of(first.device if first else None, (first or arrays[0]).name)
         self.device = device
         self.from_host = first is None
+        self._home: Optional[int] = None  # current stream of the library of the first array
+        if first is not None:
+            worker._library = library_of(first.source)
+            self._home = first.own if worker._library else None
         self.stream: Optional[int] = None
+        self._given_stream = stream  # kept as long as results are, which name it
         if device is not None:
-            self.stream = pointer if pointer is not None else (own_stream(first.source) if first else default)
+            self.stream = pointer if pointer is not None else (first.own if first else default)
             if pointer is None and first is not None and self.stream is None:
                 self.stream = first.producer
             if self.stream in (0, 1):
@@ -66,6 +75,7 @@ class Work:
         self._context = on_device(device)
         self._keep: list[Any] = []
         self._producers: set[Optional[int]] = set()
+        self._memories: list[Memory] = []
 
     def __enter__(self) -> Work:
         self._context.__enter__()
@@ -80,8 +90,10 @@ class Work:
             if self.device is not None:
                 # Who gives its memory to somebody else does so on its own stream: that waits, on the device, for this call.
                 for producer in self._producers:
-                    if producer is not None and (producer or 1) != (self.stream or 1) and kind is None:
-                        order(self.device, self.stream, producer)
+                    if producer is not None and kind is None:
+                        order_back(self.device, self.stream, producer)
+                for memory in self._memories:
+                    memory.finish(self.device, self.stream)
                 self.worker._last = (self.device, self.stream)
                 self.worker._held = self._keep
         finally:
@@ -99,9 +111,10 @@ class Work:
             return array.host
         if array.host is None:
             mat, keep = array.mat(self.stream, channels_last)
-            self._keep += [keep, array.source, mat]
-            self._producers.add(own_stream(array.source))
+            self._borrow(array, [keep, array.source, mat])
             return mat
+        if _memory.capturing(self.stream):
+            raise ArgumentError(f"{array.name}: lies on the host; a CUDA graph can capture calls with arrays on the device only", array.name)
         mat = self.worker._uploads.setdefault(slot, call(cv2.cuda.GpuMat)) if slot else call(cv2.cuda.GpuMat)
         if array.host.size == 0:
             return call(cv2.cuda.GpuMat)
@@ -111,15 +124,105 @@ class Work:
         call(mat.upload, host, *self.named.values())
         return mat
 
-    def empty(self) -> list[Any]:
-        """The argument that asks for a result in device memory: one GpuMat, or none where results are to be on the host."""
-        return [] if self.device is None or self.from_host else [call(cv2.cuda.GpuMat)]
+    def _borrow(self, array: Given, keep: list[Any]) -> None:
+        """Memory of an array is used until the stream has executed this call."""
+        self._keep += keep
+        memory = array.source._memory if isinstance(array.source, DeviceArray) else None
+        if isinstance(memory, Memory):
+            self._memories.append(memory)
+        else:
+            self._producers.add(array.own)
 
-    def result(self, value: Any, shape: Optional[tuple[int, ...]] = None) -> Array:
-        """A result where the image was: numpy from numpy, DeviceArray from a device. `shape`: (-1,) or (-1, n) of one column."""
+    def call(self, method: Callable[..., Any], *args: Any, forms: Sequence[Form], out: Optional[Sequence[Any]] = None, names: Sequence[str] = ("out",),
+             **named: Any) -> list[Array]:
+        """Calls a method that has results, and returns them: on the host as numpy arrays, on a device as DeviceArray, in `out` if that is given."""
+        outs: list[Optional[Given]] = [None] * len(forms)
+        if out is not None:
+            outs = [_checked(value, name, form) for value, name, form in zip(out, names, forms)]
+        on_host = self.device is None or self.from_host
+        for target, name in zip(outs, names):
+            if target is not None and (target.host is not None) != on_host:
+                raise ArgumentError(f"{name}: lies on {'the host' if target.host is not None else 'a device'}, but the results lie on "
+                                    f"{'the host' if on_host else 'a device'}", name)
+            if target is not None and target.host is None and target.device != self.device:
+                raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
+        made = self._places(forms, outs, any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args))
+        values = call(method, *args, *(mat for mat, _ in made), **named, **self.named)
+        values = values if isinstance(values, tuple) else (values,)
+        return [self._result(*parts) for parts in zip(values, forms, outs, made or [(None, None)] * len(forms))]
+
+    def _places(self, forms: Sequence[Form], outs: Sequence[Optional[Given]], takes_mats: bool) -> list[tuple[Any, Any]]:
+        """GpuMats for results, and what owns their memory; none where the extension gives results on the host."""
+        if self.device is None or (self.from_host and not takes_mats):
+            return []
+        made: list[tuple[Any, Any]] = []
+        offsets, size = places(*[form for form, target in zip(forms, outs) if target is None])
+        memory = None
+        if size:
+            memory = taken(None if self.from_host else self.worker._library, size, self.device, self.stream, self._home)
+            memory.keep = self._given_stream
+            self._memories.append(memory)
+        free = iter(offsets)
+        for form, target in zip(forms, outs):
+            offset = next(free) if target is None else 0
+            if target is not None and target.host is None:
+                mat, keep = target.mat_of(self.stream, form.rows, form.columns, form.channels)
+                self._borrow(target, [keep])
+                made.append((mat, target.source))
+            elif form.size and memory is not None:
+                made.append((call(cv2.cuda.createGpuMatFromCudaMemory, form.rows, form.columns, form.type, memory.pointer + offset,
+                                  form.size // form.rows), memory))
+            else:
+                made.append((call(cv2.cuda.GpuMat), None))
+        return made
+
+    def _result(self, value: Any, form: Form, target: Optional[Given], place: tuple[Any, Any]) -> Array:
         if not isinstance(value, cv2.cuda.GpuMat):
-            host = np.zeros(0) if value is None else np.asarray(value)
-            return either(host.reshape(shape) if shape is not None else host)
+            host = np.zeros((0, *form.shape[1:]), form.dtype) if value is None or not np.size(value) else np.asarray(value).reshape((-1, *form.shape[1:]))
+            return either(_copied(host, target))
         assert self.device is not None
-        made: DeviceArray = wrapped(value, self.device, self.stream, shape)
-        return either(made.numpy().reshape(shape or made.shape) if self.from_host else made)
+        mat, owner = place
+        if value.empty():
+            made: DeviceArray = DeviceArray(value, self.device, self.stream, form.shape, form.strides, dtype=form.dtype)
+        elif owner is None or value.cudaPtr() != mat.cudaPtr():  # the extension has made its own: their number has changed in the call
+            made = wrapped(value, self.device, self.stream)
+        elif isinstance(owner, DeviceArray):
+            made = owner
+            made._stream = self.stream
+        elif target is not None and target.host is None:
+            made = DeviceArray(value, self.device, self.stream, target.shape, _strides(value, form), owner)
+        else:
+            made = DeviceArray(value, self.device, self.stream, form.shape, form.strides, owner)
+        return either(_copied(made.numpy(), target) if self.from_host else made)
+
+
+def _strides(mat: Any, form: Form) -> tuple[int, ...]:
+    """Bytes from one element of each axis to the next, where rows may lie apart."""
+    return (int(mat.step1()) * int(form.dtype[1:]), *form.strides[1:]) if form.rows > 1 else form.strides
+
+
+def _checked(value: Any, name: str, form: Form) -> Given:
+    """An array of the caller for a result."""
+    array = _arrays.given(_of_mat(value, name, form) if isinstance(value, cv2.cuda.GpuMat) else value, name)
+    if array.dtype != form.dtype:
+        raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; {np.dtype(form.dtype)} is needed")
+    if array.shape != form.shape:
+        raise ArgumentError(f"{name}: shape {array.shape}; {form.shape} is needed", name, array.shape)
+    if array.host is not None and array.host is not value or array.read_only:
+        raise ArgumentError(f"{name}: {type(value).__name__}: an array that can be written is needed", name)
+    return array
+
+
+def _of_mat(mat: Any, name: str, form: Form) -> DeviceArray:
+    """A GpuMat with the axes of a result, which has one axis less where it is a column or a row of the extension."""
+    made = _arrays.of_mat(mat, name)
+    if (*made.shape, 1)[:3] == (form.rows, form.columns, form.channels):
+        made._shape, made._strides = form.shape, _strides(mat, form)
+    return made
+
+
+def _copied(host: npt.NDArray[Any], target: Optional[Given]) -> npt.NDArray[Any]:
+    if target is None or target.host is None:
+        return host
+    np.copyto(target.host, host)
+    return target.host

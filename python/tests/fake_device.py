@@ -2,6 +2,8 @@
 
 Addresses, steps, capsules, streams and events are real or noted; the extension's classes work on the CPU behind their back.
 """
+import collections
+import contextlib
 import ctypes
 import types
 from unittest import mock
@@ -9,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking import _devices, _dlpack, _memory
+from cudatracking import _devices, _dlpack, _memory, _results
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
@@ -62,22 +64,42 @@ def capsule(pointer, shape, strides=None, code=1, bits=8, lanes=1, byte_offset=0
     return new(ctypes.addressof(managed), b"dltensor", None)
 
 
-class Mat:
-    """GpuMat: rows x columns x channels of host memory."""
+class Owned:
+    """Memory of a GpuMat: it goes with the last reference, as that of the extension does, and not when Python looks for cycles."""
 
-    def __init__(self, array=None, keep=None, known=True):
-        self.array = array
-        self.keep = keep
-        if array is not None and array.size and known:
+    __slots__ = ()
+
+    def __del__(self):
+        COUNTS["cudaFree"] += 1
+
+
+class Mat:
+    """GpuMat: rows x columns x channels of host memory. What a GpuMat would allocate and free is counted."""
+
+    def __init__(self, array=None, columns=None, kind=None, known=True):
+        self.array, self.owned = None if columns else array, None
+        if columns:
+            self.create((array, columns, kind // 8 + 1), DEPTHS[kind % 8])
+        elif array is not None and array.size and known:
             allocated(array)
+
+    def create(self, shape, dtype):
+        """GpuMat::create(): takes new memory unless it has such an array."""
+        shape = tuple(shape) if len(shape) == 3 else (*shape, 1)
+        if self.array is not None and (self._shape(), self.array.dtype) == (shape, dtype):
+            return
+        COUNTS["cudaMalloc"] += 1
+        self.array, self.owned = allocated(np.empty(shape, dtype)), Owned()
+        OWN.append((self.array.ctypes.data, self.array.nbytes))
 
     def upload(self, array, stream=None):
         note("upload", stream)
-        self.array = allocated(np.array(array))
+        self.create(array.shape, array.dtype)
+        self.array[...] = array.reshape(self.array.shape)
 
     def download(self, stream=None):
         note("download", stream)
-        return np.zeros(0) if self.array is None else np.array(self.array)
+        return np.zeros(0) if self.array is None else np.array(self.array if self.channels() > 1 else self.array.reshape(self._shape()[:2]))
 
     def _shape(self):
         shape = (0, 0, 1) if self.array is None else self.array.shape
@@ -124,16 +146,33 @@ class Stream:
 
 
 class Event:
+    def __init__(self, flags=0):
+        assert flags == CUDA.EVENT_DISABLE_TIMING
+        self.stream = None
+
     def record(self, stream):
         self.stream = stream
 
+    def queryIfComplete(self):
+        note("query", self.stream)
+        return self.stream is None or self.stream.pointer not in BUSY
+
 
 LOG = []
-STATE = {"device": 0, "queries": 0, "results": []}  # results: those of the next calls of pointer_attributes(), then 0
+COUNTS = collections.Counter()  # calls of functions that wait for the device
+OWN = []  # memory that the package or a library has allocated for it
+BUSY = set()  # streams whose work the device has not executed
+CAPTURING = set()  # streams that a graph captures
+STATE = {"device": 0, "queries": 0, "results": [], "mode": 0}  # results: those of the next calls of pointer_attributes(), then 0
 
 
 def note(what, stream=None, *more):
     LOG.append((what, stream.pointer if stream else 0, *more, STATE["device"]))
+
+
+def exchange_mode(mode):
+    before, STATE["mode"] = STATE["mode"], mode
+    return before
 
 
 def set_device(index):
@@ -143,7 +182,8 @@ def set_device(index):
 def view(rows, columns, kind, pointer, step):
     """createGpuMatFromCudaMemory(): a view, no copy."""
     dtype, channels = np.dtype(DEPTHS[kind % 8]), kind // 8 + 1
-    note("view", None, pointer, step)
+    if not any(start <= pointer < start + size for start, size in OWN):  # memory for results
+        note("view", None, pointer, step)
     buffer = (ctypes.c_uint8 * (max(rows - 1, 0) * step + columns * channels * dtype.itemsize)).from_address(pointer)
     return Mat(np.ndarray((rows, columns, channels), dtype, buffer, 0, (step, channels * dtype.itemsize, dtype.itemsize)), known=False)
 
@@ -152,6 +192,22 @@ def plain(value):
     if isinstance(value, Mat):
         return None if value.empty() else np.array(value.array)
     return [plain(entry) for entry in value] if isinstance(value, list) and any(isinstance(entry, Mat) for entry in value) else value
+
+
+# The first of the arguments for results in device memory.
+OUTPUTS = {"match": 2, "scoreMap": 3, "predictAreas": 3, "getLabels": 0, "getDensity": 0, "getParents": 0, "getDistances": 0, "getLabelContourMask": 0,
+           "segment": 1, "getMeanColor": 1, "getStatistics": 1, "detectAsync": 1, "updateAsync": 1, "detect": 1, "update": 1, "updateWithBoxes": 2}
+
+
+def filled(mat, value):
+    """A result of the CPU in a GpuMat, whose memory is kept if the result fits."""
+    if value is None:
+        return mat
+    value = np.asarray(value)
+    if mat.array is None or mat.array.size != value.size or mat.array.dtype != value.dtype:
+        mat.create(np.atleast_2d(value).shape if value.ndim < 3 else value.shape, value.dtype)
+    mat.array[...] = value.reshape(mat.array.shape)
+    return mat
 
 
 class Native:
@@ -167,16 +223,18 @@ class Native:
             stream = named.pop("stream", None)
             given = [*args, *named.values()]
             mats = any(isinstance(value, Mat) or (isinstance(value, list) and any(isinstance(entry, Mat) for entry in value)) for value in given)
-            asked = [value for value in given if isinstance(value, Mat) and value.array is None]
             if mats or stream:
                 note(name, stream)
-            # An empty Mat asks for the result in device memory; the extension on the CPU makes its own.
+            args, outputs = (args[:OUTPUTS[name]], args[OUTPUTS[name]:]) if name in OUTPUTS else (args, ())
+            if name == "getStatistics" and args == (None,):  # the overload for arrays of the host
+                outputs = ()
             result = function(*[plain(value) for value in args], **{key: plain(value) for key, value in named.items()})
             if name in ("detectMultiScale", "addFragment", "add", "init"):
                 return result
-            wrap = lambda value: Mat(np.atleast_2d(value) if value.ndim < 2 else value) if isinstance(value, np.ndarray) and value.ndim else value  # noqa: E731
-            if mats or asked:
-                return tuple(wrap(value) for value in result) if isinstance(result, tuple) else wrap(result)
+            if outputs or (mats and name in OUTPUTS and len(args) == OUTPUTS[name] and not isinstance(result, tuple)) or (mats and name in ("match", "detectAsync")):
+                several = result if isinstance(result, tuple) else (result,)
+                made = tuple(filled(mat, value) for mat, value in zip(outputs or [Mat() for _ in several], several))
+                return made if isinstance(result, tuple) else made[0]
             return result
         return method
 
@@ -187,8 +245,11 @@ def patched():
     ALLOCATIONS.clear()
     KEPT.clear()
     STATE.update(device=0, queries=0, results=[])
+    for known in (COUNTS, OWN, BUSY, CAPTURING):
+        known.clear()
     _devices.native_stream.cache_clear()
-    stack = [mock.patch.object(_memory, "_driver", lambda: pointer_attributes)]
+    stack = [mock.patch.object(_memory, "_driver", lambda: pointer_attributes), mock.patch.object(_results, "_POOL", _results.Pool()),
+             mock.patch.object(_memory, "_capture_status", lambda stream: int(stream in CAPTURING)), mock.patch.object(_memory, "_exchange_mode", exchange_mode)]
     stack += [mock.patch.object(CUDA, name, value) for name, value in (
         ("getCudaEnabledDeviceCount", lambda: 2), ("getDevice", lambda: STATE["device"]), ("setDevice", set_device), ("GpuMat", Mat),
         ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view))]
@@ -222,7 +283,90 @@ class DeviceArray:
 
 
 DeviceArray.__module__ = "torch"
-TORCH = types.SimpleNamespace(cuda=types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=DeviceArray.now)))
+
+
+class Tensor(DeviceArray):
+    """A tensor as torch has it."""
+
+    is_cuda, layout, requires_grad = True, "strided", False
+
+    def is_neg(self):
+        return False
+
+    is_conj = is_neg
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def get_device(self):
+        return self.device_index
+
+    def element_size(self):
+        return self.array.itemsize
+
+    def stride(self):
+        return tuple(step // self.array.itemsize for step in self.array.strides)
+
+    def record_stream(self, stream):
+        note("record_stream", stream)
+
+
+Tensor.__module__ = "torch"
+
+
+def empty(size, dtype, device):
+    """torch.empty(): its memory is torch's own, so that neither cudaMalloc() nor cudaFree() is called."""
+    note("torch.empty")
+    made = Tensor(np.full(size, 0xA5, dtype), device[1])
+    OWN.append((made.data_ptr(), size))
+    return made
+
+
+TORCH = types.SimpleNamespace(
+    Tensor=Tensor, strided="strided", uint8=np.uint8, empty=empty, device=lambda kind, index: (kind, index),
+    cuda=types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=DeviceArray.now), is_initialized=lambda: True,
+                               ExternalStream=lambda pointer, device: Stream(pointer), default_stream=lambda device: Stream(0)))
+
+
+class CupyStream:
+    """A stream of CuPy, which is destroyed with its object."""
+
+    present = None
+
+    def __init__(self, pointer):
+        self.ptr = pointer
+
+
+CupyStream.present = CupyStream(0)
+
+
+class CupyMemory:
+    def __init__(self, size):
+        note("cupy.alloc")
+        self.array = allocated(np.full(size, 0xA5, np.uint8))
+        self.ptr = self.array.ctypes.data
+        OWN.append((self.ptr, size))
+
+
+class CupyArray(Tensor):
+    """An array of CuPy."""
+
+    @property
+    def device(self):
+        return types.SimpleNamespace(id=self.device_index)
+
+    @property
+    def data(self):
+        return types.SimpleNamespace(ptr=self.data_ptr())
+
+    @property
+    def strides(self):
+        return self.array.strides
+
+
+CupyArray.__module__ = "cupy"
+CUPY = types.SimpleNamespace(ndarray=CupyArray, cuda=types.SimpleNamespace(
+    get_current_stream=lambda: CupyStream.present, alloc=CupyMemory, Device=lambda index: contextlib.nullcontext()))
 
 
 class Described:
