@@ -1,0 +1,78 @@
+"""Time of calls with tensors of torch on a device, beside the extension called directly with its own arrays: python calls.py [CALLS].
+
+Results stay on the device. Host: until the calls have returned; device: until it has executed them, too. The last lines say whether a call
+returns while another stream is busy. Needs torch and a CUDA device.
+"""
+import sys
+import time
+
+import numpy as np
+import torch
+
+import cudatracking as ct
+
+cuda = ct.cv2.cuda
+
+
+def timed(function, count):
+    """Microseconds per call: on the host, and with the device."""
+    for _ in range(20):
+        function()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(count):
+        function()
+    returned = time.perf_counter()
+    torch.cuda.synchronize()
+    return (returned - start) / count * 1e6, (time.perf_counter() - start) / count * 1e6
+
+
+def native(matcher, frame, areas, count):
+    """match() of the extension with outputs that are given, the least that a call from Python takes."""
+    as_mat = lambda tensor, kind, rows, columns: cuda.createGpuMatFromCudaMemory(rows, columns, kind, tensor.data_ptr())  # noqa: E731
+    outputs = [cuda.GpuMat(count, 2, ct.cv2.CV_32SC2), cuda.GpuMat(count, 2, ct.cv2.CV_32FC1), cuda.GpuMat(count, 1, ct.cv2.CV_32FC1),
+               cuda.GpuMat(count, 1, ct.cv2.CV_8UC1), cuda.GpuMat(count, 2, ct.cv2.CV_32FC2)]
+    image, where = as_mat(frame, ct.cv2.CV_8UC3, *frame.shape[:2]), as_mat(areas, ct.cv2.CV_32SC1, count, 4)
+    return lambda: matcher._native.match(image, where, *outputs)
+
+
+def main():
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    random = np.random.default_rng(5)
+    pixels = ct.cv2.GaussianBlur(random.integers(0, 256, (1080, 1920, 3), dtype=np.uint8), (0, 0), 2)
+    left, top = random.integers(0, 1900, 1000), random.integers(0, 1060, 1000)
+    regions = [(int(x), int(y), 16, 16) for x, y in zip(left, top)]
+    windows = np.array([(max(0, x - 16), max(0, y - 16), 48, 48) for x, y, _, _ in regions], np.int32)
+    frame, areas, gray = torch.from_numpy(pixels).cuda(), torch.from_numpy(windows).cuda(), torch.from_numpy(pixels[:, :, 0].copy()).cuda()
+    matcher = ct.FragmentMatcher("ssd", device="cuda", max_search_area=48)
+    matcher.cut(frame, regions)
+    found = matcher.match(frame, areas)
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        kept = matcher.match(frame, areas)
+    shift = ct.QuickShift().compute(gray)
+    faces = ct.CascadeClassifier("frontalface_alt", device="cuda")
+    tracker = ct.Tracker(device="cuda")
+    tracker.init(gray, (300, 300, 80, 80))
+    rows = {"match, extension": native(matcher, frame, areas, len(regions)), "match": lambda: matcher.match(frame, areas), "match, out": lambda: matcher.match(
+                frame, areas, out=found), "match, areas of numpy": lambda: matcher.match(frame, windows), "match, graph": graph.replay, "labels": shift.labels,
+            "compute": lambda: shift.compute(gray), "detect": lambda: faces.detect(gray), "detect_async": lambda: faces.detect_async([gray]),
+            "Tracker.update": lambda: tracker.update(gray), "Tracker.update_async": lambda: tracker.update_async(gray)}
+    print(f"{torch.cuda.get_device_name()}, {calls} calls, microseconds per call\n\n| call | host | device |\n|---|--:|--:|")
+    for name, function in rows.items():
+        print("| {} | {:.1f} | {:.1f} |".format(name, *timed(function, calls if name != "compute" else calls // 5)))
+    side, event = torch.cuda.Stream(), torch.cuda.Event()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(10**9)
+        event.record()
+    start = time.perf_counter()
+    for _ in range(10):
+        matcher.match(frame, areas)
+    print(f"\n10 calls returned after {(time.perf_counter() - start) * 1e3:.2f} ms; another stream was {'done' if event.query() else 'busy'}")
+    torch.cuda.synchronize()
+    del kept
+
+
+if __name__ == "__main__":
+    main()
