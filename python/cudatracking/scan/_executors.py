@@ -154,10 +154,13 @@ def have_ray() -> bool:
 
 
 def _essence(raised: Exception) -> str:
-    """Returns what says most of an exception of Ray: the cause of an actor's death, or the last line of a traceback, which is the exception."""
-    lines = [line.strip() for line in str(raised).splitlines() if line.strip()]
-    cause = next((line for line in lines if "dead because" in line), None)
-    return cause or (lines[-1] if lines and any(line.startswith("Traceback") or line.startswith("File ") for line in lines) else lines[0] if lines else type(raised).__name__)
+    """Returns what says most of an exception of Ray: how an actor's process has ended, or the last line of a traceback, which is the exception."""
+    lines = [line.strip() for line in str(raised).splitlines() if line.strip()] or [type(raised).__name__]
+    for line in lines:
+        detail = line.partition("Worker exit detail: ")[2].partition(" Some common causes")[0]
+        if detail:
+            return f"the worker ended: {detail} Its own words are in Ray's logs"
+    return lines[-1] if any(line.startswith("File ") for line in lines) else lines[0]
 
 
 class RayActors:
