@@ -388,5 +388,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
-        say(f"error: {raised or type(raised).__name__}\n")
+        text = str(raised) or type(raised).__name__
+        if isinstance(raised, OSError) and raised.filename is not None:
+            text = f"{os.fsdecode(raised.filename)}: {raised.strerror}"
+        say(f"error: {text}\n")
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -177,6 +177,13 @@ class FoldersTest(EndsTest):
         for name in ("index/.hidden", ".git/config", "index/.git/config"):
             self.assertTrue(os.path.isfile(self.path("out", name)), name)
 
+    def test_folder_that_cannot_be_read(self):
+        """An error of the operating system is said with the name of the file, and without its number."""
+        self.call_command(*self.one())
+        with mock.patch.object(_run.os, "rename", lambda one, two: os.open(self.path("none", "x"), os.O_RDONLY)):
+            errors = self.call_command(*self.one("--resume", "--sigma=3"), code=1)
+        self.assertEqual(errors, f"error: {self.path('none', 'x')}: No such file or directory\n")
+
     def test_manifest_without_settings(self):
         self.call_command(*self.one())
         for settings in (5, None, "x", []):
