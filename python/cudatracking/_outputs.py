@@ -34,7 +34,7 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def silent_library() -> Iterator[None]:
-    """OpenCV's AVI code prints what it finds wrong, whatever the level of logging; the command says it in its own words."""
+    """OpenCV's AVI code and libpng print what they find wrong, whatever the level of logging; the command says it in its own words."""
     sys.stderr.flush()
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -241,7 +241,9 @@ class Drawing:
         elif self._size != (width, height):
             raise error(f"{self._path}: a frame has {width} x {height} pixels, the first one had {self._size[0]} x {self._size[1]}")
         if self._still:
-            if not call(cv2.imwrite, self._beside.temporary, pixels):
+            with silent_library():
+                written = call(cv2.imwrite, self._beside.temporary, pixels)
+            if not written:
                 raise error(f"{self._path}: cannot be written")
         elif self._writer is not None:
             call(self._writer.write, pixels)

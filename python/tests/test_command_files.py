@@ -10,6 +10,7 @@ import unittest
 
 import numpy as np
 
+import cudatracking as ct
 from cudatracking import _command
 from command_case import CommandCase, frames_of, needs_av, rows_of, write_video
 from scenes import box, frame
@@ -143,6 +144,12 @@ class OutputsTest(CommandCase):
             done = self.disk(f"{sys.executable} -m cudatracking {name} in.avi --quiet {options} --max-dist=3; echo code $?; ls -A disk")
             self.assertEqual(done.stdout, "code 1\n", f"{options}\n{done.stderr}")
             self.assertRegex(done.stderr, r"\Aerror: disk/t\.(avi|csv): cannot be written[^\n]*\n\Z", options)
+
+    def test_full_disk_images(self):
+        ct.cv2.imwrite(self.path("in.png"), np.random.RandomState(1).randint(0, 256, (200, 200, 3), np.uint8))
+        for suffix in ("png", "jpg", "bmp"):
+            done = self.disk(f"{sys.executable} -m cudatracking superpixels in.png --quiet --borders --draw=disk/t.{suffix}; echo code $?; ls -A disk")
+            self.assertEqual((done.stdout, done.stderr), ("code 1\n", f"error: disk/t.{suffix}: cannot be written\n"))
 
     @needs_av
     def test_full_disk_mp4(self):

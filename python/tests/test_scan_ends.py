@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 import cudatracking as ct
-from cudatracking.scan import _run, scan
+from cudatracking.scan import _executors, _run, scan
 from test_scan import FORMAT, JOBS, ScanTest, digest, write_video
 
 DYING = ("import cudatracking.scan._worker as worker, os; "
@@ -82,6 +82,14 @@ class WorkersTest(EndsTest):
         with mock.patch.object(sys, "executable", program):
             with self.assertRaisesRegex(ct.error, "no worker can work: .*the worker ended with exit code 1: ImportError: libssl.so.3: failed to map segment"):
                 self.scan()
+
+    def test_words_of_ray(self):
+        died = ("The actor died unexpectedly before finishing this task.\n\tclass_name: Worker\n\tactor_id: 3\nThe actor is dead because its worker process has died. "
+                "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) x")
+        traceback = "\x1b[36mray::Worker.call()\x1b[39m (pid=3, ip=1)\n  File \"x.py\", line 3, in call\n    raise MemoryError(1)\nMemoryError: too large\n"
+        for text, words in ((died, "the worker ended: Worker unexpectedly exits with a connection error code 2. End of file. Its own words are in Ray's logs"),
+                            (traceback, "MemoryError: too large"), ("plain\nmore", "plain"), ("", "Exception")):
+            self.assertEqual(_executors._essence(Exception(text)), words)
 
 
 class ErrorsTest(EndsTest):
