@@ -2,12 +2,13 @@
 # Installs the wheel that scripts/wheel.sh made into fresh virtual environments and runs the tests of python/tests there: alone with
 # numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5; those of scan once more with PyAV, pyarrow and Ray. Compiles nothing.
 #
-#   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--device] [--table]
+#   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--device] [--tests=PATTERN] [--table]
 #
 #   --wheel=FILE       default: the one in build/wheel
 #   --python=PROGRAM   the Python of the environments, 3.9 or newer (default: python3)
 #   --device           run the tests with the packages of PROGRAM's own environment instead, torch and CuPy among them: those of zero copy
 #                      need these. Installs the wheel alone, into a folder of its own, and nothing else.
+#   --tests=PATTERN    with --device: only the files of python/tests with such names; 'test_[wz]*.py' are those that need a device most
 #   --table            print the table of doc/from_opencv.md, measured beside opencv-contrib-python 5, and stop
 #   --help
 #
@@ -16,17 +17,19 @@
 #   CUDATRACKING_PROGRAMS       folder of the C++ samples (default: that of a build); a test that compares with them is skipped without
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-WHEEL='' PROGRAM=python3 DEVICE=0 TABLE=0
+WHEEL='' PROGRAM=python3 DEVICE=0 TESTS='' TABLE=0
 for argument in "$@"; do
     case "$argument" in
         --wheel=?*) WHEEL=${argument#*=} ;;
         --python=?*) PROGRAM=${argument#*=} ;;
         --device) DEVICE=1 ;;
+        --tests=?*) TESTS=${argument#*=} ;;
         --table) TABLE=1 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         *) die "unknown option '$argument' (see scripts/test_wheel.sh --help)" ;;
     esac
 done
+[ -z "$TESTS" ] || [ "$DEVICE" = 1 ] || die "--tests needs --device"
 if [ -z "$WHEEL" ]; then
     found=("$BUILD_ROOT"/wheel/cudatracking-*.whl)
     WHEEL=${found[0]}
@@ -82,8 +85,8 @@ if [ "$DEVICE" = 1 ]; then
     "$PYTHON" -m pip install -q --disable-pip-version-check --no-deps --no-index --target "$scratch/installed" "$WHEEL" ||
         die "$PYTHON -m pip could not install $WHEEL"
     export PYTHONPATH=$scratch/installed
-    run_tests device ""
-    run_tests device-beside /beside
+    run_tests device "" "$TESTS"
+    [ -n "$TESTS" ] || run_tests device-beside /beside
     sed 's/^/FAILED  /' "$scratch/failed" >&2
     total_of "$scratch"/*.count
     exit
