@@ -246,7 +246,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         }
     }
     if (threadIdx.x == 0)
-        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity);
+        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
     __syncthreads(); // the training set
 }
 
