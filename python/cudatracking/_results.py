@@ -137,6 +137,7 @@ class _Block:
         self.mat, self.size, self.device, self.generation = mat, size, device, generation
         self.events = [new_event()]
         self.stream: Optional[int] = None  # where the first event was recorded last
+        self.captured = False  # a graph uses it
 
     def is_free(self) -> bool:
         return all(call(event.queryIfComplete) for event in self.events)
@@ -151,6 +152,9 @@ class _OfPool(Memory):
     def finish(self, device: int, stream: Optional[int]) -> None:
         # What was queued on other streams before is ordered before this call.
         super().finish(device, stream)
+        if _memory.capturing(stream):
+            self._block.captured = True
+            return
         call(self._block.events[0].record, native_stream(stream))
         self._block.stream = stream
 
@@ -180,8 +184,9 @@ class Pool:
         self._generation = 0
 
     def give_back(self, block: _Block) -> None:
-        """Takes a block of which no array is left."""
-        self._returned.append(block)
+        """Takes a block of which no array is left, unless replays of a graph may still use it: freeing it waits for them."""
+        if not block.captured:
+            self._returned.append(block)
 
     def drop(self) -> None:
         """Frees what is kept, and keeps nothing that comes back later."""

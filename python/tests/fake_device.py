@@ -139,6 +139,7 @@ class Stream:
         self.pointer = pointer
 
     def waitEvent(self, event):
+        assert event.captured == (self.pointer in CAPTURING), "CUDA refuses events from within and without a capture"
         note("wait", self, event.stream.pointer)
 
     def waitForCompletion(self):
@@ -148,12 +149,13 @@ class Stream:
 class Event:
     def __init__(self, flags=0):
         assert flags == CUDA.EVENT_DISABLE_TIMING
-        self.stream = None
+        self.stream, self.captured = None, False
 
     def record(self, stream):
-        self.stream = stream
+        self.stream, self.captured = stream, stream.pointer in CAPTURING
 
     def queryIfComplete(self):
+        assert not self.captured and STATE["mode"] == 2
         note("query", self.stream)
         return self.stream is None or self.stream.pointer not in BUSY
 

@@ -223,11 +223,16 @@ class FakeWaitsTest(unittest.TestCase):
         DeviceArray.now = 0
         made = Calls(Interface)
         held = {name: function() for name, function in made.results.items()}
-        CAPTURING.add(None)
+        CAPTURING.update((None, 0))
         for name, function in made.results.items():
             with self.assertRaisesRegex(ct.ArgumentError, "^out: is needed while a CUDA graph captures"):
                 function()
             function(out=held[name])
+        CAPTURING.clear()
+        pointers = {array.pointer for result in held.values() for array in arrays(result)}
+        held.clear()
+        for function in made.results.values():  # replays of the graph may still write to the old ones
+            self.assertEqual({array.pointer for array in arrays(function())} & pointers, set())
 
     def outs(self, name, result, change):
         """`out` of a call, with one array changed after the other."""
