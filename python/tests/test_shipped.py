@@ -20,8 +20,9 @@ OPEN = "import sys, cudatracking as ct; print(*[ct.cv2.VideoCapture(source).isOp
 
 
 def absolute_paths(data):
-    """Those of at least two parts, each of at least two characters: machine code has none by chance."""
-    return sorted({found.decode() for found in re.findall(rb"(?<![\w.)/%:*>-])(?:/[\w.+-]{2,}){2,}", data)})
+    """Those of two parts or more and at least twelve characters: packed data has none by chance."""
+    found = re.findall(rb"(?<![\w.)/%:*>-])(?:/[\w.+-]{2,}){2,}", data)
+    return sorted({path.decode() for path in found if len(path) >= 12})
 
 
 class ShippedTest(unittest.TestCase):
