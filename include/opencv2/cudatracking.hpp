@@ -33,6 +33,7 @@ outputs": the call waits only if an output is a Mat, UMat or std::vector; else i
 | QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | yes            |
 | QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes            |
 | QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no             |
+| QuickShift          | computeNoisy (on the host alone)                          | yes          | no             |
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no             |
 | QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no             |
 | CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | yes            |

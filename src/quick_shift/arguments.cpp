@@ -61,6 +61,21 @@ void checkMask(const std::string& name, int type, Size size, const std::string& 
                                              size.height, image.c_str(), imageSize.width, imageSize.height));
 }
 
+void checkNoise(const Mat& noise, Size imageSize)
+{
+    if (noise.type() != CV_64FC1)
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("noise: type %s, but CV_64FC1 is needed", typeToString(noise.type()).c_str()));
+    if (noise.size() != imageSize)
+        CV_Error_(Error::StsUnmatchedSizes, ("noise: size %d x %d differs from image's %d x %d", noise.cols, noise.rows,
+                                             imageSize.width, imageSize.height));
+    for (int y = 0; y < noise.rows; ++y)
+        for (int x = 0; x < noise.cols; ++x)
+            if (!std::isfinite(noise.at<double>(y, x)))
+                CV_Error_(Error::StsOutOfRange,
+                          ("noise: %g at (%d, %d), but it must be finite", noise.at<double>(y, x), x, y));
+}
+
 void checkPixels(const char* name, Size size, size_t count)
 {
     const double pixels = static_cast<double>(size.width) * size.height * static_cast<double>(count);

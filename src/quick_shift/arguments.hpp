@@ -22,6 +22,8 @@ void checkImageType(const std::string& name, int type);
 void checkImage(const std::string& name, int type, Size size);
 //! @param image name of the image that the mask belongs to. An empty mask is no mask.
 void checkMask(const std::string& name, int type, Size size, const std::string& image, Size imageSize);
+//! Checks type, size and values of the noise on the densities of an image.
+void checkNoise(const Mat& noise, Size imageSize);
 //! Checks the number of pixels of `count` images of one size. @param name name of the argument.
 void checkPixels(const char* name, Size size, size_t count);
 //! Checks that both are on the host, or both on the device.

@@ -138,7 +138,8 @@ struct HostResults
     std::vector<uint32_t> keys; //!< see densityKey(); 0 where masked
     std::vector<int> parents, labels;
     std::vector<float> distances;
-    std::vector<int> counts; //!< superpixels per image
+    std::vector<int> counts;      //!< superpixels per image
+    std::vector<float> densities; //!< those of computeNoisy(), where keys are ranks; else empty
 
     Trees trees() const { return {parents.data(), distances.data()}; }
 };
@@ -149,6 +150,10 @@ std::unique_ptr<Engine> makeCpuEngine(HostResults&& results);
 equal those of the whole image. @param worker engine for the tiles. @return a CPU engine with the results of the whole image. */
 std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& mask, int tileCols, int tileRows,
                                      const Settings& settings, Engine& worker);
+
+//! Computes an image on the host with noise, CV_64F, added to the densities. @return a CPU engine with the results.
+std::unique_ptr<Engine> computeNoisy(const ImageView& image, const ImageView& mask, const ImageView& noise,
+                                     const Settings& settings);
 
 }}} // namespace cv::cuda::quick_shift
 

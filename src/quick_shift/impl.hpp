@@ -36,6 +36,7 @@ public:
     void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
                       Stream& stream) override;
     void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) override;
+    void computeNoisy(InputArray image, InputArray noise, InputArray mask) override;
 
     int getNumberOfSuperpixels() const override;
     void getSuperpixelCounts(OutputArray counts, Stream& stream) const override;
@@ -90,8 +91,8 @@ private:
                             const Stream& stream, const Write& write);
 
     UserSettings user_;
-    std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()
-    std::unique_ptr<Engine> cpu_, cuda_, tiled_;
+    std::shared_ptr<const Spatial> spatial_;    //!< factors of the last compute()
+    std::unique_ptr<Engine> cpu_, cuda_, made_; //!< made_: with the results of computeTiled() or computeNoisy()
     Engine* engine_ = nullptr; //!< engine of the current results; null before compute() and after clear()
 };
 

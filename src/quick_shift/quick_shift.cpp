@@ -299,9 +299,26 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
     checkTile(tile);
     const Settings settings = settingsFor(array.cols, array.rows, array.type());
     const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
-    tiled_ = quick_shift::computeTiled(detail::viewOf(array), detail::viewOf(valid), tile.width, tile.height, settings,
-                                       *worker);
-    engine_ = tiled_.get();
+    made_ = quick_shift::computeTiled(detail::viewOf(array), detail::viewOf(valid), tile.width, tile.height, settings,
+                                      *worker);
+    engine_ = made_.get();
+}
+
+void QuickShiftImpl::computeNoisy(InputArray image, InputArray noise, InputArray mask)
+{
+    if (detail::isEmpty(image))
+        return clear();
+    for (const auto& given :
+         {std::make_pair("image", &image), std::make_pair("noise", &noise), std::make_pair("mask", &mask)})
+        if (detail::onDevice(*given.second))
+            CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but noise is added on the CPU", given.first));
+    const Mat array = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
+    const Mat added = detail::hostArray("noise", noise);
+    checkImageAndMask(array, valid);
+    checkNoise(added, array.size());
+    const Settings settings = settingsFor(array.cols, array.rows, array.type());
+    made_ = quick_shift::computeNoisy(detail::viewOf(array), detail::viewOf(valid), detail::viewOf(added), settings);
+    engine_ = made_.get();
 }
 
 } // namespace quick_shift

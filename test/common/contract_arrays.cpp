@@ -70,6 +70,8 @@ TEST(Common_Inputs, dimensionsOfQuickShift)
     expectRefused([&] { q->computeTiled(cube(), Size(30, 30)); }, {"image", "48"});
     expectRefused([&] { q->computeTiled(four, Size(30, 30)); }, {"image", "48"});
     expectRefused([&] { q->computeTiled(image, Size(30, 30), false, cube()); }, {"mask", "48"});
+    expectRefused([&] { q->computeNoisy(cube(), Mat::zeros(image.size(), CV_64F)); }, {"image", "48"});
+    expectRefused([&] { q->computeNoisy(image, cube()); }, {"noise", "48"});
     expectRefused([&] { q->computeBatch(std::vector<Mat>{image, four}, noArray()); }, {"48"});
     expectRefused([&] { q->getMeanColor(cube(), out); }, {"image", "48"});
     expectRefused([&] { q->getStatistics(cube(), out); }, {"image", "48"});

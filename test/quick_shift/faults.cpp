@@ -124,6 +124,8 @@ std::vector<S> computations()
         {"computeBatch", EAGER, [](Image& p) { p.q->computeBatch(p.images, noArray(), noArray(), p.stream()); }},
         {"computeBatch with masks", EAGER, [](Image& p) { p.computeBatch(); }},
         {"computeTiled", EAGER, [](Image& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
+        {"computeNoisy", EAGER,
+         [](Image& p) { p.q->computeNoisy(p.second, Mat::zeros(p.second.size(), CV_64F), p.mask); }},
         {"clear", EAGER, [](Image& p) { p.q->clear(); }},
         {"compute and all that does not wait", CAPTURED,
          [](Image& p)

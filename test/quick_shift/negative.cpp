@@ -102,6 +102,18 @@ TEST_F(QuickShift_Messages, images)
          {"tile: 0 x 5, but each side must be at least 1", [=](QuickShift& s) { s.computeTiled(image_, Size(0, 5)); }},
          {"mask: size 40 x 29 differs from image's 40 x 30",
           [=](QuickShift& s) { s.computeTiled(image_, Size(9, 9), false, Mat(29, 40, CV_8U)); }}});
+    Mat noise = Mat::zeros(image.size(), CV_64F);
+    noise.at<double>(7, 5) = std::numeric_limits<double>::infinity();
+    expectRefusals(
+        *q, {{"noise: type CV_32FC1, but CV_64FC1 is needed",
+              [=](QuickShift& s) { s.computeNoisy(image_, Mat(30, 40, CV_32F)); }},
+             {"noise: size 40 x 29 differs from image's 40 x 30",
+              [=](QuickShift& s) { s.computeNoisy(image_, noise.rowRange(0, 29)); }},
+             {"noise: size 0 x 0 differs from image's 40 x 30",
+              [=](QuickShift& s) { s.computeNoisy(image_, Mat(0, 0, CV_64F)); }},
+             {"noise: inf at (5, 7), but it must be finite", [=](QuickShift& s) { s.computeNoisy(image_, noise); }},
+             {"mask: size 40 x 29 differs from image's 40 x 30",
+              [=](QuickShift& s) { s.computeNoisy(image_, noise, Mat(29, 40, CV_8U)); }}});
     Mat bytes(46341, 1, CV_8U, Scalar(1)); // only its size is looked at
     const Mat huge(46341, 46342, CV_8U, bytes.data, 46342);
     expectRefusals(*q, {{"image: 1 of 46342 x 46341 are 2147534622 pixels, but there must be at most 2000000000",

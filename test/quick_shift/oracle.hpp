@@ -27,6 +27,7 @@ struct QuickShiftOptions
     int searchRadius = 0; //!< 0: ceil(maxDist)
     bool strict = false, normalize = false;
     Mat mask;
+    Mat noise; //!< CV_64F, added to densities; empty: none
 
     QuickShiftOptions() {}
     QuickShiftOptions(double sigma_, double maxDist_, double scale)
@@ -82,7 +83,8 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
     for (int y = 0; y < H; ++y)
         for (int x = 0; x < W; ++x)
             if (points.valid(x, y))
-                r.density.at<double>(y, x) = densityAt(points, x, y);
+                r.density.at<double>(y, x) =
+                    densityAt(points, x, y) + (o.noise.empty() ? 0. : o.noise.at<double>(y, x));
     for (int y = 0; y < H; ++y)
         for (int x = 0; x < W; ++x)
         {
@@ -96,7 +98,7 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
                          {
                              const double mine = r.density.at<double>(y, x), other = r.density.at<double>(v, u);
                              // Sums of equal terms in another order differ by rounding: a plateau is equal up to 1e-12.
-                             const bool equal = std::abs(other - mine) <= 1e-12 * mine;
+                             const bool equal = std::abs(other - mine) <= 1e-12 * std::abs(mine);
                              if (equal ? o.strict || v * W + u >= i : other < mine)
                                  return;
                              const double d = points.squared(x, y, u, v);

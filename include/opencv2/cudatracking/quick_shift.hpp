@@ -43,7 +43,7 @@ Settings that reproduce other programs (doc/quick_shift.md has more):
 | quickshift(image, ratio, ..) of scikit-image | float Lab              | ratio      | STRICT, SEARCH_WINDOW |
 
 sigma is their kernelsize or kernel_size, maxDist their maxdist or max_dist; (6, 10) are those of the paper. Normalised:
-setNormalizeDensity(true). scikit-image also adds random noise to densities to break ties; this class does not.
+setNormalizeDensity(true). scikit-image also adds random noise to densities to break ties, as computeNoisy() does.
 
 **Ties**: with INDEX, of two pixels of equal density the one with the lower row-major index counts as denser, so a
 constant area is one superpixel. With STRICT only a strictly higher density makes a parent, as in VLFeat: each pixel of
@@ -194,6 +194,15 @@ public:
     @throws cv::Exception as compute(), and if useCuda is true without a device; the results stay. */
     CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
                                       InputArray mask = noArray()) = 0;
+
+    /** @brief Runs compute() for an image on the host with noise added to the densities before pixels are linked, which
+    breaks ties at random: scikit-image adds a normal distribution of standard deviation 1e-5. Works on the CPU, and
+    adds to the exact sums in double. Densities that are equal with the noise are ordered by the tie rule; getDensity()
+    gives densities with the noise.
+    @param image,mask arguments as in compute(), both on the host. Default: no mask.
+    @param noise CV_64FC1 of the image's size, on the host, finite.
+    @throws cv::Exception as compute(), and if the noise is not as stated; the results stay. */
+    CV_WRAP virtual void computeNoisy(InputArray image, InputArray noise, InputArray mask = noArray()) = 0;
 
     /** @brief Returns the number of superpixels (after computeBatch(): of all images together); 0 without results.
     Waits for the last call that was not captured, on any stream; wait for a replay yourself before. During a capture it

@@ -47,6 +47,8 @@ public:
     void distances(const OutputView& out) override { copyRows(state_.results.distances.data(), out); }
     void density(const OutputView& out) override
     {
+        if (!state_.results.densities.empty())
+            return copyRows(state_.results.densities.data(), out);
         cpu::densityValues(state_.results.extent, state_.results.settings.parameters, state_.results.keys.data(),
                            out.as<float>());
     }
