@@ -90,7 +90,8 @@ class CascadeClassifier(Worker):
         max_objects: capacity of the results of detect_async(), in objects per image, 1 to 65536. Default 256.
         max_candidates: largest number of candidates per image that detect_async() and detect_batch() can group, 1 to 65536. Default 8192.
 
-    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). One object serves one thread at a time; clone() makes others.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). Calls
+    of several threads on one object are made one after the other; clone() makes objects that work at the same time.
     """
 
     def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes], *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,

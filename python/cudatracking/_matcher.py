@@ -117,6 +117,7 @@ class FragmentMatcher(Worker):
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type.
+    Calls of several threads on one object are made one after the other.
     """
 
     def __init__(self, metric: str = "sad", *, subpixel: bool = False, peaks: int = 2, exclusion: str = "square", exclusion_distance: int = 0,

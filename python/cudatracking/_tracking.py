@@ -284,6 +284,7 @@ class Tracker(_Frames):
         members: members of TLDParams by name, such as seed=3.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type.
+    Calls of several threads on one object are made one after the other.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -407,6 +408,8 @@ class MultiTracker(_Frames):
 
     Args:
         params, device, members: as in Tracker, for all objects.
+
+    Calls of several threads on one object are made one after the other.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -554,6 +557,8 @@ class Detector(_Frames):
 
     Args:
         params, device, members: as in Tracker.
+
+    Calls of several threads on one object are made one after the other.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:

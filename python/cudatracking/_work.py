@@ -3,8 +3,10 @@
 """One call of the extension: where it runs, on which stream, what becomes of its arrays."""
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Callable, Optional, Sequence, Type
+import functools
+import threading
+from types import FunctionType, TracebackType
+from typing import Any, Callable, NoReturn, Optional, Sequence, Type
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +19,39 @@ from ._native import cv2
 from ._results import Form, Memory, library_of, places, taken
 
 
+def _serial(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that waits until other threads have left the object."""
+    @functools.wraps(method)
+    def locked(self: Worker, *args: Any, **named: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **named)
+    return locked
+
+
 class Worker:
-    """Base of the classes: the device, uploaded images that are used again, and the arrays of the last call, kept until the next."""
+    """Base of the classes: the device, uploaded images that are used again, and the arrays of the last call, kept until the next.
+
+    Public methods and properties of the package's classes lock the object: calls of several threads are made one after the other.
+    """
+
+    _instead_of_copy = "make another object with the same arguments"
+    _instead_of_pickle = "make it in the other process"
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if not cls.__module__.startswith(f"{__package__}."):
+            return  # a class of the user
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_") and name not in ("__len__", "__repr__"):
+                continue
+            if isinstance(member, property):
+                assert member.fget is not None
+                setattr(cls, name, property(_serial(member.fget), _serial(member.fset) if member.fset else None, None, member.__doc__))
+            elif isinstance(member, FunctionType):  # not static ones
+                setattr(cls, name, _serial(member))
 
     def __init__(self, device: str) -> None:
+        self._lock = threading.RLock()
         self._placement = Placement(device)
         self._uploads: dict[str, Any] = {}
         self._held: list[Any] = []

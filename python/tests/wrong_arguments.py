@@ -257,4 +257,5 @@ def main():
     sys.exit(1 if calls.bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
