@@ -123,6 +123,15 @@ class DeviceArray:
         if lend is not None:
             lend(stream)
 
+    def __copy__(self) -> Any:
+        raise TypeError("DeviceArray: an array in device memory cannot be copied; numpy() copies it to the host")
+
+    def __deepcopy__(self, _memo: Any) -> Any:
+        return self.__copy__()
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError("DeviceArray: an array in device memory cannot be pickled; pickle its numpy()")
+
     def __repr__(self) -> str:
         return f"<cudatracking.DeviceArray {'x'.join(map(str, self._shape))} {self.dtype} on {self.device}>"
 

@@ -94,6 +94,8 @@ class CascadeClassifier(Worker):
     of several threads on one object are made one after the other; clone() makes objects that work at the same time.
     """
 
+    _instead_of_pickle = "pass the name, the path or the bytes of the cascade, and make it in the other process"
+
     def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes], *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,
                  min_size: Union[int, Sequence[int]] = 0, max_size: Union[int, Sequence[int]] = 0, find_largest: bool = False, max_objects: int = 256,
                  max_candidates: int = 8192) -> None:
@@ -312,6 +314,9 @@ class CascadeClassifier(Worker):
         made._native = call(self._native.clone)
         made._name = self._name
         return made
+
+    def __copy__(self) -> CascadeClassifier:
+        return self.clone()
 
     @property
     def workspace_bytes(self) -> int:

@@ -120,6 +120,9 @@ class FragmentMatcher(Worker):
     Calls of several threads on one object are made one after the other.
     """
 
+    _instead_of_copy = "make another one with the same arguments and give it the same fragments"
+    _instead_of_pickle = "make it in the other process and give it the fragments there; what match() returns can be pickled"
+
     def __init__(self, metric: str = "sad", *, subpixel: bool = False, peaks: int = 2, exclusion: str = "square", exclusion_distance: int = 0,
                  search: str = "full", max_search_area: Union[int, Sequence[int]] = 0, device: str = "auto") -> None:
         super().__init__(device)

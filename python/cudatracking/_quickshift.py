@@ -58,6 +58,9 @@ class QuickShift(Worker):
     return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device.
     """
 
+    _instead_of_copy = "make another one with the same arguments; what labels() and other methods return can be copied"
+    _instead_of_pickle = "make it in the other process; what labels() and other methods return can be pickled"
+
     def __init__(self, sigma: float = 6., max_dist: float = 10., color_scale: Union[float, Sequence[float]] = 32. / 255., *,
                  search_radius: Union[str, int] = "max_dist", tie_rule: str = "index", normalize_density: bool = False, device: str = "auto") -> None:
         super().__init__(device)

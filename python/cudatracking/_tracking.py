@@ -208,6 +208,8 @@ class _Frames(Worker):
     """Images of trackers: uint8, of one size and type."""
 
     _native: Any
+    _instead_of_copy = "save() it to a file, and load() that into another one"
+    _instead_of_pickle = "save() it to a file, and load() that in the other process"
 
     def _call(self, method: Callable[..., Any], image: Any, *args: Any, stream: Any = None, takes_stream: bool = True) -> Any:
         frame = _arrays.image(image, "image", ("u1",))

@@ -63,6 +63,15 @@ class Worker:
         """What was given as `device`."""
         return self._placement.name
 
+    def __copy__(self) -> Any:
+        raise TypeError(f"{type(self).__name__}: an object cannot be copied; {self._instead_of_copy}")
+
+    def __deepcopy__(self, _memo: Any) -> Any:
+        return self.__copy__()
+
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__}: an object cannot be pickled, such as for another process; {self._instead_of_pickle}")
+
     def _ask(self, method: Callable[..., Any], *args: Any) -> Any:
         """Calls a method that takes no image, with the device of the last call on a device as the current one."""
         with on_device(self._last[0] if self._last else None):
