@@ -9,7 +9,7 @@
 #   --device           run the tests with the packages of PROGRAM's own environment instead, torch and CuPy among them: those of zero copy
 #                      need these. Installs the wheel alone, into a folder of its own, and nothing else.
 #   --tests=PATTERN    with --device: only the files of python/tests with such names; 'test_[wz]*.py' are those that need a device most
-#   --table            print the table of doc/from_opencv.md, measured beside opencv-contrib-python 5, and stop
+#   --table            print the tables of doc/from_opencv.md, measured beside opencv-contrib-python 5 and scikit-image, and stop
 #   --help
 #
 # Failed tests are named at the end. Last line: 'N passed, N failed, N skipped'. Packages come from the package index that pip is set up for. Environment:
@@ -76,8 +76,10 @@ run_tests()
 export PYTHONDONTWRITEBYTECODE=1 CUDATRACKING_BUILDS=$BUILD_ROOT # which the wheel must not know
 unset PYTHONPATH
 if [ "$TABLE" = 1 ]; then
-    environment table opencv-contrib-python==5.0.0.93
+    environment table opencv-contrib-python==5.0.0.93 scikit-image
     "$PYTHON" "$REPO_ROOT/python/tests/cascade_table.py"
+    echo
+    "$PYTHON" "$REPO_ROOT/python/tests/quickshift_table.py"
     exit 0
 fi
 if [ "$DEVICE" = 1 ]; then

@@ -500,6 +500,18 @@ def _check_weights(host: npt.NDArray[Any], name: str) -> None:
         raise ArgumentError(f"{name}: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name)
 
 
+def reals(value: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Finite numbers of any type, in an array of this shape on the host."""
+    array = given(value, name)
+    if array.host is None:
+        raise ArgumentError(f"{name}: lies on CUDA device {array.device}, and is needed on the host", name)
+    if array.shape != shape:
+        raise ArgumentError(f"{name}: shape {array.shape}: {shape}, that of the image, is needed", name, array.shape)
+    if array.host.dtype.kind not in "iuf" or not np.isfinite(array.host).all():
+        raise ArgumentError(f"{name}: finite numbers are needed", name)
+    return np.ascontiguousarray(array.host, np.float64)
+
+
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
     """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even."""
     array = given(value, name)

@@ -17,6 +17,7 @@ from ._work import Work, Worker
 
 _PIXELS = ("u1", "u2", "f4")
 _CHANNELS = (1, 2, 3, 4)
+Rng = Union[int, np.random.Generator, None]
 
 
 class Statistics(NamedTuple):
@@ -95,21 +96,29 @@ class QuickShift(Worker):
         """Largest distance of a link, in pixels."""
         return float(self._native.getMaxDist())
 
-    def compute(self, image: ImageLike, *, mask: Optional[ImageLike] = None, stream: Any = None) -> QuickShift:
+    def compute(self, image: ImageLike, *, mask: Optional[ImageLike] = None, noise: Optional[npt.ArrayLike] = None, stream: Any = None) -> QuickShift:
         """Computes densities, links and labels of an image. Does not wait with an image on a device. Returns the object itself.
 
         Args:
             image: uint8, uint16 or float32 (float64 becomes float32), height x width, or with 1 to 4 channels. Pixels that are NaN are masked.
             mask: bool or uint8, height x width. Pixels at a 0 belong to no superpixel (label -1). Default: none.
+            noise: height x width numbers, added to the densities in double precision before pixels are linked; scikit-image adds normal noise
+                of standard deviation 1e-5. Only for objects with device="cpu". Default: none.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
         over = _arrays.mask(mask, "mask") if mask is not None else None
+        added = None if noise is None else _arrays.reals(noise, "noise", source.shape[:2])
+        if added is not None and self.device != "cpu":
+            raise ArgumentError('noise: is added on the CPU; make the object with device="cpu"', "noise")
         with self._work((source, over), stream) as work:
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
-            call(self._native.compute, pixels, **masked, **work.named)
+            if added is None:
+                call(self._native.compute, pixels, **masked, **work.named)
+            else:
+                call(self._native.computeNoisy, pixels, added, **masked)
             self._host, self._size = work.from_host, (source.shape[0], source.shape[1])
             if work.device is None:
                 self._last = None
@@ -276,34 +285,35 @@ def _choice(value: Any, name: str, names: Sequence[str]) -> int:
 
 @overload
 def quickshift(image: ImageLike, ratio: float = ..., kernel_size: float = ..., max_dist: float = ..., return_tree: Literal[False] = ...,
-               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
-               device: str = ..., stream: Any = ...) -> Array: ...
+               sigma: float = ..., convert2lab: bool = ..., rng: Rng = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               tie_rule: str = ..., device: str = ..., stream: Any = ...) -> Array: ...
 
 
 @overload
 def quickshift(image: ImageLike, ratio: float, kernel_size: float, max_dist: float, return_tree: Literal[True],
-               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
-               device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
+               sigma: float = ..., convert2lab: bool = ..., rng: Rng = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               tie_rule: str = ..., device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
 
 
 @overload
 def quickshift(image: ImageLike, ratio: float = ..., kernel_size: float = ..., max_dist: float = ..., *, return_tree: Literal[True],
-               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., channel_axis: int = ..., mask: Optional[ImageLike] = ...,
-               device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
+               sigma: float = ..., convert2lab: bool = ..., rng: Rng = ..., channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               tie_rule: str = ..., device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
 
 
 def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max_dist: float = 10, return_tree: bool = False, sigma: float = 0,
-               convert2lab: bool = True, rng: None = None, *, channel_axis: int = -1, mask: Optional[ImageLike] = None, device: str = "auto",
-               stream: Any = None) -> Union[Array, tuple[Array, Array, Array]]:
+               convert2lab: bool = True, rng: Rng = 42, *, channel_axis: int = -1, mask: Optional[ImageLike] = None, tie_rule: str = "strict",
+               device: str = "auto", stream: Any = None) -> Union[Array, tuple[Array, Array, Array]]:
     """Returns the superpixels of an image as labels, height x width int32, from 0. Parameters have the names of skimage.segmentation.quickshift.
 
     The result is that of QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict") for
-    the image as floats of [0, 1], or for its Lab values (L 0 to 100) with convert2lab.
+    the image as floats of [0, 1], or for its Lab values (L 0 to 100) with convert2lab, with the noise of scikit-image on its densities.
+    The noise links the pixels of flat areas, in which all densities are equal.
 
-    Differences from scikit-image: it adds random noise to densities to break ties. This function does not, so that all runs are equal, and pixels of a
-    flat area can become superpixels of their own (class QuickShift with tie_rule="index" joins them). scikit-image computes in double
-    precision, this function sums weights of 23 bits exactly. Its labels are int64. Distances of return_tree are infinite for roots, where
-    scikit-image returns the distance to a parent that is too far away.
+    Differences from scikit-image: it sums densities in double precision, this function sums weights of 23 bits exactly, so that a few of
+    10,000 pixels have another parent, where two densities are nearly equal (doc/from_opencv.md has a table). Its labels are int64. Its
+    rng=None is noise that differs from call to call. Distances of return_tree are infinite for roots, where scikit-image returns the
+    distance to a parent that is too far away.
 
     Args:
         image: RGB or, without convert2lab, 1 to 4 channels in the last axis: uint8, uint16, float32 or float64 (becomes float32), on the host or a device.
@@ -313,16 +323,17 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
         return_tree: True returns (labels, parents, distances): also parents (int32) and distances (float32) of all pixels. Default False.
         sigma: width of a Gaussian that smooths the image first, pixels, 0 to 100. Default 0: none.
         convert2lab: True converts RGB to Lab first, for images on the host only. Default True; give False for images on a device or in Lab.
-        rng: None; there is no noise to be seeded.
+        rng: seed, or a numpy.random.Generator, of the noise. Default 42, as in scikit-image. The noise is added on the CPU; give None for images on
+            a device and for device="cuda". None: no noise, so that pixels of equal density are ordered by tie_rule.
         channel_axis: -1 or 2, the last one.
         mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.
+        tie_rule: as in QuickShift, for rng=None. "strict" (default): each pixel of a flat area can become a superpixel of its own; "index":
+            a flat area is one superpixel.
         device, stream: as in QuickShift.
     """
     ratio, smooth = _arrays.number(ratio, "ratio"), _arrays.number(sigma, "sigma")
     kernel_size, max_dist = _arrays.number(kernel_size, "kernel_size"), _arrays.number(max_dist, "max_dist")
     return_tree, lab = _arrays.flag(return_tree, "return_tree"), _arrays.flag(convert2lab, "convert2lab")
-    if rng is not None:
-        raise ArgumentError(f"rng: {rng!r}: there is no noise to be seeded; None is possible", "rng", rng)
     if channel_axis not in (-1, 2) or isinstance(channel_axis, bool):
         raise ArgumentError(f"channel_axis: {channel_axis!r}: -1 and 2, the last axis, are possible", "channel_axis", channel_axis)
     for name, factor, least, most in (("ratio", ratio, 0., 1e9), ("sigma", smooth, 0., 100.), ("kernel_size", kernel_size, 1e-300, 341.),
@@ -332,16 +343,33 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
     scale = {"u1": ratio / 255., "u2": ratio / 65535., "f4": ratio}[source.dtype]
     value: Any = image if source.host is None else source.host
+    if source.host is None and (lab or smooth or rng is not None):
+        raise ArgumentError("image: lies on a device, and convert2lab, sigma and rng work on the host; give convert2lab=False, sigma=0 and rng=None, "
+                            "and Lab values if Lab is wanted", "convert2lab" if lab else "sigma" if smooth else "rng",
+                            convert2lab if lab else sigma if smooth else rng)
     if lab or smooth:
-        if source.host is None:
-            raise ArgumentError("image: lies on a device, and convert2lab and sigma work on the host; give convert2lab=False, and sigma=0, "
-                                "and Lab values if Lab is wanted", "convert2lab" if lab else "sigma", convert2lab if lab else sigma)
+        assert source.host is not None
         value, scale = _prepared(source.host, lab, smooth), ratio
-    made = QuickShift(kernel_size, max_dist, scale, search_radius="window", tie_rule="strict", device=device)
-    made.compute(value, mask=mask, stream=stream)
+    made = QuickShift(kernel_size, max_dist, scale, search_radius="window", tie_rule=tie_rule, device=device)
+    if rng is None:
+        made.compute(value, mask=mask, stream=stream)
+    elif device in ("auto", "cpu"):
+        made = QuickShift(kernel_size, max_dist, scale, search_radius="window", tie_rule=tie_rule, device="cpu")
+        made.compute(value, mask=mask, noise=_noise(rng, source.shape[:2]), stream=stream)
+    else:
+        raise ArgumentError(f"device: {device!r}: the noise of rng is added on the CPU; give rng=None", "device", device)
     if return_tree:
         return made.labels(), made.parents(), made.distances()
     return made.labels()
+
+
+def _noise(rng: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """The numbers that scikit-image adds to densities."""
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer, np.random.Generator)):
+        raise TypeError(f"rng: {rng!r}: a whole number, a numpy.random.Generator or None is needed")
+    if not isinstance(rng, np.random.Generator) and rng < 0:
+        raise ArgumentError(f"rng: {rng}: a seed of at least 0 is needed", "rng", rng)
+    return np.random.default_rng(rng).normal(scale=1e-5, size=shape)
 
 
 # Linear red, green and blue to X, Y, Z over those of white (D65), as scikit-image has them.

@@ -47,11 +47,19 @@ class FakeDeviceTest(unittest.TestCase):
             np.testing.assert_array_equal(shift.adjacency(), expected.adjacency())
             with self.assertRaisesRegex(ValueError, "image: lies on the host"):
                 shift.mean_color(image)
-        labels, parents, _ = ct.quickshift(DeviceArray(image), 20, 3, 6, True, convert2lab=False)
-        np.testing.assert_array_equal(labels.numpy(), ct.quickshift(image, 20, 3, 6, convert2lab=False, device="cpu"))
+        labels, parents, _ = ct.quickshift(DeviceArray(image), 20, 3, 6, True, convert2lab=False, rng=None)
+        np.testing.assert_array_equal(labels.numpy(), ct.quickshift(image, 20, 3, 6, convert2lab=False, rng=None, device="cpu"))
         self.assertIsInstance(parents, ct.DeviceArray)
         with self.assertRaisesRegex(ValueError, "give convert2lab=False"):
             ct.quickshift(DeviceArray(image))
+        with self.assertRaisesRegex(ValueError, "image: lies on a device.* rng=None") as caught:
+            ct.quickshift(DeviceArray(image), convert2lab=False)
+        self.assertEqual(caught.exception.argument, "rng")
+        with self.assertRaisesRegex(ValueError, "device: 'cuda': the noise of rng"):
+            ct.quickshift(image, device="cuda")
+        # The noise is added on the CPU, whatever devices there are.
+        np.testing.assert_array_equal(ct.quickshift(image, 20, 3, 6), ct.quickshift(image, 20, 3, 6, device="cpu"))
+        self.assertIsInstance(ct.quickshift(image, 20, 3, 6), np.ndarray)
 
     def test_host_images(self):
         image = texture((60, 90), 2)
