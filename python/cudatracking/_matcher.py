@@ -266,6 +266,10 @@ class FragmentMatcher(Worker):
         targets = None if out is None else _parts(out)
         where = None if areas is None else _areas(areas, len(self))
         starts = None if predictions is None else _predictions(predictions, len(self))
+        if 0 in image.shape[:2]:
+            if out is not None:
+                raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
+            return self._without_positions()
         with self._work([image] + [array for array in (where, starts) if array is not None and array.device is not None], stream) as work:
             pixels = work.array(image, slot="frame")
             if work.device is not None:
@@ -277,10 +281,17 @@ class FragmentMatcher(Worker):
             if starts is not None:
                 points = starts.host if work.device is None else work.array(starts, channels_last=starts.host is None, slot="predictions")
             call(self._native.setPredictions, points)
-            count = len(self) if image.shape[0] and image.shape[1] else 0
+            count = len(self)
             forms = [table(count, self._peaks, "i4", 2), table(count, self._peaks, "f4"), column(count, "f4"), column(count, "u1"),
                      table(count, self._peaks, "f4", 2)]
             return Matches(*work.call(self._native.match, pixels, given, forms=forms, out=targets, names=[f"out.{name}" for name in _PARTS]))
+
+    def _without_positions(self) -> Matches:
+        """Results of an empty frame, which has no position for any fragment."""
+        count, peaks = len(self), self.peaks
+        parts = (np.full((count, peaks, 2), -1, np.int32), np.zeros((count, peaks), np.float32), np.full(count, -1, np.float32),
+                 np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
+        return Matches(*map(_arrays.either, parts))
 
     def _bound(self, where: Optional[Given]) -> None:
         """Areas that the host knows bound the work of a device, which cannot see them, as max_search_area does."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _arrays
 from ._arrays import Array, DeviceArray, ImageLike
-from ._errors import ArgumentError, call
+from ._errors import ArgumentError, call, error
 from ._native import cv2
 from ._results import column, table
 from ._work import Work, Worker
@@ -56,7 +56,8 @@ class QuickShift(Worker):
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Images: uint8, uint16 or float32 (float64 becomes float32), height x width with 1 to 4 channels. After compute() the other methods
-    return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device.
+    return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device. Before compute() they
+    raise error. Calls of several threads on one object are made one after the other.
     """
 
     _instead_of_copy = "make another one with the same arguments; what labels() and other methods return can be copied"
@@ -84,7 +85,7 @@ class QuickShift(Worker):
         call(self._native.setTieRule, _choice(tie_rule, "tie_rule", ("index", "strict")))
         call(self._native.setNormalizeDensity, _arrays.flag(normalize_density, "normalize_density"))
         self._host = True
-        self._size = (0, 0)  # rows and columns of the image of compute()
+        self._size: Optional[tuple[int, int]] = None  # rows and columns of the image of compute()
 
     @property
     def sigma(self) -> float:
@@ -124,15 +125,22 @@ class QuickShift(Worker):
                 self._last = None
         return self
 
+    def _computed(self, stream: Any) -> Work:
+        """A call about results of compute()."""
+        if self._size is None:
+            raise error("there are no results yet; call compute() first")
+        return self._results(stream)
+
     def _get(self, method: Any, *args: Any, dtype: str, stream: Any, out: Any, **named: Any) -> Array:
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
+            assert self._size is not None
             work.from_host = self._host
             return work.call(method, *args, forms=[table(*self._size, dtype)], out=None if out is None else [out], **named)[0]
 
     @property
     def number(self) -> int:
-        """Number of superpixels; 0 before compute(). Waits."""
-        with self._results(None):
+        """Number of superpixels. Waits."""
+        with self._computed(None):
             return int(call(self._native.getNumberOfSuperpixels))
 
     def labels(self, *, stream: Any = None, out: Any = None) -> Array:
@@ -167,23 +175,23 @@ class QuickShift(Worker):
 
     def apply_tau(self, tau: float, *, stream: Any = None) -> None:
         """Makes the labels of segment(tau) the current ones: all methods that depend on labels then refer to them. Arguments as in segment()."""
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
             call(self._native.applyTau, _arrays.number(tau, "tau"), **work.named)
 
     def count(self, tau: float, *, stream: Any = None) -> int:
         """Returns the number of superpixels of segment(tau). Waits. Arguments as in segment()."""
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
             return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
 
     def tau_for(self, number: int, *, stream: Any = None) -> float:
         """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(); max_dist if even that leaves more or if no
-        pixel has a parent, 0 before compute(). `number` is at least 1. Waits."""
-        with self._results(stream) as work:
+        pixel has a parent. `number` is at least 1. Waits."""
+        with self._computed(stream) as work:
             return float(call(self._native.tauForSuperpixels, _arrays.number(number, "number", whole=True), **work.named))
 
     def merge_heights(self, *, stream: Any = None) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
         """Returns all values of tau at which the number of superpixels changes, ascending (n float32), and these numbers (n int32). Waits."""
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
             heights, counts = call(self._native.getMergeHeights, **work.named)
         return _column(heights, np.float32), _column(counts, np.int32)
 
@@ -219,7 +227,7 @@ class QuickShift(Worker):
             stream: as in compute().
         """
         if image is None:
-            with self._results(stream) as work:
+            with self._computed(stream) as work:
                 areas, means, centroids, boxes = call(self._native.getStatistics, None, **work.named)
         else:
             source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
@@ -235,15 +243,16 @@ class QuickShift(Worker):
         return Statistics(areas, means, _table(centroids, count, 2, np.float32), _table(boxes, count, 4, np.int32))
 
     def _about(self, source: _arrays.Given, stream: Any) -> Work:
+        results = self._computed(stream)
         if self._last is None and source.device is None:  # results of the CPU
-            return self._results(stream)
+            return results
         if (source.device is None) != self._host:
             raise ArgumentError(f"image: lies on {'the host' if source.device is None else 'a device'}, the one of compute() did not", "image")
         return self._work((source,), stream)
 
     def adjacency(self, *, stream: Any = None) -> npt.NDArray[np.int32]:
         """Returns the pairs of adjacent superpixels: n x 2 int32, labels a < b, ascending. Waits."""
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
             pairs = call(self._native.getAdjacency, **work.named)
         return np.zeros((0, 2), np.int32) if pairs is None or not np.size(pairs) else np.asarray(pairs, np.int32).reshape(-1, 2)
 
@@ -255,7 +264,7 @@ class QuickShift(Worker):
             min_size: smallest size of a component in pixels, at least 1. Default 1: nothing is merged.
             stream: as in compute(); default: that of compute().
         """
-        with self._results(stream) as work:
+        with self._computed(stream) as work:
             return int(call(self._native.enforceConnectivity, _arrays.number(min_size, "min_size", whole=True), **work.named))
 
     @property
