@@ -342,6 +342,8 @@ def given(value: Any, name: str) -> Given:
         array = np.asarray(value)
     except Exception as raised:
         raise TypeError(f"{name}: {type(value).__name__}: numpy makes no array of it: {raised}") from None
+    if array.dtype.kind == "O" and array.size and all(isinstance(entry, int) for entry in array.flat):
+        raise ArgumentError(f"{name}: {value!r}: whole numbers of 64 bits are the largest that are possible", name, value)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: {type(value).__name__}: an array of numbers is needed")
     return _on_host(array, name)
@@ -439,6 +441,8 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] 
 
     float64 becomes float32 where that is one of the types.
     """
+    if value is None:
+        raise TypeError(f"{name}: None: an image is needed; a file that cannot be read gives None, as does a video that has ended or was not opened")
     if isinstance(value, (bool, int, float, complex, np.generic)):
         raise TypeError(f"{name}: {value!r}: an image is needed")
     array = given(value, name)
@@ -450,7 +454,7 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] 
         with np.errstate(over="ignore"):
             array = _on_host(array.host.astype(np.float32), name)
     if array.dtype not in dtypes:
-        wanted = ", ".join(str(np.dtype(kind)) for kind in dtypes)
+        wanted = ", ".join(str(np.dtype(kind)) for kind in [*dtypes, *(["f8"] if array.host is not None and "f4" in dtypes else [])])
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype) if array.dtype != 'b1' else 'bool'}; possible: {wanted}")
     if len(array.shape) not in (2, 3) or (len(array.shape) == 3 and array.shape[2] not in channels):
         raise ArgumentError(f"{name}: shape {array.shape}; height x width, or with {', '.join(map(str, channels))} channels in the end, is possible",
@@ -552,8 +556,9 @@ def box(value: Any, name: str) -> Box:
 
 def size(value: Any, name: str) -> tuple[int, int]:
     """Width and height; one number stands for both."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        value = (value, value)
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        side = number(value, name, whole=True)
+        return side, side
     width, height = _row(value, name, 2, "two numbers width, height")
     return width, height
 

@@ -44,22 +44,65 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", " ".join(line for line in lines if line))
 
 
-def _pythonic(text: str) -> tuple[str, Optional[str], Any]:
-    """The text, with the name that this package has for an argument, that name, and the number that is its value.
+# What C++ says, in the words of this package; in this order.
+_WORDS = (
+    (r"; for the part that is, give box & Rect\(.*?\)", ""),
+    (r"^setPredictions: locations", "predictions"),
+    (r"\bin Mat\b", "on the host"),
+    (r"\bin GpuMat\b", "on a device"),
+    (r"\ba Mat\b", "an array on the host"),
+    (r"\ba GpuMat\b", "an array on a device"),
+    (r"^Params::", ""),
+    (r"\bMultiTrackerTLD\b", "MultiTracker"),
+    (r"\bTrackerTLD\b", "Tracker"),
+    (r"\bTLDDetector\b", "Detector"),
+    (r"\bCascadeClassifierEx\b", "CascadeClassifier"),
+    (r"(?<=[a-z])::(?=[a-z])", "."),
+)
+# Names that are not the same words in snake_case.
+_NAMES = {"setFragments": "set", "cutFragments": "cut", "addFragment": "add", "updateFragment": "update", "removeFragment": "remove", "warpFragment": "warp",
+          "write": "save", "getDetections": "detections", "getTemplates": "templates", "getAdjacency": "adjacency", "detectMultiScale": "detect",
+          "templ": "template", "searchAreas": "areas", "filename": "path", "boundingBox": "box", "minObjectSize": "min_size", "maxObjectSize": "max_size"}
+_ELEMENTS = {"8U": "uint8", "8S": "int8", "16U": "uint16", "16S": "int16", "32S": "int32", "32F": "float32", "64F": "float64", "16F": "float16"}
+_PARSE_ERROR = -212  # Error::StsParseError: the message quotes a file, whose words are C++'s
 
-    Messages of the module begin with 'Class: argument: ...', 'Params::argument: ...' or 'Class: argument must be ..., this is
-    value'; those of OpenCV have '... 'argument' is ...'.
+
+def _name(found: re.Match[str]) -> str:
+    word = found.group()
+    return _NAMES.get(word) or re.sub(r"(?<=[a-z0-9])[A-Z]", lambda capital: "_" + capital.group().lower(), word)
+
+
+def _elements(found: re.Match[str]) -> str:
+    kind, channels = _ELEMENTS[found.group(1)], found.group(2) or found.group(3) or "1"
+    return kind if channels == "1" else f"{kind} with {channels} channels"
+
+
+def _translated(text: str, code: Optional[int]) -> str:
+    for theirs, ours in _WORDS:
+        text = re.sub(theirs, ours, text)
+    text = re.sub(r"\bCV_(\d+[USF])(?:C(?:(\d+)|\((\d+)\)))?", _elements, text)
+    text = re.sub(r"\b(?:[a-z]+(?:[A-Z][a-z]*)+|write)(?=\(\))", _name, text)
+    if code == _PARSE_ERROR:
+        return text
+    return re.sub(r"(?<![\w./-])(?:[a-z]+(?:[A-Z][a-z0-9]*)+|templ|filename)(?![\w/-]|\.\w)", _name, text)  # no parts of paths
+
+
+def _pythonic(text: str, code: Optional[int]) -> tuple[str, Optional[str], Any]:
+    """The text in the words of this package, the name of the argument that it is about, and the number that is its value.
+
+    Messages of the module begin with 'Class: argument: ...', 'Params::argument: ...', 'Class: argument must be ..., this is value' or
+    'Class: argument value is ...'; those of OpenCV have '... 'argument' is ...'.
     """
-    found = re.search(r"where '(\w+)[^']*' is", text) or re.search(r"^(?:\w+: |Params::)?([a-z]\w*)(?:\[\d+\])?(?::| must)", text)
+    text = _translated(text, code)
+    found = re.search(r"where '(\w+)[^']*' is", text) or re.search(r"^(?:[A-Z]\w*: )?([a-z]\w*)(?:\[\d+\])?(?=:| must| -?\d[\d.e+-]* (?:is|makes))", text)
     if not found:
         return text, None, None
-    name = re.sub(r"(?<=[a-z0-9])[A-Z]", lambda capital: "_" + capital.group().lower(), found.group(1))
-    number = re.search(r"^: (-?\d+(?:\.\d+)?(?:e[+-]\d+)?), but |, this is (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)$", text[found.end(1):])
     value: Any = None
+    number = re.search(r"^:? (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)(?:, but | is | makes )|, this is (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)$", text[found.end(1):])
     if number:
         value = float(number.group(1) or number.group(2))
         value = int(value) if value.is_integer() else value
-    return re.sub(r"^Params::", "", text[:found.start(1)]) + name + text[found.end(1):], name, value
+    return text, found.group(1), value
 
 
 def import_optional(name: str, missing: str) -> Any:
@@ -88,5 +131,5 @@ def call(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
     text = _plain(getattr(failure, "err", None) or str(failure))
     # CV_Check() has no code of its own, but always says where which value is what.
     kind = ArgumentError if code in _ABOUT_ARGUMENTS or re.search(r"\bwhere '[^']+' is ", text) else error
-    text, about, value = _pythonic(text)
+    text, about, value = _pythonic(text, code)
     raise kind(re.sub(r": '[^']*',? where '\w+' is ", "; it is ", text), about, value, code) from None

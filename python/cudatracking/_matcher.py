@@ -105,7 +105,8 @@ class FragmentMatcher(Worker):
 
     Args:
         metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect
-            match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels.
+            match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels. Capital
+            letters mean the same.
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
         exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
@@ -127,7 +128,7 @@ class FragmentMatcher(Worker):
                  search: str = "full", max_search_area: Union[int, Sequence[int]] = 0, device: str = "auto") -> None:
         super().__init__(device)
         params = call(cv2.cuda.FragmentMatcher.Params)
-        params.metric = _choice(metric, "metric", _METRICS)
+        params.metric = _choice(metric.lower() if isinstance(metric, str) else metric, "metric", _METRICS)
         params.subpixel = _arrays.flag(subpixel, "subpixel")
         params.peaks = _arrays.number(peaks, "peaks", whole=True)
         params.exclusion = _choice(exclusion, "exclusion", _EXCLUSIONS)

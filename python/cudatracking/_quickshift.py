@@ -72,6 +72,9 @@ class QuickShift(Worker):
             scales = [_arrays.number(value, f"color_scale[{i}]") for i, value in enumerate(color_scale)]
             if not 1 <= len(scales) <= 4:
                 raise ArgumentError(f"color_scale: {len(scales)} numbers; 1 to 4 are possible", "color_scale", color_scale)
+            for i, scale in enumerate(scales):
+                if not 0. <= scale <= 1e9:
+                    raise ArgumentError(f"color_scale[{i}]: {scale:g}, but it must be 0 to 1e9", "color_scale", scale)
             call(self._native.setChannelScales, tuple(scales + [0.] * (4 - len(scales))))
         else:
             call(self._native.setColorScale, _arrays.number(color_scale, "color_scale"))
@@ -79,7 +82,7 @@ class QuickShift(Worker):
         if isinstance(search_radius, str) and search_radius not in named:
             raise ArgumentError(f'search_radius: {search_radius!r}: "max_dist", "window" or pixels are possible', "search_radius", search_radius)
         radius = named[search_radius] if isinstance(search_radius, str) else _arrays.number(search_radius, "search_radius", whole=True)
-        if not isinstance(search_radius, str) and radius < 1:
+        if not isinstance(search_radius, str) and not 1 <= radius <= 32767:
             raise ArgumentError(f"search_radius: {radius}: 1 to 32767 pixels are possible", "search_radius", radius)
         call(self._native.setSearchRadius, radius)
         call(self._native.setTieRule, _choice(tie_rule, "tie_rule", ("index", "strict")))

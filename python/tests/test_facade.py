@@ -460,6 +460,33 @@ class PackageTest(unittest.TestCase):
                 make()
             self.assertEqual((caught.exception.argument, caught.exception.value), (name, value))
 
+    def test_messages_are_in_the_words_of_the_package(self):
+        image, tracker, many, matcher = frame(0), ct.Tracker(), ct.MultiTracker(), ct.FragmentMatcher()
+        tracker.init(image, box(0))
+        full = ct.FragmentMatcher()
+        full.cut(image, [box(0)])
+        shift = ct.QuickShift(max_dist=10).compute(image)
+        faces = ct.CascadeClassifier("eye")
+        for make, kind, argument, words in (
+                (lambda: many.add(image, (5000, 0, 50, 50)), ct.ArgumentError, "box", r"box: 5000, 0, 50 x 50 is not inside of an image of 192 x 144 pixels$"),
+                (lambda: full.match(image[:, :, 0]), ct.ArgumentError, "frame", r"^frame: type uint8, but the fragments are uint8 with 3 channels$"),
+                (lambda: matcher.match(image), ct.error, None, r"^no fragments: call set\(\), cut\(\) or add\(\) first$"),
+                (lambda: shift.segment(20), ct.ArgumentError, "tau", r"^tau: 20, .* the max_dist of the last compute\(\)$"),
+                (lambda: ct.Tracker().save(os.path.join(tempfile.gettempdir(), "x.yml")), ct.error, None, r"save\(\): there is no object yet"),
+                (lambda: faces.detect(image, 1.0000001), ct.ArgumentError, "scale_factor", r"scale_factor 1.0000001 is too near to 1$"),
+                (lambda: tracker.update(None), TypeError, None, "^image: None: .*video that has ended or was not opened"),
+                (lambda: faces.detect(image, min_size=2**70), ct.ArgumentError, "min_size", f"^min_size: {2**70}: "),
+                (lambda: faces.detect(image, min_size=(2**70, 3)), ct.ArgumentError, "min_size", f"^min_size: .*{2**70}, 3.*: "),
+                (lambda: faces.detect(image, min_size=float("nan")), ct.ArgumentError, "min_size", "^min_size: nan: a finite number"),
+                (lambda: tracker.init(image, (2**70, 0, 20, 20)), ct.ArgumentError, "box", f"^box: .*{2**70}"),
+                (lambda: ct.QuickShift(color_scale=[-1]), ct.ArgumentError, "color_scale", r"^color_scale\[0\]: -1, but it must be 0 to 1e9$"),
+                (lambda: ct.QuickShift(search_radius=40000), ct.ArgumentError, "search_radius", "^search_radius: 40000"),
+                (lambda: shift.compute(np.zeros((5, 5), np.int32)), TypeError, None, "^image: elements are int32; possible: uint8, uint16, float32, float64$")):
+            with self.assertRaisesRegex(kind, words) as caught:
+                make()
+            self.assertEqual(getattr(caught.exception, "argument", None), argument, words)
+        self.assertEqual([ct.FragmentMatcher(name).metric for name in ("SAD", "SSD", "ZNCC", "Zncc")], ["sad", "ssd", "zncc", "zncc"])
+
     def test_low_level_classes_have_no_constructor(self):
         for cls in (ct.cv2.cuda.QuickShift, ct.cv2.cuda.TrackerTLD, ct.cv2.cuda.CascadeClassifierEx, ct.cv2.CLAHE, ct.cv2.TrackerMIL):
             for make in (cls, lambda: cls.__new__(cls), type("Derived", (cls,), {})):

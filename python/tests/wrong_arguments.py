@@ -7,6 +7,7 @@ import enum
 import inspect
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import warnings
@@ -23,6 +24,8 @@ if FAKE:
     for patch in fake_device.patched():
         patch.start()
 DEVICES = FAKE or bool(ct.devices())
+# Types, classes, methods and arguments of C++, which nobody has written who uses the package. Paths are no names.
+CPP = re.compile(r"\bCV_\w+|\b(?:Gpu)?Mat\b|\bCascadeClassifierEx\b|TrackerTLD\b|\bTLDDetector\b|\w::\w|\bRect\b|(?<![\w./'\"-])[a-z]+[A-Z]\w*|cv2\.cuda\.")
 SKIPPED = {"cv2", "__version__", "TRACKS", "error", "ArgumentError"}  # low-level module, data, exceptions
 
 
@@ -177,6 +180,9 @@ class Calls:
         except ALLOWED as raised:
             if not str(raised).strip():
                 self.bad.append(f"{words}: no message")
+            foreign = CPP.search(str(raised))
+            if foreign and foreign.group() not in words:
+                self.bad.append(f"{words}: {foreign.group()!r} is C++'s: {raised}")
         except BaseException as raised:
             if isinstance(raised, tuple(kind for name, kind in ALSO.items() if name in words)):
                 return
