@@ -19,7 +19,9 @@ from ._work import Worker
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cascades")
 
 
-def _short(stem: str) -> str:
+def _name_of(path: str) -> str:
+    """The name in cascades() of a file in the package."""
+    stem = os.path.basename(path)[:-len(".xml")]
     return stem[len("haarcascade_"):] if stem.startswith("haarcascade_") else "lbp_" + stem[len("lbpcascade_"):]
 
 
@@ -28,7 +30,7 @@ def cascades() -> list[str]:
 
     The files are OpenCV's: "frontalface_alt" is haarcascade_frontalface_alt.xml, "lbp_frontalface" is lbpcascade_frontalface.xml.
     """
-    return sorted(_short(name[:-len(".xml")]) for name in os.listdir(_FOLDER) if name.endswith(".xml"))
+    return sorted(_name_of(name) for name in os.listdir(_FOLDER) if name.endswith(".xml"))
 
 
 def cascade_file(name: str) -> str:
@@ -41,9 +43,17 @@ def cascade_file(name: str) -> str:
         raise TypeError(f"name: {name!r}: a string is needed")
     stem = name[:-len(".xml")] if name.endswith(".xml") else name
     for entry in os.listdir(_FOLDER):
-        if entry.endswith(".xml") and stem in (entry[:-len(".xml")], _short(entry[:-len(".xml")])):
+        if entry.endswith(".xml") and stem in (entry[:-len(".xml")], _name_of(entry)):
             return os.path.join(_FOLDER, entry)
     raise ArgumentError(f"name: {name!r} is none of cudatracking.cascades(): {', '.join(cascades())}", "name", name)
+
+
+def _built_in(path: str) -> Optional[str]:
+    """The file of the package with the name of this path's last part; None if there is none."""
+    try:
+        return cascade_file(os.path.basename(path.replace("\\", "/")))
+    except ArgumentError:
+        return None
 
 
 class Detections(NamedTuple):
@@ -80,7 +90,9 @@ class CascadeClassifier(Worker):
 
     Args:
         cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
-            bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path.
+            bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path. Where the path of a str has no
+            file, but the package has a cascade of that file's name, that one is read: cv2.data.haarcascades +
+            "haarcascade_eye.xml" works also where the installed cv2 has no such folder.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>". The boxes are the same everywhere.
         scale_factor: ratio of one scale to the one before, above 1. Default 1.1.
@@ -117,17 +129,18 @@ class CascadeClassifier(Worker):
             call(self._native.loadBuffer, np.frombuffer(cascade, np.uint8))
             return f"{len(cascade)} bytes"
         path = _arrays.file_name(cascade, "cascade")
-        if isinstance(cascade, str):
-            try:
-                path = cascade_file(cascade)
-            except ArgumentError:
-                if not os.path.exists(cascade):
-                    raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}",
-                                        "cascade", cascade) from None
+        name = str(cascade)
+        built_in = _built_in(path)
+        if isinstance(cascade, str) and built_in and (os.path.basename(path) == path or not os.path.exists(path)):
+            name = cascade if os.path.basename(path) == path else _name_of(built_in)
+            path = built_in
         if not os.path.isfile(path):
-            raise ArgumentError(f"cascade: there is no file {path!r}", "cascade", cascade)
+            if isinstance(cascade, str) and not os.path.exists(path):
+                raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
+            hint = f"; the package has a cascade of this name: {_name_of(built_in)!r}" if built_in else ""
+            raise ArgumentError(f"cascade: there is no file {path!r}{hint}", "cascade", cascade)
         call(self._native.load, path)
-        return str(cascade)
+        return name
 
     @property
     def name(self) -> str:
@@ -215,7 +228,7 @@ class CascadeClassifier(Worker):
     def max_candidates(self, value: int) -> None:
         call(self._native.setMaxCandidates, _arrays.number(value, "max_candidates", whole=True))
 
-    def detect(self, image: ImageLike, *, scale_factor: Optional[float] = None, min_neighbors: Optional[int] = None,
+    def detect(self, image: ImageLike, scale_factor: Optional[float] = None, min_neighbors: Optional[int] = None, *,
                min_size: Union[int, Sequence[int], None] = None, max_size: Union[int, Sequence[int], None] = None,
                mask: Optional[ImageLike] = None, stream: Any = None) -> npt.NDArray[np.int32]:
         """Detects the objects in an image. Returns n x 4 int32 on the host, (x, y, width, height) in pixels, and waits for them.
@@ -227,20 +240,55 @@ class CascadeClassifier(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        source = _arrays.image(image, "image", ("u1",))
         over = _arrays.mask(mask, "mask") if mask is not None else None
+        found = self._detect(self._native.detectMultiScale, image, (scale_factor, min_neighbors, min_size, max_size), over, stream)
+        return np.asarray(found, np.int32).reshape(-1, 4)
+
+    def _detect(self, method: Any, image: ImageLike, settings: tuple[Any, Any, Any, Any], over: Optional[_arrays.Given] = None, stream: Any = None,
+                names: Sequence[str] = ("scale_factor", "min_neighbors", "min_size", "max_size"), **options: Any) -> Any:
+        """Calls a method with settings for this call: scale factor, neighbours, smallest and largest size; None: those of this object."""
+        source = _arrays.image(image, "image", ("u1",))
+        scale_factor, min_neighbors, min_size, max_size = settings
         arguments = (
-            self.scale_factor if scale_factor is None else _arrays.number(scale_factor, "scale_factor"),
-            self.min_neighbors if min_neighbors is None else _arrays.number(min_neighbors, "min_neighbors", whole=True),
+            self.scale_factor if scale_factor is None else _arrays.number(scale_factor, names[0]),
+            self.min_neighbors if min_neighbors is None else _arrays.number(min_neighbors, names[1], whole=True),
             0,
-            self.min_size if min_size is None else _arrays.size(min_size, "min_size"),
-            self.max_size if max_size is None else _arrays.size(max_size, "max_size"),
+            self.min_size if min_size is None else _arrays.size(min_size, names[2]),
+            self.max_size if max_size is None else _arrays.size(max_size, names[3]),
         )
         with self._work((source, over), stream) as work:
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
-            found = call(self._native.detectMultiScale, pixels, *arguments, **masked, **work.named)
-        return np.asarray(found, np.int32).reshape(-1, 4)
+            return call(method, pixels, *arguments, **options, **masked, **work.named)
+
+    def detectMultiScale(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+                         minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None) -> Any:
+        """detect() with the arguments and the result of cv2.CascadeClassifier.detectMultiScale(): n x 4 int32, or () if there is no object.
+
+        Args:
+            image: as in detect().
+            scaleFactor, minNeighbors, minSize, maxSize: scale_factor, min_neighbors, min_size, max_size of detect().
+            flags: not used, as in cv2.
+        """
+        _arrays.number(flags, "flags", whole=True)
+        return self._detect(self._native.detectMultiScale, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES)
+
+    def detectMultiScale2(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+                          minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None) -> tuple[Any, Any]:
+        """detectMultiScale() that returns (objects, numDetections), as in cv2: also the number of candidates grouped to each object."""
+        _arrays.number(flags, "flags", whole=True)
+        objects, counts = self._detect(self._native.detectMultiScale2, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES)
+        return objects, counts
+
+    def detectMultiScale3(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+                          minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None,
+                          outputRejectLevels: bool = False) -> tuple[Any, Any, Any]:
+        """detectMultiScale() that returns (objects, rejectLevels, levelWeights), as in cv2: with outputRejectLevels=True also the number of
+        stages and the largest sum of the last stage of each object."""
+        _arrays.number(flags, "flags", whole=True)
+        objects, levels, weights = self._detect(self._native.detectMultiScale3, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES,
+                                                outputRejectLevels=_arrays.flag(outputRejectLevels, "outputRejectLevels"))
+        return objects, levels, weights
 
     def detect_batch(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> list[Detections]:
         """Detects the objects in several images of any sizes in one pass. Returns their group sizes and weights, too. Waits for them.
@@ -327,6 +375,9 @@ class CascadeClassifier(Worker):
         width, height = self.window_size
         return (f"<cudatracking.CascadeClassifier {self._name!r}: {self.feature_type}, {self.stages} stages, {width} x {height} pixels, "
                 f"device {self.device!r}>")
+
+
+_CV2_NAMES = ("scaleFactor", "minNeighbors", "minSize", "maxSize")
 
 
 def _listed(values: Any, name: str) -> list[Any]:

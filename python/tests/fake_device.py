@@ -231,7 +231,7 @@ class Native:
             if name == "getStatistics" and args == (None,):  # the overload for arrays of the host
                 outputs = ()
             result = function(*[plain(value) for value in args], **{key: plain(value) for key, value in named.items()})
-            if name in ("detectMultiScale", "addFragment", "add", "init"):
+            if name in ("detectMultiScale", "detectMultiScale2", "detectMultiScale3", "addFragment", "add", "init"):
                 return result
             if outputs or (mats and name in OUTPUTS and len(args) == OUTPUTS[name] and not isinstance(result, tuple)) or (mats and name in ("match", "detectAsync")):
                 several = result if isinstance(result, tuple) else (result,)

@@ -112,6 +112,47 @@ class CascadeTest(unittest.TestCase):
             faces.detect_batch([image])
         self.assertEqual(faces.detect_batch([]), [])
 
+    @needs_data
+    def test_names_of_cv2(self):
+        image = read("lena.jpg")
+        faces = ct.CascadeClassifier("frontalface_default", min_size=30)
+        native = ct.cv2.cuda.CascadeClassifierEx.create(ct.cascade_file("frontalface_default"))
+        for given, named in (((1.2, 4), {}), ((), {"scaleFactor": 1.2, "minNeighbors": 2, "minSize": (50, 50), "maxSize": (300, 300)}), ((1.1, 3, 0, (40, 40), (400, 400)), {}),
+                             ((1.1, 50), {})):
+            expected = native.detectMultiScale(image, *given, **({"minSize": (30, 30)} if len(given) < 4 and "minSize" not in named else {}), **named)
+            np.testing.assert_array_equal(faces.detectMultiScale(image, *given, **named), expected)
+        np.testing.assert_array_equal(faces.detect(image, 1.2, 4), faces.detectMultiScale(image, 1.2, 4))
+        boxes, counts = faces.detectMultiScale2(image, 1.2, minNeighbors=0)
+        self.assertEqual((len(boxes), set(counts)), (len(counts), {1}))
+        boxes, levels, weights = faces.detectMultiScale3(image, outputRejectLevels=True)
+        whole, = faces.detect_batch([image])
+        np.testing.assert_array_equal(boxes, whole.boxes)
+        np.testing.assert_array_equal(weights, whole.weights)
+        self.assertEqual(list(levels), [faces.stages] * len(boxes))
+        for method in (faces.detectMultiScale, faces.detectMultiScale2, faces.detectMultiScale3):
+            none = method(np.zeros((60, 60), np.uint8))
+            self.assertEqual(none[0] if isinstance(none, tuple) and none else none, ())
+            for named, words in (({"scaleFactor": "x"}, "scaleFactor: 'x'"), ({"minSize": "x"}, "minSize"), ({"flags": None}, "flags: None")):
+                with self.assertRaisesRegex(TypeError, words):
+                    method(image, **named)
+
+    def test_a_file_that_is_not_there_but_in_the_package(self):
+        image = texture((200, 200), 1)
+        expected = ct.CascadeClassifier("eye").detect(image, min_neighbors=0)
+        for path in ("/nowhere/haarcascades/haarcascade_eye.xml", "C:\\data\\haarcascade_eye.xml", "/nowhere/eye"):
+            made = ct.CascadeClassifier(path)
+            self.assertEqual(made.detect(image, min_neighbors=0).tolist(), expected.tolist())
+        self.assertEqual(ct.CascadeClassifier("/nowhere/haarcascade_eye.xml").name, "eye")
+        with self.assertRaisesRegex(ct.ArgumentError, "/nowhere/haarcascade_eye.xml.*'eye'"):
+            ct.CascadeClassifier(pathlib.Path("/nowhere/haarcascade_eye.xml"))
+        with self.assertRaisesRegex(ct.ArgumentError, "neither a file nor a name"):
+            ct.CascadeClassifier("/nowhere/haarcascade_eyes.xml")
+        with tempfile.TemporaryDirectory() as folder:  # a file that is there is read, whatever its name
+            path = os.path.join(folder, "haarcascade_eye.xml")
+            with open(path, "wb") as file:
+                file.write(pathlib.Path(ct.cascade_file("smile")).read_bytes())
+            self.assertEqual(ct.CascadeClassifier(path).stages, ct.CascadeClassifier("smile").stages)
+
     def test_empty_image(self):
         self.assertEqual(ct.CascadeClassifier("eye").detect(np.zeros((0, 0), np.uint8)).shape, (0, 4))
 
