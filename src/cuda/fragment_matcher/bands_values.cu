@@ -29,7 +29,8 @@ const int GROUPS = WARPS * tuning::TILE_COLS / COLS;       // warps that share 6
 const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions per thread
 
 /** Lines of prefix sums in shared memory, for the box sums of a block's rows of positions: of I^2 over all channels and, with IMAGE, of I
-per channel. Element x of a line is the sum of the columns before x. */
+per channel. Element x of a line is the sum of the columns before x, modulo 2^32 or 2^64, which box sums fit: those of I have at most 53,824
+pixels. */
 template <typename Square> struct Boxes
 {
     Square* squares;
@@ -56,7 +57,8 @@ __device__ __forceinline__ void loadColumn(const Pixel* pixels, int pitch, int r
 //! Sums over pixels of a column: of squares over all channels and, with IMAGE, of each channel.
 template <bool IMAGE, int CHANNELS> struct ColumnSums
 {
-    uint32_t squares = 0, image[CHANNELS] = {};
+    uint32_t squares = 0;          //!< modulo 2^32: see gpu::SUM_ROWS
+    uint32_t image[CHANNELS] = {}; //!< at most 32,767 * 255
 
     __device__ __forceinline__ void add(uint32_t pixel)
     {
@@ -74,7 +76,9 @@ template <bool IMAGE, int CHANNELS> struct ColumnSums
 template <bool IMAGE, typename Pixel, typename Square>
 __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
 {
-    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = 16;
+    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = gpu::SUM_ROWS;
+    constexpr bool WIDE = sizeof(Square) > sizeof(uint32_t);
+    static_assert(!WIDE || ROWS <= N, "rows that enter or leave after the first row of positions");
     const int groups = ::max(THREADS / cols, 1), share = detail::ceilDiv(rows, groups);
     for (Steps at(cols); at.row < groups; at.next())
     {
@@ -82,6 +86,7 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
         if (begin >= end)
             break;
         ColumnSums<IMAGE, CHANNELS> entered, left; // two sums that only grow take one instruction per pixel each
+        Square first = 0;                          // WIDE: squares of the first row of positions
         const Pixel* const column = pixels + static_cast<size_t>(begin) * pitch + at.col;
 #pragma unroll 1
         for (int r = 0; r < height; r += N)
@@ -91,6 +96,11 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
 #pragma unroll
             for (int i = 0; i < N; ++i)
                 entered.add(loaded[i]);
+            if (WIDE)
+            {
+                first += entered.squares; // of N rows
+                entered.squares = 0;
+            }
         }
         int to = begin * boxes.pitch + at.col;
 #pragma unroll 1
@@ -105,7 +115,8 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
             {
                 if (j + i >= end)
                     break;
-                boxes.squares[to] = entered.squares - left.squares;
+                // WIDE: only rows that entered or left since the first. Otherwise all, and box sums fit 32 bits, whatever columns do.
+                boxes.squares[to] = first + static_cast<Square>(static_cast<int32_t>(entered.squares - left.squares));
                 if (IMAGE)
                 {
 #pragma unroll

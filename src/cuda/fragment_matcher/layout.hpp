@@ -149,6 +149,10 @@ const int BAND_ROWS = 8;   //!< rows of positions per warp
 //! Number of terms of 255 * 255 that a 32-bit sum holds.
 const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
 
+//! Rows of a column whose squares, of three channels, values sums up in 32 bits at a time: 22,018 rows exceed them.
+const int SUM_ROWS = 16;
+static_assert(SUM_ROWS * 3 * 255 * 255 <= 0x7fffffff, "also signed, as the difference of two such sums");
+
 //! Returns the number of planes of the image: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
 CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
 //! Returns the number of planes of a fragment that have bands: its channels; with weights, the high and the low bytes of their products
@@ -192,7 +196,8 @@ struct BandPlan
     int chunkRows;      //!< rows of a fragment in shared memory at a time, a multiple of BAND_ROWS
     int bandsOffset;    //!< offset of the bands in shared memory, words
     size_t sharedBytes; //!< shared memory per block of correlate
-    bool wide;          //!< sums, or squares of the image, may exceed 32 bits; moments of weighted fragments always do
+    //! Sums over a fragment, of products or of squares of the image, may exceed 32 bits; moments of weighted fragments always do.
+    bool wide;
     int sumsPitch; //!< columns of sums, a multiple of BAND_COLS; the first is up to 15 columns before the window's first
     int sumsRows;  //!< rows of sums per fragment
     size_t sumsEach;         //!< sums per fragment; of both moments if weighted
