@@ -236,8 +236,11 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     detail::waitForKernelBefore(); // from here on the results of tiles are read
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
     resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
-    if (static_cast<int>(blockIdx.x) >= count)
-        return; // no warp of this block has a pair
+    if (static_cast<int>(blockIdx.x) >= count) // no warp of this block has a pair
+    {
+        __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
+        return;
+    }
     const int warp = static_cast<int>(threadIdx.x >> 5), table = warp * model.late.table;
     // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
     bool copied = false;

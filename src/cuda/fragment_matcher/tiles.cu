@@ -419,7 +419,10 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     if (status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
         reportNothing(out, i, settings.peaks, status);
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
+    {
+        __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
         return;
+    }
 
     const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(share.strips, rowsOfStrips.first);
     Sums<METRIC, WEIGHTED, P> sums;
