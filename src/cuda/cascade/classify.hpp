@@ -209,6 +209,17 @@ struct ConstantStages
     uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };
 
+// Cells of LBP features for pairs: the sum of a cell fits 16 bits without a sign, 257 * 255 = 65535, and of small cells also with one.
+const int MOST_CELL_PIXELS = 65535 / 255, SMALL_CELL_PIXELS = 32767 / 255;
+
+/** Compares both halves of two words, as unsigned numbers of 16 bits. @return in the highest bit of each half whether that of `a` is not less than
+that of `b`: then a + (65535 - b) is at least 65535, and half of it, rounded up, at least 2^15. */
+CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
+{
+    const uint32_t rest = ~b; // 65535 - b
+    return (a | rest) - ((a ^ rest) >> 1 & 0x7fff7fffu);
+}
+
 const int LATE = 2; //!< index of the records for late stages: see ModelView
 
 //! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so on.
@@ -239,6 +250,7 @@ struct ModelView
     int width, height, stages;
     LateLayout late;
     bool pairs, tilted;
+    bool largeCells; //!< LBP in pairs: some cells have more than SMALL_CELL_PIXELS
     TreeShape treeShape;
     int64_t leastContrast;
     const StageRecord* stage;

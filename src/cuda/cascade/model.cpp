@@ -346,6 +346,7 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
     p->view.pairs = p->constant != nullptr;
+    p->view.largeCells = mostCellPixels(model) > gpu::SMALL_CELL_PIXELS;
     p->view.late.stage = p->view.stages;
     p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;

@@ -539,8 +539,9 @@ void classifyPairs(const Classification& job, const ConstantStages& constant, de
     {
     case HAAR:
         return launchTrees<HaarPairs>(job, constant, stream);
-    case LBP:
-        return launchTrees<LbpPairs>(job, constant, stream);
+    case LBP: // a kernel of its own for large cells, so that it costs the others nothing
+        return job.model.largeCells ? launchTrees<LbpPairs<true>>(job, constant, stream)
+                                    : launchTrees<LbpPairs<false>>(job, constant, stream);
     }
 }
 

@@ -198,13 +198,15 @@ struct HaarPairs
     }
 };
 
-struct LbpPairs
+//! @param LARGE_CELLS cells may have more than SMALL_CELL_PIXELS.
+template <bool LARGE_CELLS> struct LbpPairs
 {
     typedef LbpRecord Record;
     static const bool NORM = false;
     static const bool BANKS = false; //!< stages have too few features to profit
 
-    //! Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^15, so halves do not interfere.
+    /** Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^16, so a word holds those of both windows
+    as they are. If they are below 2^15, so are their differences in magnitude, and one addition compares both. */
     static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
     {
         uint32_t d[4][3]; // horizontal differences
@@ -229,7 +231,9 @@ struct LbpPairs
         for (int bit = 0; bit < 8; ++bit)
         {
             const int x = cells[bit][0], y = cells[bit][1];
-            codes |= (d[y][x] - d[y + 1][x] + other) >> (15 - bit) & (0x00010001u << bit);
+            const uint32_t compared =
+                LARGE_CELLS ? notLessInHalves(d[y][x] - d[y + 1][x], centre) : d[y][x] - d[y + 1][x] + other;
+            codes |= compared >> (15 - bit) & (0x00010001u << bit);
         }
         return codes;
     }

@@ -128,6 +128,14 @@ std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 
 } // namespace
 
+int64_t mostCellPixels(const Model& model)
+{
+    int64_t most = 0;
+    for (const LbpFeature& f : model.lbp)
+        most = std::max(most, static_cast<int64_t>(f.width) * f.height);
+    return most;
+}
+
 bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts)
 {
     if (!model.fixedPoint)
@@ -141,8 +149,7 @@ bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts)
                 return false;
         return true;
     case LBP:
-        return std::all_of(model.lbp.begin(), model.lbp.end(),
-                           [](const LbpFeature& f) { return f.width * f.height * 255 <= SHRT_MAX; });
+        return mostCellPixels(model) <= gpu::MOST_CELL_PIXELS;
     }
     return false;
 }

@@ -40,6 +40,9 @@ typedef std::vector<Corner> FeaturePart;
 //! Returns whether a model allows windows in pairs. @param parts out: parts of each Haar feature.
 bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts);
 
+//! Returns the pixels of the largest cell of LBP features; 0 if there are none.
+int64_t mostCellPixels(const Model& model);
+
 //! Pads parts to the same number of corners, a multiple of four, with corners of weight 0. @return that number by four.
 uint32_t padToFours(std::vector<FeaturePart>& parts);
 

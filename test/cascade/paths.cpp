@@ -1,0 +1,150 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Which kernels the CUDA backend takes for a cascade: windows in pairs, by the shape of trees and the size of LBP cells, or one by one.
+#include "cells.hpp"
+#include "../common/plans.hpp"
+#ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/cascade/plan.hpp"
+#endif
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+
+#ifdef CUDATRACKING_HAS_PLANS
+
+namespace cascade = cv::cuda::cascade;
+using cv::cuda::detail::SharedLimit;
+
+std::shared_ptr<const cascade::PackedModel> packed(const cascade::ModelPtr& model, size_t sharedBytes)
+{
+    return cascade::packModel(*cascade::orderedOf(model), SharedLimit(sharedBytes));
+}
+
+//! Returns the name of the path of a packed model.
+std::string pathOf(const cascade::PackedModel& model)
+{
+    if (!model.view.pairs)
+        return "one by one";
+    const char* const trees[] = {"stumps", "two nodes", "any trees"};
+    return std::string("pairs, ") + trees[model.view.treeShape] + (model.view.largeCells ? ", large cells" : "");
+}
+
+//! Path of a cascade file; all that are not named here have stumps with Haar features or small cells.
+std::string expectedPath(const std::string& name)
+{
+    const std::map<std::string, std::string> others = {
+        {"haarcascade_frontalface_alt2.xml", "pairs, two nodes"},
+        {"haarcascade_lefteye_2splits.xml", "pairs, two nodes"},
+        {"haarcascade_righteye_2splits.xml", "pairs, two nodes"},
+        {"haarcascade_eye_tree_eyeglasses.xml", "pairs, any trees"},
+        {"lbpcascade_frontalface_improved.xml", "pairs, stumps, large cells"}};
+    const auto found = others.find(name.substr(name.find('/') + 1));
+    return found == others.end() ? "pairs, stumps" : found->second;
+}
+
+TEST(Cascade_Paths, shippedCascades)
+{
+    for (const std::string& name : shippedCascades())
+    {
+        std::ifstream file(requireCascade(name), std::ios::binary);
+        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), name);
+        for (const size_t bytes : plans::SHARED_BYTES)
+            EXPECT_EQ(expectedPath(name), pathOf(*packed(model, bytes))) << name << ", " << bytes << " bytes";
+    }
+}
+
+//! A model with one LBP feature. The window has the sides of most cascades, whatever the cell.
+bool cellPairs(int width, int height)
+{
+    cascade::Model model = {};
+    model.kind = cascade::LBP;
+    model.fixedPoint = true;
+    cascade::LbpFeature feature = {};
+    feature.width = static_cast<decltype(feature.width)>(width);
+    feature.height = static_cast<decltype(feature.height)>(height);
+    model.lbp.push_back(feature);
+    std::vector<std::vector<cascade::FeaturePart>> parts;
+    EXPECT_EQ(static_cast<int64_t>(width) * height, cascade::mostCellPixels(model));
+    return cascade::canPair(model, parts);
+}
+
+//! 257 * 255 = 65535: no cascade can have such a cell, as windows have at most 256 pixels a side.
+TEST(Cascade_Paths, cells)
+{
+    for (int width = 1; width <= 300; ++width)
+        for (int height = 1; height <= 300; ++height)
+            EXPECT_EQ(width * height * 255 <= 65535, cellPairs(width, height)) << width << " x " << height;
+    const struct
+    {
+        Size cell;
+        const char* path;
+    } cases[] = {{Size(16, 8), "pairs, stumps"},
+                 {Size(8, 16), "pairs, stumps"},
+                 {Size(43, 3), "pairs, stumps, large cells"}, // 129 pixels
+                 {Size(3, 43), "pairs, stumps, large cells"},
+                 {Size(17, 15), "pairs, stumps, large cells"}, // 255
+                 {Size(16, 16), "pairs, stumps, large cells"},
+                 {Size(6, 43), "one by one"}, // 258
+                 {Size(40, 40), "one by one"}};
+    for (const auto& c : cases)
+    {
+        const std::string text = cascadeText(codeCascade(c.cell), ".yml");
+        const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "cells");
+        for (const size_t bytes : plans::SHARED_BYTES)
+            EXPECT_EQ(c.path, pathOf(*packed(model, bytes))) << c.cell << ", " << bytes << " bytes";
+    }
+}
+
+//! The comparison of large cells, for all numbers against those around each other and around the ends of 15 and 16 bits.
+TEST(Cascade_Paths, comparisonOfHalves)
+{
+    const auto highest = [](uint32_t a, uint32_t b) { return cascade::gpu::notLessInHalves(a, b) & 0x80008000u; };
+    std::vector<uint32_t> others = {0, 1, 2, 254, 255, 256, 32640, 32766, 32767, 32768, 32769, 65279, 65534, 65535};
+    for (uint32_t a = 0; a < 65536; ++a)
+    {
+        std::vector<uint32_t> all = others;
+        for (const uint32_t near : {a - 1, a, a + 1})
+            all.push_back(near & 0xffffu);
+        for (const uint32_t b : all)
+            for (const uint32_t rest : others) // in the other half
+            {
+                const uint32_t low = a >= b ? 0x8000u : 0, restLow = rest >= b ? 0x8000u : 0;
+                ASSERT_EQ(restLow << 16 | low, highest(rest << 16 | a, b << 16 | b)) << a << " " << b << " " << rest;
+                ASSERT_EQ(low << 16 | restLow, highest(a << 16 | rest, b << 16 | b)) << a << " " << b << " " << rest;
+            }
+    }
+}
+
+#else
+
+TEST(Cascade_Paths, shippedCascades) { plans::require(); }
+
+#endif
+
+//! CUDA: codes of cells around the sizes at which the path changes, with stumps and with other trees.
+TEST(Cascade_CudaPaths, codesOfCells)
+{
+    requireCuda();
+    RNG rng(259);
+    size_t windows = 0;
+    for (const Size cell : {Size(1, 1), Size(16, 8), Size(8, 16), Size(43, 3), Size(3, 43), Size(17, 15), Size(16, 16),
+                            Size(6, 43), Size(20, 13), Size(40, 40)})
+        for (const bool stumps : {true, false})
+        {
+            SCOPED_TRACE(cv::format("%d x %d, stumps %d", cell.width, cell.height, stumps));
+            const OracleCascade c = stumps ? codeCascade(cell) : wideForm(codeCascade(cell));
+            const Ptr<CascadeClassifierEx> ours = cascadeOf(cascadeText(c, ".yml"));
+            for (const Mat& image : hardImages(rng, cell))
+            {
+                const CascadeResults host = detectAll(*ours, image, firstScaleOf(c));
+                ASSERT_NO_FATAL_FAILURE(expectSame(host, detectAll(*ours, cuda::GpuMat(image), firstScaleOf(c))));
+                windows += host.raw.size();
+            }
+        }
+    EXPECT_GT(windows, 2000u);
+}
+
+}} // namespace opencv_test
