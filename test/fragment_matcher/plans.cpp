@@ -14,6 +14,12 @@ typedef cv::cuda::FragmentMatcher FM;
 
 #ifdef CUDATRACKING_HAS_PLANS
 
+//! Returns true for fragments that are refused.
+bool isTooLarge(const fm::MatchCase& given, Extent fragment)
+{
+    return given.metric == fm::Metric::ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824;
+}
+
 const char* wrongWith(const MatchCall& call)
 {
     fm::MatchPlan plan;
@@ -171,6 +177,8 @@ TEST(FragmentMatcher_Plans, transforms)
         const MatchCall call(frame, rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 8) == 0,
                              SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
         const Extent fragment = {rng.uniform(1, frame.width + 1), rng.uniform(1, std::min(frame.height + 1, 400))};
+        if (isTooLarge(call.given, fragment))
+            continue;
         const int narrowest = rng.uniform(0, 3) ? fragment.width : rng.uniform(1, fragment.width + 1);
         const Rect4 region = {0, 0, rng.uniform(fragment.width, frame.width + 1),
                               rng.uniform(fragment.height, frame.height + 1)};
@@ -210,6 +218,8 @@ TEST(FragmentMatcher_Plans, slices)
                              SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
         const int most = rng.uniform(0, 8) == 0 ? 1100 : 200;
         const Extent fragment = {rng.uniform(1, most), rng.uniform(1, most)};
+        if (isTooLarge(call.given, fragment))
+            continue;
         const Extent window = {rng.uniform(1, 140), rng.uniform(1, rng.uniform(0, 4) == 0 ? 1000 : 140)};
         const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : rng.uniform(1, 12);
         const auto slices = fm::planSlices(call.given, window, fragment, count);
@@ -300,6 +310,84 @@ TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
     EXPECT_GT(bands, all.plans() / 2);
 }
 
+//! Plans of every route that takes fragments of one size, whether it is the quickest or not.
+std::vector<gpu::TilePlan> plansOfAllRoutes(const MatchCall& call, Extent fragment, Extent window, int count)
+{
+    const Rect4 region = {0, 0, call.given.frame.cols, call.given.frame.rows};
+    std::vector<gpu::TilePlan> plans = {fm::planByteTiles(call.given, window, fragment),
+                                        fm::planTiles(call.given, window, fragment, region, count, true)};
+    gpu::TilePlan other = {};
+    if (plans[1].route == gpu::Route::BAND_TILES) // three kernels take these as well
+    {
+        plans.push_back(plans[1]);
+        plans.back().route = gpu::Route::BANDS;
+    }
+    if (const auto bounds = fm::planBounds(call.given, window, fragment, region, count))
+    {
+        plans.push_back(plans[0]);
+        plans.back().route = gpu::Route::BOUNDED_TILES;
+        plans.back().bounds = *bounds;
+    }
+    if (const auto slices = fm::planSlices(call.given, window, fragment, count))
+    {
+        other.route = gpu::Route::SLICES;
+        other.slices = *slices;
+        plans.push_back(other);
+    }
+    if (const auto transforms = fm::planTransforms(call.given, window, fragment, fragment.width, region))
+        plans.push_back(*transforms);
+    fm::FragmentSizes sizes;
+    sizes.distinct = {fragment};
+    sizes.of = {0};
+    if (fm::planLargeFusedBands(call.given, window, sizes))
+    {
+        other.route = gpu::Route::FUSED_BANDS;
+        plans.push_back(other);
+    }
+    fm::MatchPlan small;
+    small.make(call.given, call.sizes(), call.searchAreas());
+    if (!small.fused.empty() && small.fusedPlan.route == gpu::Route::FUSED)
+    {
+        other.route = gpu::Route::FUSED;
+        plans.push_back(other);
+    }
+    return plans;
+}
+
+//! Fragments of all sides around those at which sums fill 16, 24, 31 and 32 bits: by no route does a sum exceed its bits.
+TEST(FragmentMatcher_Plans, sums)
+{
+    const std::vector<int> sides = {1,    2,    3,    8,    16,    17,    48,    64,    148,   149,   232,   255,  256,
+                                    257,  258,  259,  384,  385,   1023,  1024,  1025,  2064,  2065,  2160,  2161, 2752,
+                                    2753, 4096, 5474, 8258, 16448, 16449, 22016, 22017, 22018, 26912, 32766, 32767};
+    const Extent windows[] = {{1, 1}, {29, 20}, {300, 83}, {1900, 1}, {1500, 900}};
+    int64 routes[ROUTES] = {};
+    Enumeration all;
+    for (const int width : sides)
+        for (const int height : sides)
+            for (const Extent& window : windows)
+                for (int kind = 0; kind < 24; ++kind)
+                {
+                    const int metric = kind % 3, channels = kind / 3 % 2 ? 3 : 1;
+                    const Size frame(window.width + width - 1, window.height + height - 1);
+                    MatchCall call(frame, channels, metric, kind / 6 % 2 != 0, SHARED_BYTES[kind / 12 ? 0 : 3], 132);
+                    if (std::max(frame.width, frame.height) > 32767 || isTooLarge(call.given, {width, height}))
+                        continue;
+                    call.add({width, height}, window);
+                    for (const gpu::TilePlan& plan : plansOfAllRoutes(call, {width, height}, window, 1))
+                    {
+                        ++routes[routeOf(plan.route, call.given)];
+                        all.add(sumsBeyond(plan, call.given, {width, height}), [&]
+                                { return ROUTE_NAMES[routeOf(plan.route, call.given)] + ("\n" + call.describe()); });
+                    }
+                    if (all.failedOften())
+                        return;
+                }
+    EXPECT_GT(all.plans(), 200000);
+    for (int r = 0; r < WALK; ++r)
+        EXPECT_GT(routes[r], 100) << ROUTE_NAMES[r];
+}
+
 //! Sides and areas at their limits.
 TEST(FragmentMatcher_Plans, extremes)
 {
@@ -320,7 +408,7 @@ TEST(FragmentMatcher_Plans, extremes)
         for (int i = rng.uniform(1, 6); i > 0; --i)
         {
             const Extent fragment = {side(), side()};
-            if (call.given.metric == fm::Metric::ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824)
+            if (isTooLarge(call.given, fragment))
                 continue;
             call.fragments.push_back(fragment);
             call.areas.push_back({place(frame.width), place(frame.height), rng.uniform(0, 5) ? side() : big,

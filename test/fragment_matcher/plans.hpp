@@ -6,16 +6,12 @@
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 
-#include "../common/plans.hpp"
+#include "plan_sums.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/cuda/fragment_matcher/plan.hpp"
 #include "../../src/cuda/fragment_matcher/transforms.hpp"
 
 namespace opencv_test { namespace plans {
 
-namespace fm = cv::cuda::fragment_matcher;
-namespace gpu = cv::cuda::fragment_matcher::gpu;
-namespace tuning = cv::cuda::fragment_matcher::tuning;
 using cv::cuda::detail::ceilDiv;
 using fm::Extent;
 using fm::Rect4;
@@ -280,9 +276,6 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& al
         const int block = level.block;
         if (block == 0)
             continue;
-        // Sums of weighted differences of means, at most 255 * 255 each, fit 32 bits, and none is TileBound::NO_BOUND.
-        const int64_t blocks = static_cast<int64_t>(fragment.width / block) * (fragment.height / block);
-        CT_HOLDS(blocks * channels * 255 * 255 < 0xfffffffeLL);
         CT_HOLDS(level.pitch % (4 * block) == 0 && level.pitch >= plan.region.width);
         CT_HOLDS(level.planeBytes >= static_cast<size_t>(level.pitch) * plan.region.height);
         // A lane reads a word and two more behind those of its fragment, which begins in the region.
@@ -319,9 +312,6 @@ inline const char* wrongWith(const gpu::SlicePlan& plan, const fm::MatchCase& gi
     const int channels = given.frame.channels, words = static_cast<int>(plan.sharedBytes / 4);
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::SLICE_STATIC_BYTES));
     CT_HOLDS(plan.cols == window.width && plan.rows == window.height);
-    // Sums of all blocks fit 32 bits: of all channels, or of one if moments are folded.
-    const double pixel = given.weighted || given.metric != fm::Metric::SAD ? 65025. : 255.;
-    CT_HOLDS(pixel * fragment.width * fragment.height * (moments ? 1 : channels) < 4294967296.);
     // Every position belongs to one thread: groups begin 32 columns apart, and rows end with the last tile.
     CT_HOLDS(plan.positions == 5 || plan.positions == 9);
     CT_HOLDS(plan.groups > 0 && (plan.groups - 1) * 32 + 4 * plan.positions >= window.width);
@@ -387,7 +377,6 @@ inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::TilePlan&
     CT_HOLDS(plan.sumsPitch % gpu::BAND_COLS == 0 && plan.sumsPitch >= window.width + 15 &&
              plan.sumsRows == window.height);
     CT_HOLDS(plan.sumsEach >= static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1));
-    CT_HOLDS(plan.wide || fm::termsOf(fragment, given) * 255 * 255 <= 0xffffffffll);
     // values: lines of sums, one more than there are columns.
     const size_t position =
         given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::Metric::ZNCC ? 4 * given.frame.channels : 0);
@@ -415,8 +404,6 @@ inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(sizeof(gpu::OpenEntry)));
     CT_HOLDS(plan.units * plan.parts == tuning::BAND_THREADS / 32);
     CT_HOLDS(plan.chunkRows > 0 && plan.chunkRows % gpu::BAND_ROWS == 0);
-    CT_HOLDS(static_cast<int64_t>(plan.chunkRows) * fragment.width <= gpu::BAND_TERMS ||
-             plan.chunkRows == gpu::BAND_ROWS);
     CT_HOLDS((rows + plan.chunkRows - 1) * pitch <= plan.bandsOffset);
     CT_HOLDS(4 * (static_cast<size_t>(plan.bandsOffset) + plan.chunkRows * plan.chunks * 32) <= plan.sharedBytes);
     CT_HOLDS(4 * static_cast<size_t>(plan.parts - 1) * rows * gpu::BAND_COLS <= plan.sharedBytes);
@@ -453,7 +440,6 @@ inline const char* wrongWith(const gpu::TransformPlan& plan, const gpu::TilePlan
                                           (given.metric == fm::Metric::ZNCC ? 1 + channels : 1));
     CT_HOLDS(static_cast<int64_t>(all.bands.pitch) * all.bands.sumsRows * 3 <=
              MOST_BLOCKS); // indices of sums of columns
-    CT_HOLDS(static_cast<int64_t>(fragment.height) * 3 * 255 * 255 <= 0xffffffffll);
     CT_HOLDS(16 * plan.imageValues <= tuning::TILE_VALUES_BUDGET);
     CT_HOLDS((region.height + static_cast<int64_t>(plan.fragmentRows) * count) * channels <= MOST_BLOCKS);
     CT_HOLDS(static_cast<int64_t>(plan.cols) * count <= MOST_BLOCKS);
@@ -466,9 +452,9 @@ inline const char* wrongWith(const gpu::TransformPlan& plan, const gpu::TilePlan
     return wrongWithSums(all.bands, all, given, fragment, window, count);
 }
 
-//! matchTiles() and what goes in its place, for `count` windows up to `window`.
-inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
-                             int count)
+//! matchTiles() and what goes in its place, for `count` windows up to `window`, except for sums.
+inline const char* wrongWithRoute(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                                  int count)
 {
     const int batch = fm::tileBatch(plan, given, count);
     CT_HOLDS(batch > 0 && batch <= count && batch <= MOST_BLOCKS_DEEP);
@@ -496,6 +482,14 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& giv
     return "no route";
 }
 
+//! The same with sums, for fragments of one size.
+inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                             int count)
+{
+    const char* const wrong = sumsBeyond(plan, given, fragment);
+    return wrong ? wrong : wrongWithRoute(plan, given, fragment, window, count);
+}
+
 //! match()
 inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
 {
@@ -518,8 +512,9 @@ inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
         const Extent window = call.windowOf(i);
         if (window.empty())
             continue;
-        const char* const wrong = bands ? wrongWith(plan.fusedPlan.bands, given, call.fragments[i], window, words)
-                                        : wrongWith(plan.fusedPlan, given, call.fragments[i], window, words);
+        const char* wrong = bands ? wrongWith(plan.fusedPlan.bands, given, call.fragments[i], window, words)
+                                  : wrongWith(plan.fusedPlan, given, call.fragments[i], window, words);
+        wrong = wrong ? wrong : sumsBeyond(plan.fusedPlan, given, call.fragments[i]);
         if (wrong)
             return wrong;
     }
@@ -529,8 +524,12 @@ inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
         window = fm::larger(window, call.windowOf(i));
         fragment = fm::larger(fragment, call.fragments[i]);
     }
-    return window.empty() ? nullptr
-                          : wrongWith(plan.tilePlan, given, fragment, window, static_cast<int>(plan.tiled.size()));
+    if (window.empty())
+        return nullptr;
+    for (const int i : plan.tiled)
+        if (const char* const wrong = sumsBeyond(plan.tilePlan, given, call.fragments[i]))
+            return wrong;
+    return wrongWithRoute(plan.tilePlan, given, fragment, window, static_cast<int>(plan.tiled.size()));
 }
 
 }} // namespace opencv_test::plans

@@ -1,0 +1,191 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The largest value of every sum that FragmentMatcher's CUDA kernels form, and the bits that the kernel has for it, by route. Bounds follow from
+// the plan and from the largest pixels, weights and differences, 255 each.
+#ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLAN_SUMS_HPP
+#define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLAN_SUMS_HPP
+
+#include "../common/plans.hpp"
+#ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/fragment_matcher/plan.hpp"
+
+namespace opencv_test { namespace plans {
+
+namespace fm = cv::cuda::fragment_matcher;
+namespace gpu = cv::cuda::fragment_matcher::gpu;
+namespace tuning = cv::cuda::fragment_matcher::tuning;
+
+namespace sums {
+
+const int64_t BYTE = 255, PRODUCT = 255 * 255;
+const int64_t BITS_16 = 0xffff, BITS_24 = 0xffffff, BITS_31 = 0x7fffffff, BITS_32 = 0xffffffffll;
+
+//! Sizes of a fragment, and properties of its metric.
+struct Case
+{
+    int64_t width, height, channels, pixels;
+    bool weighted, sad, zncc, moments;
+
+    Case(const fm::MatchCase& given, fm::Extent fragment)
+        : width(fragment.width),
+          height(fragment.height),
+          channels(given.frame.channels),
+          pixels(width * height),
+          weighted(given.weighted),
+          sad(given.metric == fm::Metric::SAD),
+          zncc(given.metric == fm::Metric::ZNCC),
+          moments(zncc || (weighted && !sad))
+    {}
+    //! Most that a pixel of a channel adds to a sum of differences, or to the largest of the moments' sums.
+    int64_t term() const { return sad && !weighted ? BYTE : PRODUCT; }
+};
+
+//! What does not depend on the route: sums over a template, values, and the parts of ZNCC, all in 64 bits.
+inline const char* wrongInGeneral(const Case& c)
+{
+    CT_HOLDS(c.pixels * c.channels <= std::numeric_limits<int64_t>::max() / (BYTE * PRODUCT)); // S(qT^2), S of SSD
+    // W S(qT^2) - S(qT)^2 of a channel is largest if half of the pixels are 255. Signed; products before it are modulo 2^64.
+    const double largest = std::pow(static_cast<double>(BYTE) * c.pixels, 2) * PRODUCT / 4 * c.channels;
+    CT_HOLDS(!c.zncc || largest < 9223372036854775807.);
+    return nullptr;
+}
+
+//! Byte sums: SumsAt, 32 bits each, of `pixels` pixels of one channel if moments are folded, else of all.
+inline const char* wrongWithBytes(const Case& c, int64_t pixels)
+{
+    CT_HOLDS(pixels * (c.moments ? 1 : c.channels) * c.term() <= BITS_32);
+    return nullptr;
+}
+
+//! TILES, BOUNDED_TILES: ZNCC sums up whole channels. Others are folded chunk by chunk, if sums may be wide or are moments.
+inline const char* wrongWith(const gpu::TilePlan& plan, const Case& c)
+{
+    const int64_t chunk = static_cast<int64_t>(plan.chunkCols) * plan.chunkRows;
+    if (c.zncc)
+        return wrongWithBytes(c, c.pixels);
+    if (c.moments || plan.wide) // one channel
+    {
+        CT_HOLDS(chunk * c.term() <= BITS_32);
+        return nullptr;
+    }
+    return wrongWithBytes(c, c.pixels);
+}
+
+//! eliminate(): means of blocks of B x B pixels.
+inline const char* wrongWith(const gpu::BoundPlan& plan, const Case& c)
+{
+    for (const int64_t B : {plan.coarse.block, plan.fine.block})
+    {
+        if (B == 0)
+            continue;
+        CT_HOLDS(B * BYTE <= BITS_16);                 // sums of rows in shared memory
+        CT_HOLDS(4 * B * B * BYTE + B * B <= BITS_31); // blockLoss()
+        const int64_t blocks = (c.width / B) * (c.height / B) * c.channels;
+        CT_HOLDS(blocks * PRODUCT < gpu::TileBound::NO_BOUND); // LaneBounds, weighted
+    }
+    CT_HOLDS(c.channels * 4 * PRODUCT <= BITS_32); // valueOf(): four pixels, before 64 bits
+    return nullptr;
+}
+
+//! FUSED_BANDS: LaneSums.
+inline const char* wrongWith(const gpu::FusedBands&, const Case& c)
+{
+    CT_HOLDS(c.channels * c.pixels * PRODUCT <= BITS_32); // products; squares without weights; the low bytes of both
+    CT_HOLDS(c.pixels * BYTE <= BITS_31);                 // S(I), S(T), pixels: factors of signed products
+    if (c.weighted)
+        CT_HOLDS(c.pixels * BYTE * (c.channels * PRODUCT >> 8) <= BITS_32); // high and middle bytes of squares together
+    return nullptr;
+}
+
+//! BAND_TILES: byte planes of column sums; their products with ones; box sums.
+inline const char* wrongWith(const gpu::BandTiles&, const Case& c)
+{
+    CT_HOLDS(c.height * BYTE <= BITS_16);                                               // gpu::IMAGE_BYTES
+    CT_HOLDS(c.height * c.channels * PRODUCT <= (c.channels == 1 ? BITS_24 : BITS_32)); // gpu::squareBytes()
+    CT_HOLDS(c.width * BYTE <= BITS_32);
+    CT_HOLDS(c.channels * c.pixels * PRODUCT <= BITS_32);
+    CT_HOLDS(!c.weighted);
+    return nullptr;
+}
+
+//! values of BANDS and TRANSFORMS: box sums from columns and their prefix sums, modulo the bits of the box sums.
+inline const char* wrongWithBoxes(const gpu::BandPlan& plan, const Case& c)
+{
+    CT_HOLDS(plan.wide || (!c.weighted && c.channels * c.pixels * PRODUCT <= BITS_32));
+    if (c.weighted)
+        return nullptr;
+    if (plan.columnsEach > 0)
+        CT_HOLDS(c.height * c.channels * PRODUCT <= BITS_32); // BandMemory::columns, extended to 64 bits if wide
+    else if (plan.wide)
+        CT_HOLDS(gpu::SUM_ROWS * c.channels * PRODUCT <= BITS_31 && tuning::TILE_ROWS <= gpu::SUM_ROWS);
+    CT_HOLDS(!c.zncc || c.pixels * BYTE <= BITS_32); // S(I)
+    CT_HOLDS(c.height * BYTE <= BITS_32);            // and of a column
+    return nullptr;
+}
+
+//! BANDS, correlate: BandSums. They go to 64 bits before another chunk of rows could exceed BAND_TERMS products.
+inline const char* wrongWith(const gpu::BandPlan& plan, const Case& c)
+{
+    CT_HOLDS(gpu::BAND_TERMS * PRODUCT <= BITS_32);
+    if (plan.wide)
+        CT_HOLDS(c.width * std::min<int64_t>(plan.chunkRows, c.height) <= gpu::BAND_TERMS);
+    else
+        CT_HOLDS(c.channels * c.pixels <= gpu::BAND_TERMS);
+    CT_HOLDS(!(c.weighted && c.zncc) || c.pixels <= gpu::BAND_TERMS); // S(qI) is squared, so a channel is one part
+    CT_HOLDS(c.channels * PRODUCT <= BITS_24);                        // squares of a pixel in three planes of bytes
+    return wrongWithBoxes(plan, c);
+}
+
+//! TRANSFORMS: results are rounded to integers below 2^51.
+inline const char* wrongWith(const gpu::TransformPlan&, const gpu::BandPlan& bands, const Case& c)
+{
+    CT_HOLDS(c.channels * c.pixels * PRODUCT < int64_t(1) << 51);
+    return wrongWithBoxes(bands, c);
+}
+
+} // namespace sums
+
+//! Returns which sum of a fragment's may exceed its bits by a plan of tiles, or null.
+inline const char* sumsBeyond(const gpu::TilePlan& plan, const fm::MatchCase& given, fm::Extent fragment)
+{
+    const sums::Case c(given, fragment);
+    if (const char* const wrong = sums::wrongInGeneral(c))
+        return wrong;
+    switch (plan.route)
+    {
+    case gpu::Route::FUSED:
+        return sums::wrongWithBytes(c, c.pixels);
+    case gpu::Route::FUSED_BANDS:
+        return sums::wrongWith(gpu::FusedBands(), c);
+    case gpu::Route::TILES:
+        return sums::wrongWith(plan, c);
+    case gpu::Route::BOUNDED_TILES:
+    {
+        const char* const wrong = sums::wrongWith(plan.bounds, c);
+        return wrong ? wrong : sums::wrongWith(plan, c);
+    }
+    case gpu::Route::SLICES:
+        return sums::wrongWithBytes(c, c.pixels);
+    case gpu::Route::BANDS:
+        return sums::wrongWith(plan.bands, c);
+    case gpu::Route::BAND_TILES:
+        return sums::wrongWith(plan.bands.tiles, c);
+    case gpu::Route::TRANSFORMS:
+        return sums::wrongWith(plan.transforms, plan.bands, c);
+    }
+    return "no route";
+}
+
+//! The same for fragments that one block each matches.
+inline const char* sumsBeyond(const gpu::FusedPlan& plan, const fm::MatchCase& given, fm::Extent fragment)
+{
+    gpu::TilePlan route = {};
+    route.route = plan.route;
+    return sumsBeyond(route, given, fragment);
+}
+
+}} // namespace opencv_test::plans
+
+#endif // CUDATRACKING_HAS_PLANS
+#endif // OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLAN_SUMS_HPP
