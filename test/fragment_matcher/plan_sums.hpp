@@ -41,7 +41,7 @@ struct Case
     int64_t term() const { return sad && !weighted ? BYTE : PRODUCT; }
 };
 
-//! What does not depend on the route: sums over a template, values, and the parts of ZNCC, all in 64 bits.
+//! Checks sums over a template, values, and the parts of ZNCC, all in 64 bits, whatever the route.
 inline const char* wrongInGeneral(const Case& c)
 {
     CT_HOLDS(c.pixels * c.channels <= std::numeric_limits<int64_t>::max() / (BYTE * PRODUCT)); // S(qT^2), S of SSD
@@ -177,7 +177,7 @@ inline const char* sumsBeyond(const gpu::TilePlan& plan, const fm::MatchCase& gi
     return "no route";
 }
 
-//! The same for fragments that one block each matches.
+//! Checks fragments that one block each matches.
 inline const char* sumsBeyond(const gpu::FusedPlan& plan, const fm::MatchCase& given, fm::Extent fragment)
 {
     gpu::TilePlan route = {};

@@ -482,7 +482,7 @@ inline const char* wrongWithRoute(const gpu::TilePlan& plan, const fm::MatchCase
     return "no route";
 }
 
-//! The same with sums, for fragments of one size.
+//! wrongWithRoute() and sums, for fragments of one size.
 inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
                              int count)
 {

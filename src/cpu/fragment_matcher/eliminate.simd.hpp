@@ -24,7 +24,7 @@ uint64_t differencesAt(const Pattern& pattern, const Planes& planes, int begin, 
 
 namespace {
 
-//! Adds `sign` times a row of bytes to the sums of columns.
+//! Adds SIGN times a row of bytes to the sums of columns, of at most 8 rows.
 template <int SIGN> void addToColumns(uint16_t* columns, const uint8_t* row, int cols)
 {
     for (int x = 0; x < cols; ++x)
@@ -130,7 +130,7 @@ inline v_uint64 addDifferences(v_uint64 sum, const uint8_t* bytes, const uint8_t
     const int step = VTraits<v_uint8>::vlanes();
     if (WEIGHTED)
     {
-        v_uint32 row = vx_setzero_u32();
+        v_uint32 row = vx_setzero_u32(); // of 32,767 products, four per lane of each 16
         for (int x = 0; x < width; x += step)
             row = v_dotprod_expand(v_absdiff(vx_load(bytes + x), vx_load(image + x)), vx_load(weights + x), row);
         v_uint64 low, high;

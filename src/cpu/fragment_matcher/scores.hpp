@@ -119,7 +119,7 @@ struct Plan
     bool weighted; //!< weights differ from pixel to pixel
     bool squares;  //!< planes of squares are needed
     uint8_t bias;  //!< bias that the planes must have
-    bool wide;     //!< sums or values need 64 bits
+    bool wide;     //!< sums over the fragment or values need 64 bits, else all fit 32
     uint64_t
         unit; //!< SAD, SSD: value = unit x value in the map, so that values with uniform weights fit 32 bits; ZNCC: 1
     uint64_t templateSquares; //!< S(qT^2) in the same unit

@@ -182,7 +182,7 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
 
 // --- a single position, with the same integers ---------------------------------------------------------------------------
 
-//! Weighted sums over one plane. first: term of the metric; sum, squares: sums of the image and of its squares (ZNCC).
+//! Weighted sums over one plane, of terms of at most 255^3. first: term of the metric; sum, squares: sums of the image and of its squares (ZNCC).
 struct PositionSums
 {
     uint64_t first, sum, squares;

@@ -54,7 +54,8 @@ inline void addShifted(uint32_t* out, const uint32_t* a, const uint32_t* b, int 
 
 #endif
 
-//! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's width by doubling.
+//! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's width by doubling. All
+//! are parts of the sums over the window, which P holds: see Plan::wide.
 template <typename P> class WindowSums
 {
 public:

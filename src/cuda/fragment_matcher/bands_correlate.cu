@@ -23,7 +23,9 @@ const int THREADS = tuning::BAND_THREADS, ROWS = gpu::BAND_ROWS, COLS = gpu::BAN
 these. */
 template <int KC> struct BandSums
 {
-    uint32_t sums[ROWS][4];
+    uint32_t
+        sums[ROWS]
+            [4]; //!< at most gpu::BAND_TERMS products of two bytes: the kernel stores them before there could be more
 
     __device__ __forceinline__ void clear()
     {
@@ -116,8 +118,9 @@ struct Product
     }
 };
 
-/** Adds the sums of a group to the moments of two neighbouring positions. SSD: S(qIT) and S(qI^2); ZNCC: n_c and v_c, summed over
-channels. @param begins overwrites what is in memory. */
+/** Adds the sums of a group to the moments of two neighbouring positions, modulo 2^64, which the results fit. SSD: S(qIT) and S(qI^2); ZNCC: n_c
+and v_c, summed over channels. Of ZNCC, S(qI) of a channel must come at once, as it is squared: 53,824 pixels are less than gpu::BAND_TERMS.
+@param begins overwrites what is in memory. */
 template <Metric METRIC>
 __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* variances, uint32_t first,
                                            uint32_t second, int group, const TemplateSums& templ, bool begins)

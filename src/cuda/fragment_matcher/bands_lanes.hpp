@@ -207,8 +207,9 @@ __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[
     ones[0] = static_cast<uint32_t>(bytes), ones[1] = static_cast<uint32_t>(bytes >> 32);
 }
 
-/** Computes, per row of the area and per column of positions, the sum of squares over the fragment's width: products of the squares' bytes
-with a band of ones, one row of an instruction per 8 columns. @param planes planes of these bytes, from makePlanes(). */
+/** Computes, per row of the area and per column of positions, the sum of squares over the fragment's width (less than that over its pixels, which
+fits 32 bits): products of the squares' bytes with a band of ones, one row of an instruction per 8 columns. @param planes planes of these
+bytes, from makePlanes(). */
 template <int SQUARES>
 __device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan,
                                           const LaneBlocks& lane, int rows, int width, uint32_t* lines)

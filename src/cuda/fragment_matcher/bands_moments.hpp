@@ -9,7 +9,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Sums of a lane's positions, indexed by [j][2 half + column]; see LanePositions.
+//! Sums of a lane's positions, indexed by [j][2 half + column]; see LanePositions. At most gpu::BAND_TERMS products of two bytes, so 32 bits.
 typedef uint32_t LaneSums[LANE_ROWS][4];
 
 __device__ __forceinline__ void clear(LaneSums& tile)
@@ -91,7 +91,8 @@ __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, Lan
     addRows<LAST>(from, 0, held, sums0, sums1, sums2);
 }
 
-//! Moments of a lane's positions. Weighted: high and low bytes of q T and of the squares of I have separate sums.
+//! Moments of a lane's positions. Weighted: high and low bytes of q T and of the squares of I have separate sums. The two higher bytes of
+//! squares share one: at most 22,017 pixels of three channels, 255 * 762 each.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 {
     static constexpr bool IMAGE = isCorrelation(METRIC);
@@ -223,7 +224,7 @@ template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 the products of the uppermost image row are subtracted and those of the row below are added. */
 template <int CHANNELS> struct LaneBoxes
 {
-    uint32_t sums[CHANNELS][4];
+    uint32_t sums[CHANNELS][4];     //!< at most 255 per pixel
     const uint32_t *first, *second; //!< image row of the two halves
     uint32_t ones[2];
     const FusedBands& plan;

@@ -192,7 +192,7 @@ __device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uin
     }
 }
 
-//! Computes a warp's sums of products, and stores them in shared memory.
+//! Computes a warp's sums of products, at most gpu::BAND_TERMS each, and stores them in shared memory.
 template <int CHANNELS>
 __device__ __forceinline__ void correlate(const BandTiles& plan, int width, int height, const uint32_t* planes,
                                           const uint32_t* templ, uint32_t* merge)
@@ -226,7 +226,7 @@ __device__ __forceinline__ void correlate(const BandTiles& plan, int width, int 
 //! Sums of four neighbouring columns.
 template <bool IMAGE, int CHANNELS> struct WordSums
 {
-    uint32_t squares[4] = {};         //!< over all channels
+    uint32_t squares[4] = {};         //!< over all channels, at most BAND_TILE_HEIGHT rows: see gpu::squareBytes()
     uint32_t pairs[CHANNELS][2] = {}; //!< with IMAGE: sums of columns 0 and 2, and of columns 1 and 3, in 16 bits each
 
     __device__ __forceinline__ void add(const uint32_t* planes, int planeWords)

@@ -50,7 +50,7 @@ __device__ uint64_t valueOf(const ByteImageView& frame, const Batch& batch, cons
 #pragma unroll 2
         for (int v = firstRow; v < fragment.height; v += step)
         {
-            uint32_t words[STRIDE + 1], part = 0;
+            uint32_t words[STRIDE + 1], part = 0; // of four pixels
             const uint32_t shift =
                 loadPixels<STRIDE>(frame.data + static_cast<size_t>(entry.window.y + y + v) * frame.step,
                                    (entry.window.x + x + 4 * column) * STRIDE, frame.cols * STRIDE, words);

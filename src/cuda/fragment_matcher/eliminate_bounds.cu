@@ -25,6 +25,7 @@ const int BOUND_THREADS = tuning::BOUND_THREADS, REFINE_THREADS = tuning::BOUND_
 
 const int LANE_COLS = 8, LANE_ROWS = 4; //!< positions per lane
 
+//! Sums of differences of means: BOUND_MOST_PIXELS / 16 blocks of three channels and of weight 255 stay below TileBound::NO_BOUND.
 typedef uint32_t LaneBounds[LANE_ROWS][LANE_COLS];
 
 //! Moves all rows on by one, and loads the first.

@@ -23,7 +23,7 @@ const int MEANS_THREADS = tuning::BOUND_MEANS_THREADS;
 // Byte k of word w B + p of a row is the mean of the block whose first column is 4 B w + p + k B, so that a word holds four neighbouring
 // blocks of a position.
 
-//! Sums B pixels of a row, for 16 positions per thread. @param sums rows of BOUND_COLS + 2 elements, channel by channel.
+//! Sums B pixels of a row, at most 8 * 255, for 16 positions per thread. @param sums rows of BOUND_COLS + 2 elements, channel by channel.
 template <int B, int STRIDE, int CHANNELS>
 __device__ void sumRows(const ByteImageView& frame, int x, int y, const gpu::StagePlan& plan, const uint32_t* raw,
                         uint16_t* sums)
@@ -118,7 +118,7 @@ __device__ uint32_t meansOf(const Batch& batch, const DeviceFragment& fragment, 
     return means;
 }
 
-//! Computes the means of a fragment, by a block.
+//! Computes the means of a fragment, by a block, and its loss in 64 bits.
 template <int B, bool WEIGHTED>
 __device__ void storeFragment(const Batch& batch, int e, const BoundLevel& level, const BoundMeans& memory)
 {

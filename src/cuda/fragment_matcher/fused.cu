@@ -122,7 +122,8 @@ __device__ __forceinline__ void itemValues(const ByteImageView& frame, const Rec
     const uint32_t* weights = templ + CHANNELS * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
-    uint64_t covariance[P] = {}, variance[P] = {}; // moments only
+    uint64_t covariance[P] = {},
+             variance[P] = {}; // moments only; of one channel, or else of all, sums fit 32 bits: planFused()
 #pragma unroll 1
     for (int c = 0; c < CHANNELS; ++c)
     {

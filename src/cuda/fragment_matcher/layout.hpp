@@ -227,8 +227,9 @@ struct BandMemory
     uint32_t* pixels; //!< pixels of three channels without weights, one word each
     uint32_t* bands;  //!< indexed by entry, plane, row, chunk, lane
     void* sums;       //!< sumsEach per entry: uint64_t if BandPlan::wide, else uint32_t
-    uint32_t*
-        columns; //!< indexed by entry, plane (squares of all channels, then each channel), row of positions, column of the planes
+    /** Indexed by entry, plane (squares of all channels, then each channel), row of positions, column of the planes. Fragments of TRANSFORMS
+    have at most 2,160 rows, so 32 bits hold their squares. */
+    uint32_t* columns;
     OpenEntry* entries;
 };
 
@@ -458,8 +459,9 @@ struct SlicePlan
     int areaWidth;     //!< widest area, pixels
     StagePlan stage;
     int templateWords;
-    int planeWords;     //!< words of one sum of all positions in device memory, a multiple of 4
-    size_t sumsEach;    //!< words of all sums of a fragment: by channel, kind of sum and position
+    int planeWords; //!< words of one sum of all positions in device memory, a multiple of 4
+    size_t
+        sumsEach; //!< words of all sums of a fragment: by channel, kind of sum and position; planSlices() lets them fit
     size_t sharedBytes; //!< shared memory per block
 
     // Offsets in words. The values of all positions later replace everything.

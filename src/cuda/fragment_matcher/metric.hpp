@@ -109,7 +109,8 @@ struct Pixels
 };
 
 /** Running sums of one position: the sum of differences, or the moments S(qI), S(qI^2) and S(qIT), the last two as 256 * high + low if
-weighted. Unweighted sums omit the factor 255. */
+weighted. Unweighted sums omit the factor 255. A pixel of a channel adds at most largestTerm() to a sum of differences and 255 * 255 to one of
+the moments' sums; plans limit the pixels that are summed up before sums are folded, so that 32 bits hold them. */
 struct SumsAt
 {
     uint32_t &sum, &squares, &squaresLow, &cross, &crossLow;
@@ -146,7 +147,7 @@ template <Metric METRIC, bool WEIGHTED> struct CommonTraits
      add        adds four pixels to the sums of a position
      addMasked  adds those of four pixels whose byte of `mask` is 255, not 0, to unweighted sums; the template is 0 where the mask is
    and, with MOMENTS,
-     fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64
+     fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64, which their values fit
      value      returns the value from the folded sums */
 template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
 {

@@ -20,7 +20,7 @@ static __device__ uint8_t weightAt(const PackJob& job, int x, int y)
     return job.weightsDepth == WEIGHTS_32F ? quantiseWeight(reinterpret_cast<const float*>(row)[x]) : 255;
 }
 
-//! Packs one template per block. Cost in bytes: template and weights, read once and written once.
+//! Packs one template per block; sums of 64 bits. Cost in bytes: template and weights, read once and written once.
 __global__ void __launch_bounds__(tuning::PACK_THREADS)
     packKernel(const PackJob* jobs, const int channels, DeviceFragment* fragments, uint32_t* arena)
 {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace device;
 
-//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255.
+//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64 bits, terms of at most 255^3.
 static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
                                            Metric metric, int x, int y)
 {
