@@ -300,6 +300,25 @@ struct ListRecord
     int unused;
 };
 
+//! Candidates that a block of group takes: 32 from `first` on, and 32 at each step after these.
+struct BlockShare
+{
+    int image, first, step;
+};
+/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after the first of the last image
+are all its: find() has one image and room for other numbers of candidates than its list of tiles, so other numbers of blocks, too. */
+CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int blocks, int block)
+{
+    int image = 0; // becomes the last image whose first block is not after this one
+    for (int beyond = images; beyond - image > 1;)
+    {
+        const int middle = (image + beyond) / 2;
+        (places[middle].firstBlock <= block ? image : beyond) = middle;
+    }
+    const int end = image + 1 < images ? places[image + 1].firstBlock : blocks;
+    return {image, (block - places[image].firstBlock) * 32, (end - places[image].firstBlock) * 32};
+}
+
 //! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows of the image.
 struct Lists
 {

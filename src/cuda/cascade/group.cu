@@ -61,16 +61,10 @@ struct BlockRange
 __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
 {
     const ListRecord* const places = job.lists.places;
-    const int block = static_cast<int>(blockIdx.x);
-    int image = 0; // becomes the last image whose first block is not after this one
-    for (int beyond = job.images; beyond - image > 1;)
-    {
-        const int middle = (image + beyond) / 2;
-        (places[middle].firstBlock <= block ? image : beyond) = middle;
-    }
-    const int blocks = places[image + 1].firstBlock - places[image].firstBlock, count = usable(job.lists, image);
-    return {image, areFew(count) ? 0 : count, (block - places[image].firstBlock) * 32, blocks * 32,
-            static_cast<size_t>(places[image].first)};
+    const BlockShare share = shareOfBlock(places, job.images, job.blocks, static_cast<int>(blockIdx.x));
+    const int count = usable(job.lists, share.image);
+    return {share.image, areFew(count) ? 0 : count, share.first, share.step,
+            static_cast<size_t>(places[share.image].first)};
 }
 
 /** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared memory: in device
