@@ -5,6 +5,8 @@
 #include "plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
 #include "../../src/cuda/fragment_matcher/cost.hpp"
+#include "../../src/cuda/fragment_matcher/free_slots.hpp"
+#include <chrono>
 #endif
 
 namespace opencv_test { namespace {
@@ -421,6 +423,52 @@ TEST(FragmentMatcher_Plans, extremes)
         all.add(wrongWith(call), [&] { return call.describe(); });
     }
     EXPECT_GT(all.plans(), 150000);
+}
+
+//! New fragments take the smallest free slot that holds them, of equal ones the first; like a search of all free slots.
+TEST(FragmentMatcher_Plans, freeSlots)
+{
+    RNG rng(0x1B873593);
+    int64 taken = 0, none = 0;
+    for (int n = 0; n < 2000; ++n)
+    {
+        fm::FreeSlots slots;
+        std::vector<std::pair<size_t, int>> all; // capacity, slot
+        for (int slot = 0; slot < n % 40; ++slot)
+        {
+            all.push_back({static_cast<size_t>(rng.uniform(1, 12)), slot});
+            slots.add(slot, all.back().first);
+        }
+        for (int k = 0; k < 45; ++k)
+        {
+            const size_t words = rng.uniform(1, 14);
+            auto best = all.end();
+            for (auto slot = all.begin(); slot != all.end(); ++slot)
+                if (slot->first >= words && (best == all.end() || *slot < *best))
+                    best = slot;
+            ASSERT_EQ(best == all.end() ? -1 : best->second, slots.take(words));
+            ++(best == all.end() ? none : taken);
+            if (best != all.end())
+                all.erase(best);
+        }
+    }
+    EXPECT_GT(taken, 10000);
+    EXPECT_GT(none, 10000);
+}
+
+//! The largest number of fragments, after as many were removed: the small slots, which fit none of them, come first.
+TEST(FragmentMatcher_Plans, manyFreeSlots)
+{
+    const int count = 100000;
+    const auto begin = std::chrono::steady_clock::now();
+    fm::FreeSlots slots;
+    for (int slot = 0; slot < 2 * count; ++slot)
+        slots.add(slot, slot < count ? 10 : 20);
+    for (int k = 0; k < count; ++k)
+        ASSERT_EQ(count + k, slots.take(11));
+    EXPECT_EQ(-1, slots.take(11));
+    // 0.1 s here; a search from the front for each takes 10^10 steps.
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
 }
 
 #else

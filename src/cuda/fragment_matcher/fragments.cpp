@@ -6,6 +6,7 @@
 #ifdef HAVE_CUDA
 
 #include "fragments.hpp"
+#include "free_slots.hpp"
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -86,24 +87,18 @@ std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& 
 void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs,
                                   State& next)
 {
-    std::vector<int> free;
+    FreeSlots free;
     for (size_t k = 0; k < next.slots.size(); ++k)
         if (!next.slots[k].used && !(graphs && next.slots[k].inGraph))
-            free.push_back(static_cast<int>(k));
+            free.add(static_cast<int>(k), next.slots[k].capacity);
     for (const int i : unassigned)
     {
         const Fragment& fragment = fragments.list[i];
         const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
-        const auto fits =
-            std::find_if(free.begin(), free.end(), [&](int k) { return next.slots[k].capacity >= words; });
-        int at = static_cast<int>(next.slots.size());
-        if (fits != free.end())
+        int at = free.take(words);
+        if (at < 0)
         {
-            at = *fits;
-            free.erase(fits);
-        }
-        else
-        {
+            at = static_cast<int>(next.slots.size());
             next.slots.push_back({0, 0, false, next.words, words, true, false});
             next.words += words;
         }
