@@ -20,7 +20,8 @@ namespace {
 const detail::TextLimits OBJECT_LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20};
 //! Limits of a file of a MultiTrackerTLD: a thousand objects of usual size, and all frames.
 const detail::TextLimits TRACKER_LIMITS = {"a MultiTrackerTLD", static_cast<size_t>(512) << 20};
-const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< memory of all objects of one file
+//! Host memory of all objects of one file. The CUDA backend takes about eight times as much per window, and names what it cannot allocate.
+const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30;
 
 // --- one object ------------------------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                      item.fail("images of all objects must have one size");
                  bytes += bytesOf(o, settings);
                  if (bytes > MOST_BYTES)
-                     item.fail("the objects would take too much memory");
+                     item.fail("the objects up to this one would take more than 8 GiB of host memory");
                  saved.objects.push_back(std::move(o));
              });
 }
