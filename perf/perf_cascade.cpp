@@ -24,7 +24,8 @@ const Cascade CASCADES[] = {
     {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml", nullptr},
     {"default", "haarcascades/haarcascade_frontalface_default.xml",
      "haarcascades_cuda/haarcascade_frontalface_default.xml"},
-    {"lbp", "lbpcascades/lbpcascade_frontalface.xml", "lbpcascades/lbpcascade_frontalface.xml"}};
+    {"lbp", "lbpcascades/lbpcascade_frontalface.xml", "lbpcascades/lbpcascade_frontalface.xml"},
+    {"lbp_improved", "lbpcascades/lbpcascade_frontalface_improved.xml", nullptr}}; // cells of more than 128 pixels
 const auto ALL_CASES =
     testing::Combine(testing::ValuesIn(CASCADES), testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
                      testing::Values(1.1, 1.2));
