@@ -629,7 +629,8 @@ TEST(Cascade_CudaSanitize, shipped)
     resize(requireImage(data, "lena.jpg"), image, Size(111, 113));
     for (const char* file :
          {"haarcascades/haarcascade_frontalface_alt.xml", "haarcascades/haarcascade_frontalface_alt2.xml",
-          "haarcascades/haarcascade_eye_tree_eyeglasses.xml", "lbpcascades/lbpcascade_frontalface.xml"})
+          "haarcascades/haarcascade_eye_tree_eyeglasses.xml", "lbpcascades/lbpcascade_frontalface.xml",
+          "lbpcascades/lbpcascade_frontalface_improved.xml"})
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*shipped(file), image, {1.3, 1, Size(), Size()}));
 }
 
