@@ -117,7 +117,13 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 | GpuNotSupported, StsNotImplemented        | a GpuMat was given in a build without CUDA                          |
 
 ### Files
-- Methods save() write a file completely or leave the old one unchanged.
+- Methods save() write a file completely or leave the old one unchanged: a new file, with the old one's permissions from
+  the first byte on, takes its name. Its owner, other hard links and access control lists are lost with the old file.
+- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over. Then all
+  of that stays; a full disk leaves the file as it was, but after a crash in mid-write it can be a mixture of both.
+- /dev/stdout, /dev/stderr, /dev/fd/N, pipes and devices are written directly. Where a shell has redirected them to a
+  file, the bytes come behind what is there.
+- A file is refused that has a name twice in a map, bytes behind its end, or an encoding that it does not have.
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
   the TLD classes check the text of a file before cv::FileStorage parses it; they are made for files from untrusted
   sources. The methods read() and cv::Algorithm::load<T>() get nodes that FileStorage has parsed already, and

@@ -142,6 +142,8 @@ void checkEnding(const std::string& filename)
 {
     if (filename.empty())
         CV_Error(Error::StsBadArg, "filename: the file name is empty; it must end with .xml, .yml, .yaml or .json");
+    if (filename.compare(0, 5, "/dev/") == 0 || filename.compare(0, 6, "/proc/") == 0) // /dev/stdout gets YAML
+        return;
     const size_t point = filename.find_last_of('.');
     const std::string ending = point == std::string::npos ? "" : toLowerCase(filename.substr(point));
     if (ending != ".xml" && ending != ".yml" && ending != ".yaml" && ending != ".json")

@@ -11,9 +11,17 @@
 #include <thread>
 #ifdef __unix__
 #include <csignal>
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
+#endif
+#ifdef __linux__
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 #endif
 
 namespace opencv_test { namespace {
@@ -77,7 +85,7 @@ std::vector<Saver> savers()
             {"CascadeClassifierEx", ofAlgorithm(cuda::CascadeClassifierEx::create())}};
 }
 
-void expectFailure(const Saver& saver, const std::string& file)
+void expectFailure(const Saver& saver, const std::string& file, const std::string& why = "cannot be written")
 {
     try
     {
@@ -88,6 +96,7 @@ void expectFailure(const Saver& saver, const std::string& file)
     {
         EXPECT_NE(std::string::npos, e.err.find(file)) << e.err;
         EXPECT_NE(std::string::npos, e.err.find("cannot be written")) << e.err;
+        EXPECT_NE(std::string::npos, e.err.find(why)) << e.err;
     }
 }
 
@@ -133,7 +142,7 @@ TEST(Common_FilesWritten, foldersThatAreNone)
         const Folder folder;
         fs::create_directory(folder.file("folder.yml"));
         std::ofstream(folder.file("file")) << "x";
-        expectFailure(saver, folder.file("folder.yml"));
+        expectFailure(saver, folder.file("folder.yml"), "is a folder");
         expectFailure(saver, folder.file("missing/a.yml"));
         expectFailure(saver, folder.file("file/a.yml"));
         EXPECT_EQ((std::vector<std::string>{"file", "folder.yml"}), folder.names());
@@ -202,22 +211,242 @@ TEST(Common_FilesWritten, deviceIsFull)
     }
 }
 
-TEST(Common_FilesWritten, noPermission)
+#ifdef __linux__
+
+/** Runs this for each saver on a thread of its own, with a folder, the file a.yml in it and what a save makes of it. To the kernel a thread's
+user and mounts are its own.
+@param prepare the thread; false where that is not allowed. */
+void onAThread(const std::function<bool(const Folder&)>& prepare,
+               const std::function<void(const Saver&, const Folder&, const std::string&)>& work)
 {
-    if (geteuid() == 0)
-        throw SkipTestException("root may write anywhere");
+    bool allowed = true;
     for (const Saver& saver : savers())
     {
         SCOPED_TRACE(saver.name);
         const Folder folder;
-        std::ofstream(folder.file("a.yml")) << "old";
-        fs::permissions(folder.file("a.yml"), fs::perms::owner_read);
-        expectFailure(saver, folder.file("a.yml"));
-        fs::permissions(folder.path, fs::perms::owner_read | fs::perms::owner_exec);
-        expectFailure(saver, folder.file("b.yml"));
-        fs::permissions(folder.path, fs::perms::owner_all);
-        EXPECT_EQ("old", contentOf(folder.file("a.yml")));
-        EXPECT_EQ(std::vector<std::string>{"a.yml"}, folder.names());
+        const std::string file = folder.file("a.yml");
+        saver.save(file);
+        const std::string content = contentOf(file);
+        std::ofstream(file) << "old";
+        std::thread(
+            [&]
+            {
+                allowed = prepare(folder);
+                if (allowed)
+                {
+                    EXPECT_NO_THROW(work(saver, folder, content));
+                }
+            })
+            .join();
+    }
+    if (!allowed)
+        throw SkipTestException("this user may not do that");
+}
+
+//! Root may write anywhere.
+bool becomeNobody() { return geteuid() != 0 || syscall(SYS_setresuid, 65534, 65534, 65534) == 0; }
+
+void permit(const std::string& path, unsigned mode) { fs::permissions(path, static_cast<fs::perms>(mode)); }
+
+TEST(Common_FilesWritten, noPermission)
+{
+    onAThread(
+        [](const Folder& folder)
+        {
+            permit(folder.file("a.yml"), 0444);
+            permit(folder.path, 0777);
+            return becomeNobody();
+        },
+        [](const Saver& saver, const Folder& folder, const std::string&)
+        {
+            expectFailure(saver, folder.file("a.yml"), "Permission denied");
+            EXPECT_EQ("old", contentOf(folder.file("a.yml")));
+        });
+    onAThread(
+        [](const Folder& folder)
+        {
+            permit(folder.path, 0555);
+            return becomeNobody();
+        },
+        [](const Saver& saver, const Folder& folder, const std::string&)
+        {
+            expectFailure(saver, folder.file("b.yml"), "Permission denied");
+            EXPECT_EQ(std::vector<std::string>{"a.yml"}, folder.names());
+        });
+}
+
+//! The file can be written, but not replaced.
+void expectWrittenOver(const Saver& saver, const Folder& folder, const std::string& content)
+{
+    const std::string file = folder.file("a.yml");
+    saver.save(file);
+    EXPECT_EQ(content, contentOf(file));
+    std::ofstream(file) << "something " << std::string(content.size(), '-'); // longer
+    saver.save(file);
+    EXPECT_EQ(content, contentOf(file));
+    std::ofstream(file) << "old";
+    {
+        const Limited limited(10);
+        expectFailure(saver, file);
+    }
+    EXPECT_EQ("old", contentOf(file));
+    EXPECT_EQ(std::vector<std::string>{"a.yml"}, folder.names());
+}
+
+TEST(Common_FilesWritten, folderCannotBeWritten)
+{
+    onAThread(
+        [](const Folder& folder)
+        {
+            permit(folder.file("a.yml"), 0666);
+            permit(folder.path, 0555);
+            return becomeNobody();
+        },
+        expectWrittenOver);
+}
+
+TEST(Common_FilesWritten, mountPoint)
+{
+    onAThread(
+        [](const Folder& folder)
+        {
+            const std::string file = folder.file("a.yml");
+            return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                   mount(file.c_str(), file.c_str(), nullptr, MS_BIND, nullptr) == 0;
+        },
+        expectWrittenOver);
+}
+
+#endif // __linux__
+
+std::string watched;             // folder
+std::vector<unsigned> modesSeen; // of new files in it
+
+void lookAtNewFiles(int)
+{
+    DIR* const folder = opendir(watched.c_str());
+    while (const dirent* const entry = readdir(folder))
+    {
+        struct stat status;
+        if (entry->d_name != std::string("a.yml") && fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
+            S_ISREG(status.st_mode))
+            modesSeen.push_back(status.st_mode & 07777);
+    }
+    closedir(folder);
+}
+
+//! The write that exceeds the limit sends a signal, at which there is the new file, and something in it.
+TEST(Common_FilesWritten, permissionsHoldFromTheFirstByteOn)
+{
+    for (const Saver& saver : savers())
+        for (const unsigned mode : {0600u, 0640u, 0666u})
+        {
+            SCOPED_TRACE(saver.name);
+            const Folder folder;
+            const std::string file = folder.file("a.yml");
+            std::ofstream(file) << "old";
+            fs::permissions(file, static_cast<fs::perms>(mode));
+            watched = folder.path;
+            modesSeen.clear();
+            {
+                const Limited limited(10);
+                std::signal(SIGXFSZ, lookAtNewFiles);
+                expectFailure(saver, file);
+            }
+            ASSERT_FALSE(modesSeen.empty());
+            for (const unsigned seen : modesSeen)
+                EXPECT_EQ(mode, seen);
+            saver.save(file);
+            EXPECT_EQ(mode, static_cast<unsigned>(fs::status(file).permissions()));
+        }
+}
+
+//! Saves to a file that is open here, as a shell's redirection opens it, and that goes on afterwards. @return its content.
+std::string savedOpened(const Saver& saver, const std::string& file, int flags, int as, const std::string& name)
+{
+    std::fflush(nullptr);
+    std::ofstream(file) << "old\n";
+    const int opened = open(file.c_str(), O_WRONLY | flags), before = dup(as);
+    dup2(opened, as);
+    EXPECT_EQ(5, write(as, "head\n", 5));
+    EXPECT_NO_THROW(saver.save(name.empty() ? "/dev/fd/" + std::to_string(as) : name)) << name;
+    EXPECT_EQ(5, write(as, "tail\n", 5));
+    if (before >= 0)
+        dup2(before, as);
+    close(before >= 0 ? before : as);
+    close(opened);
+    return contentOf(file);
+}
+
+TEST(Common_FilesWritten, redirectedOutputs)
+{
+    for (const Saver& saver : savers())
+    {
+        SCOPED_TRACE(saver.name);
+        const Folder folder, links;
+        const std::string file = folder.file("a.txt"), link = links.file("link.yml");
+        saver.save(folder.file("a.yml"));
+        const std::string content = contentOf(folder.file("a.yml"));
+        fs::remove(folder.file("a.yml"));
+        fs::create_symlink("/dev/stdout", link);
+        const std::pair<int, std::string> names[] = {{STDOUT_FILENO, "/dev/stdout"},
+                                                     {STDERR_FILENO, "/dev/stderr"},
+                                                     {STDOUT_FILENO, link},
+                                                     {100, "/dev/fd/100"},
+                                                     {100, "/proc/self/fd/100"}};
+        for (const auto& name : names)
+            for (const int flags : {O_APPEND, O_TRUNC})
+            {
+                const std::string start = flags == O_APPEND ? "old\n" : "";
+                EXPECT_EQ(start + "head\n" + content + "tail\n",
+                          savedOpened(saver, file, flags, name.first, name.second))
+                    << name.second;
+            }
+        EXPECT_EQ(std::vector<std::string>{"a.txt"}, folder.names());
+        expectFailure(saver, "/dev/fd/100"); // closed
+    }
+}
+
+//! @param into where the bytes go; all of them come out of the other end.
+std::string savedThrough(const Saver& saver, int into, int from)
+{
+    std::string read;
+    std::thread reader(
+        [&]
+        {
+            char part[1000];
+            for (ssize_t count; (count = ::read(from, part, sizeof(part))) > 0;) // a terminal's end is an error
+                read.append(part, static_cast<size_t>(count));
+        });
+    EXPECT_NO_THROW(saver.save("/dev/fd/" + std::to_string(into)));
+    close(into);
+    reader.join();
+    close(from);
+    return read;
+}
+
+TEST(Common_FilesWritten, intoPipesAndTerminalsThatAreOpen)
+{
+    for (const Saver& saver : savers())
+    {
+        SCOPED_TRACE(saver.name);
+        const Folder folder;
+        saver.save(folder.file("a.yml"));
+        int ends[2];
+        ASSERT_EQ(0, pipe(ends));
+        EXPECT_EQ(contentOf(folder.file("a.yml")), savedThrough(saver, ends[1], ends[0]));
+
+        const int master = posix_openpt(O_RDWR | O_NOCTTY);
+        if (master < 0)
+            throw SkipTestException("this machine gives no terminals");
+        ASSERT_TRUE(grantpt(master) == 0 && unlockpt(master) == 0);
+        const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+        ASSERT_GE(terminal, 0);
+        termios raw;
+        tcgetattr(terminal, &raw);
+        cfmakeraw(&raw);
+        tcsetattr(terminal, TCSANOW, &raw);
+        EXPECT_EQ(contentOf(folder.file("a.yml")), savedThrough(saver, terminal, master));
     }
 }
 
