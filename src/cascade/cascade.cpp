@@ -34,7 +34,9 @@ public:
                                          bytes.rows, bytes.cols, typeToString(bytes.type()).c_str()));
         if (!bytes.isContinuous())
             bytes = bytes.clone();
-        model_ = parseModel(bytes.ptr<char>(), bytes.total() * bytes.elemSize(), "buffer");
+        const char* const text = bytes.ptr<char>();
+        const size_t count = bytes.total();
+        model_ = parseModel(text, text[count - 1] == '\0' ? count - 1 : count, "buffer"); // C strings end with a zero
     }
     Ptr<CascadeClassifierEx> clone() const override { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
 

@@ -23,7 +23,7 @@ namespace {
               ("%s: %s bytes, %s has at most %zu", name.c_str(), bytes.c_str(), limits.what, limits.bytes));
 }
 
-//! Drops a byte order mark from the beginning and zeros from the end, as C strings have them; refuses bytes that are no text.
+//! Drops a byte order mark from the beginning; refuses bytes that are no text.
 void normalize(std::string& text, const std::string& name)
 {
     const auto begins = [&](std::string_view word) { return text.compare(0, word.size(), word) == 0; };
@@ -34,7 +34,6 @@ void normalize(std::string& text, const std::string& name)
         refuse(name, "is UTF-16; save it as UTF-8");
     if (begins("\xef\xbb\xbf"))
         text.erase(0, 3);
-    text.erase(text.find_last_not_of('\0') + 1);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         refuse(name, "is empty");
     text +=

@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// JSON as FileStorage reads it: also with comments of both kinds, and with a comma after the last element.
+// JSON as FileStorage reads it: also with comments of both kinds.
 //
 // Refused although FileStorage takes it: strings that begin with $base64$, on which it may never return; backslashes in names, where it may
-// read beyond the end; repeated commas; anything after the end.
+// read beyond the end; repeated commas, and one after the last element; anything after the end.
 #include "text_cursor.hpp"
 
 namespace cv { namespace cuda { namespace detail {
@@ -59,13 +59,12 @@ private:
         at_.enter();
         at_.skip(1);
         const char* const end = map ? "}" : "]";
-        for (bool more = true;; more = at_.take(","))
+        space();
+        for (bool first = true; !at_.take(end); first = false)
         {
+            if (!first)
+                at_.require(",", map ? "a , or } is needed here" : "a , or ] is needed here");
             space();
-            if (at_.take(end))
-                break;
-            if (!more)
-                at_.fail(map ? "a , or } is needed here" : "a , or ] is needed here");
             if (map)
                 name();
             value();

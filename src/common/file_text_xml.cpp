@@ -22,6 +22,16 @@ std::string_view takeName(TextCursor& at)
     return at.run([](char c) { return isTextLetter(c) || isTextDigit(c) || c == '_' || c == '-'; });
 }
 
+//! FileStorage reads bytes whatever this says.
+bool isBasedOnAscii(std::string encoding)
+{
+    for (char& c : encoding)
+        c = isTextLetter(c) ? static_cast<char>(c | 0x20) : c; // lower case
+    const auto begins = [&](std::string_view word) { return encoding.compare(0, word.size(), word) == 0; };
+    return encoding == "utf-8" || encoding == "ascii" || encoding == "us-ascii" || begins("iso-8859-") ||
+           begins("windows-125");
+}
+
 void takeAttribute(TextCursor& at)
 {
     const std::string_view name = takeName(at);
@@ -35,6 +45,8 @@ void takeAttribute(TextCursor& at)
     const std::string value(at.run([quote](char c) { return c != quote && c != '\n'; }));
     if (at.peek() != quote)
         at.fail("an attribute's value has no end in its line");
+    if (name == "encoding" && !isBasedOnAscii(value))
+        at.fail("encoding=\"" + value.substr(0, 20) + "\": the text is not; save it as UTF-8");
     if (name == "type_id" && value.compare(0, 7, "opencv-") != 0)
         at.fail("type_id=\"" + value.substr(0, 20) + "\": only OpenCV's own types (opencv-...) are read" +
                 (value == "binary" ? ", no binary data" : ""));
@@ -74,7 +86,8 @@ void takeOpeningTag(TextCursor& at, std::vector<std::string_view>& open)
     if (at.peek() == '!' || at.peek() == '?')
         at.fail("markup other than elements and comments (<! or <?) cannot be read");
     open.push_back(takeName(at));
-    at.note(open.back());
+    if (open.back() != "_") // an element of a list
+        at.note(open.back());
     at.enter();
     takeAttributes(at, ">");
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cv { namespace cuda { namespace detail {
 
@@ -20,7 +21,7 @@ struct TextFault
     std::string why;
 };
 
-const int MAX_TEXT_NESTING = 100;
+const size_t MAX_TEXT_NESTING = 100;
 const size_t MAX_TEXT_NAMES = 1000; //!< different ones: FileStorage keeps each
 
 inline bool isTextDigit(char c) { return c >= '0' && c <= '9'; }
@@ -79,13 +80,17 @@ public:
     //! FileStorage's parsers call themselves for each level.
     void enter()
     {
-        if (++depth_ > MAX_TEXT_NESTING)
+        levels_.emplace_back();
+        if (levels_.size() > MAX_TEXT_NESTING + 1)
             fail("is nested deeper than " + std::to_string(MAX_TEXT_NESTING) + " levels");
     }
-    void leave() { --depth_; }
-    //! Notes a name that FileStorage will keep. A tree: names can be made to collide in any hash.
+    void leave() { levels_.pop_back(); }
+    //! Notes a name in the map of this level; FileStorage will keep it. Trees: names can be made to collide in any hash.
     void note(std::string_view name)
     {
+        if (!levels_.back().insert(name).second)
+            fail("the name " + std::string(name.substr(0, 40)) +
+                 " stands twice in a map"); // readers differ in which one counts
         names_.insert(name);
         if (names_.size() > MAX_TEXT_NAMES)
             fail("has more than " + std::to_string(MAX_TEXT_NAMES) + " different names");
@@ -96,8 +101,8 @@ private:
 
     std::string_view text_;
     size_t at_ = 0;
-    int depth_ = 0;
     std::set<std::string_view> names_;
+    std::vector<std::set<std::string_view>> levels_ = {{}}; //!< names of each map that is open
 };
 
 /** Check that FileStorage's parser survives a text: that its structure is what the format allows, with limits on nesting and names,
