@@ -90,12 +90,16 @@ inline bool readIntegers(const std::string& text, char separator, size_t count, 
 class Options
 {
 public:
-    //! @param about what the program does; @param examples lines of what follows the program's name.
+    //! @param about what the program does; @param examples lines of what follows the program's name; @param known without a name: left out.
     Options(const std::string& about, const std::vector<std::string>& examples, const std::vector<Option>& known)
-        : about_(about), examples_(examples), known_(known)
-    {}
+        : about_(about), examples_(examples)
+    {
+        for (const Option& option : known)
+            if (!option.name.empty())
+                known_.push_back(option);
+    }
 
-    //! @return false when the help was asked for. Throws a UsageError that names what is wrong.
+    //! @return false when it has printed the help or the version, which was asked for. Throws a UsageError that names what is wrong.
     bool parse(int argc, char** argv)
     {
         const std::string path = argc > 0 ? argv[0] : "";
@@ -103,8 +107,15 @@ public:
         const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
         const auto end = std::find(words.begin(), words.end(), "--");
         for (auto word = words.begin(); word != end; ++word)
+        {
             if (*word == "--help" || *word == "-h")
-                return false;
+                printHelp(std::cout);
+            else if (*word == "--version" || *word == "-V")
+                std::cout << program_ << " " CUDATRACKING_VERSION ", OpenCV " << cv::getVersionString() << std::endl;
+            else
+                continue;
+            return false;
+        }
         for (size_t i = 0; i < words.size(); ++i)
         {
             const bool rest = end < words.begin() + static_cast<std::ptrdiff_t>(i);
@@ -143,17 +154,22 @@ public:
         return parts;
     }
 
-    void printHelp(std::ostream& out) const
+    //! One line.
+    std::string usage() const
     {
-        out << about_ << "\n\nusage: " << program_;
+        std::string line = "usage: " + program_;
         for (const Option& option : known_)
             if (option.kind != Option::ARGUMENT && option.required)
-                out << ' ' << shown(option) << "=...";
-        out << " [options]";
+                line += ' ' + shown(option) + "=...";
+        line += " [options]";
         for (const Option& option : known_)
             if (option.kind == Option::ARGUMENT)
-                out << ' ' << (option.required ? shown(option) : "[" + shown(option) + "]");
-        out << "\n\n";
+                line += ' ' + (option.required ? shown(option) : "[" + shown(option) + "]");
+        return line;
+    }
+    void printHelp(std::ostream& out) const
+    {
+        out << about_ << "\n\n" << usage() << "\n\n";
         for (const Option& option : known_)
         {
             std::string head = shown(option);
@@ -161,7 +177,8 @@ public:
                 head += "=" + (option.value.empty() ? std::string("...") : option.value);
             out << "  " << head << std::string(head.size() < 28 ? 28 - head.size() : 1, ' ') << option.help << "\n";
         }
-        out << "  --help                      print this\n\nexamples:\n";
+        out << "  --help                      print this\n  --version                   print the "
+               "version\n\nexamples:\n";
         for (const std::string& example : examples_)
             out << "  " << program_ << ' ' << example << "\n";
         out << std::flush;

@@ -58,10 +58,7 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
     try
     {
         if (!options.parse(argc, argv))
-        {
-            options.printHelp(std::cout);
             return std::cout ? 0 : 1;
-        }
         detail::setSignals(detail::onSignal);
 #ifdef SIGXFSZ // where these end the program, it could not tidy up; here they are errors of a write
         std::signal(SIGXFSZ, SIG_IGN);
@@ -77,9 +74,7 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
     }
     catch (const UsageError& e)
     {
-        if (argc < 2)
-            options.printHelp(std::cerr);
-        std::cerr << (argc < 2 ? "\n" : "") << "error: " << e.what() << "\nsee " << options.program() << " --help"
+        std::cerr << options.usage() << "\nall options: " << options.program() << " --help\nerror: " << e.what()
                   << std::endl;
         return 2;
     }
@@ -131,14 +126,28 @@ inline Option outputOption(const std::string& files)
     return text("output-dir", ".", "folder for " + files + "; is made where it is missing");
 }
 
-//! For show().
-inline Option windowOption() { return flag("window", "show the frames; ESC ends"); }
+//! OpenCV was built with windows.
+inline bool hasWindows()
+{
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+    return !cv::currentUIFramework().empty();
+#else
+    return false;
+#endif
+}
 
-//! Shows a frame where that is wanted and windows are built. @return false when the user wants to end.
+//! For show(); only where there are windows.
+inline Option windowOption(const std::string& help = "show the frames; ESC ends")
+{
+    return flag(hasWindows() ? "window" : "", help);
+}
+inline bool wantsWindow(const Options& options) { return hasWindows() && options.flag("window"); }
+
+//! Shows a frame where that is wanted. @return false when the user wants to end.
 inline bool show(const Options& options, const cv::Mat& image)
 {
 #ifdef CUDATRACKING_SAMPLES_WINDOW
-    if (options.flag("window"))
+    if (wantsWindow(options))
     {
         cv::imshow(options.program(), image);
         return cv::waitKey(1) != 27;
@@ -150,7 +159,8 @@ inline bool show(const Options& options, const cv::Mat& image)
     return true;
 }
 
-//! Says on stderr how far the work is: a line that stays in its place on a terminal, a line every ten seconds elsewhere.
+//! Says on stderr how far the work is: a line that stays in its place on a terminal; elsewhere lines, one each second at first and every
+//! ten seconds after a minute.
 class Progress
 {
 public:
@@ -165,7 +175,7 @@ public:
     {
         ++done_;
         const double now = seconds();
-        if (now - last_ < (terminal_ ? 0.2 : 10.))
+        if (now - last_ < (terminal_ ? 0.2 : std::min(std::max(0.2 * now, 1.), 10.)))
             return;
         last_ = now;
         print();

@@ -1,34 +1,21 @@
 """The samples as a user meets them, in C++ and Python: usage, mistyped options, inputs and outputs that are not there, full disks,
 signals. What the C++ programs compute is the business of other tests; the folder of the build is in CUDATRACKING_BUILD_DIR.
 """
-import csv
 import ctypes
 import glob
 import os
 import pty
 import re
-import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import cv2
 import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SAMPLES = os.path.join(HERE, "..", "..", "..", "samples", "python")
-BIN = os.path.join(os.environ.get("CUDATRACKING_BUILD_DIR", ""), "bin")
-CASCADES = os.environ.get("CUDATRACKING_CASCADES", "")
-CASCADE = os.path.join(CASCADES, "lbpcascades", "lbpcascade_frontalface.xml")
-CPP = ("cascade", "follow", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "tld_benchmark")
-PYTHON = ("cascade.py", "fragment_matcher.py", "quick_shift.py", "tld.py")
-BOX = "30,50,40,40"
-# Tables of the programs that write a video, and the column that has each frame of it.
-TABLES = {"cascade": "frames.csv", "fragment_matcher": "frames.csv", "fragment_matcher_loop": "frames.csv", "quick_shift": "frames.csv", "tld": "tracks.csv"}
-VIDEOS = {"cascade": "objects.avi", "fragment_matcher": "motion.avi", "fragment_matcher_loop": "trails.avi", "quick_shift": "contours.avi", "tld": "tracks.avi"}
+from programs import BOX, CASCADE, CPP, HERE, PYTHON, SAMPLES, TABLES, VIDEOS, Programs, frames_of, rows_of, scene, write_avi
 
 # Wrong values of each number: below its range and above it, where there is such a value.
 ABOVE_INT = "2147483648"
@@ -52,121 +39,7 @@ RANGES = {
 }
 
 
-def scene(step):
-    """A textured thing that moves by 3 pixels per step over another texture."""
-    noise = np.random.RandomState(5).randint(0, 256, (144, 192, 3), dtype=np.uint8)
-    ground = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 4.), None, 0, 255, cv2.NORM_MINMAX)
-    thing = cv2.normalize(cv2.GaussianBlur(noise[::-1, :40], (0, 0), 2.), None, 0, 255, cv2.NORM_MINMAX)[:40]
-    ground[50:90, 30 + 3 * step:70 + 3 * step] = thing
-    return ground
-
-
-def write_avi(path, frames):
-    writer = cv2.VideoWriter(path, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (192, 144))
-    assert writer.isOpened()
-    for frame in frames:
-        writer.write(frame)
-    writer.release()
-
-
-def frames_of(path, api=cv2.CAP_OPENCV_MJPEG):
-    video, count = cv2.VideoCapture(path, api), 0
-    while video.read()[0]:
-        count += 1
-    return count
-
-
-def rows_of(path):
-    with open(path, newline="") as table:
-        return list(csv.DictReader(table))
-
-
-class ProgramsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.data = staticmethod(lambda *names: os.path.join(folder.name, *names))
-        frames = [scene(step) for step in range(12)]
-        write_avi(cls.data("in.avi"), frames)
-        cv2.imwrite(cls.data("image.png"), frames[0])
-        for name in ("folder", "sequence", "long"):
-            os.mkdir(cls.data(name))
-        for step, frame in enumerate(frames):
-            for name in ("folder", "sequence"):
-                cv2.imwrite(cls.data(name, f"frame_{step + 1}.png"), frame)
-        with open(cls.data("sequence", "init.txt"), "w") as init:
-            init.write("30,50,70,90\n")
-        with open(cls.data("sequence", "gt.txt"), "w") as truth:
-            truth.writelines(f"{30 + 3 * step},50,{70 + 3 * step},90\n" for step in range(12))
-        # There and back again, for longer than any test waits.
-        for i in range(20000):
-            os.symlink(os.path.join("..", "folder", f"frame_{1 + min(i % 22, 22 - i % 22)}.png"), cls.data("long", f"f{i:05}.png"))
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = lambda *names: os.path.join(folder.name, *names)
-
-    def command(self, name, *arguments):
-        if name in PYTHON:
-            return [sys.executable, os.path.join(SAMPLES, name), *arguments]
-        program = os.path.join(BIN, "cudatracking_" + name)
-        if not os.path.exists(program):
-            self.skipTest("the C++ samples are not built, or CUDATRACKING_BUILD_DIR does not name the build")
-        if name in ("cascade", "follow") and not os.path.exists(CASCADE):
-            self.skipTest("CUDATRACKING_CASCADES does not name OpenCV's cascades")
-        return [program, *arguments]
-
-    def start(self, command, file_limit=None, **options):
-        def prepare():  # whoever runs the tests may ignore signals
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_DFL)
-            if file_limit:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "preexec_fn": prepare, **options}
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
-
-    def run_program(self, name, *arguments, **options):
-        process = self.start(self.command(name, *arguments), **options)
-        try:
-            process.out, process.err = process.communicate(timeout=300)
-        finally:
-            process.kill()
-            process.wait()
-        self.assertNotIn("Traceback", process.err or "")
-        return process
-
-    def assert_fails(self, done, code, *words):
-        """The code, and a message that has one of the words."""
-        self.assertEqual(done.returncode, code, done.err)
-        self.assertIn("error: ", done.err)
-        self.assertTrue(any(word in done.err for word in words), f"{words} not in {done.err}")
-
-    def arguments(self, name, source, out=None):
-        """A call that works on a video, or on an image for those that take one."""
-        out = out or self.out()
-        target = os.path.join(out, "out.avi")
-        return {
-            "cascade": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "follow": ["--backend=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
-            "fragment_matcher": ["--backend=cpu", "--output-dir=" + out, source],
-            "fragment_matcher_loop": ["--backend=cpu", "--output-dir=" + out, source],
-            "quick_shift": ["--backend=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
-            "tld": ["--backend=cpu", "--box=" + BOX, "--output-dir=" + out, source],
-            "tld_benchmark": ["--backend=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
-            "cascade.py": ["--backend=cpu", CASCADES, source, os.path.join(out, "out.png")],
-            "fragment_matcher.py": ["--backend=cpu", source, target],
-            "quick_shift.py": ["--backend=cpu", source, out],
-            "tld.py": ["--backend=cpu", source, target, BOX],
-        }[name]
-
-    def source(self, name):
-        return self.data({"tld_benchmark": "sequence", "cascade.py": "image.png", "quick_shift.py": "image.png"}.get(name, "in.avi"))
-
-    def left_over(self):
-        return glob.glob(self.out("*.partial-*"))
-
+class ProgramsTest(Programs):
     # --- usage -------------------------------------------------------------------------------------------------------------
 
     def test_without_arguments(self):
@@ -175,6 +48,19 @@ class ProgramsTest(unittest.TestCase):
                 done = self.run_program(name)
                 self.assertEqual((done.returncode, done.out), (2, ""))
                 self.assertIn("usage: ", done.err)
+                if name in CPP:
+                    *before, last = done.err.splitlines()
+                    self.assertRegex(last, "^error: [A-Z]+ is missing: ")
+                    self.assertLess(len(before), 3)
+
+    def test_version(self):
+        with open(os.path.join(HERE, "..", "..", "..", "python", "cudatracking", "_version.py")) as file:
+            version = re.search('__version__ = "(.*)"', file.read())[1]
+        for name in CPP:
+            for option in ("--version", "-V"):
+                with self.subTest(name, option=option):
+                    done = self.run_program(name, option, "--bogus")
+                    self.assertEqual((done.returncode, done.out, done.err), (0, f"cudatracking_{name} {version}, OpenCV {cv2.__version__}\n", ""))
 
     def test_all_samples_are_tested(self):
         files = {name for name in os.listdir(SAMPLES) if name.endswith(".py")} | {name[:-4] for name in os.listdir(os.path.join(SAMPLES, "..")) if name.endswith(".cpp")}
@@ -283,15 +169,32 @@ class ProgramsTest(unittest.TestCase):
             self.assertEqual(set(counts), {1}, name)
 
     def test_errors_do_not_name_places_in_the_sources(self):
-        for name in ("tld", "tld.py"):
-            given = [argument.replace(BOX, "190,50,40,40") for argument in self.arguments(name, self.source(name))]
-            done = self.run_program(name, *given)
-            self.assert_fails(done, 1, "error: MultiTrackerTLD: box: 190, 50, 40 x 40 is not inside of an image of 192 x 144 pixels")
-            self.assertNotIn(".cpp", done.err)
+        given = [argument.replace(BOX, "190,50,40,40") for argument in self.arguments("tld.py", self.source("tld.py"))]
+        done = self.run_program("tld.py", *given)
+        self.assert_fails(done, 1, "error: MultiTrackerTLD: box: 190, 50, 40 x 40 is not inside of an image of 192 x 144 pixels")
+        self.assertNotIn(".cpp", done.err)
+
+    def test_errors_have_the_words_of_the_program(self):
+        given = [argument.replace(BOX, "190,50,40,40") for argument in self.arguments("tld", self.source("tld"))]
+        done = self.run_program("tld", *given)
+        self.assert_fails(done, 2, "error: --box=190,50,40,40: is not inside of the frame, which has 192 x 144 pixels")
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_windows(self):
+        """Builds without windows do not offer any."""
+        if not re.search("GUI: +NONE", cv2.getBuildInformation()):
+            self.skipTest("OpenCV was built with windows")
+        for name in CPP:
+            with self.subTest(name):
+                self.assertNotRegex(self.run_program(name, "--help").out, "window|mouse|ESC")
+                self.assert_fails(self.run_program(name, "--window", *self.arguments(name, self.source(name))), 2, "unknown option '--window'")
+        done = self.run_program("tld", "--output-dir=" + self.out(), self.data("in.avi"))
+        self.assert_fails(done, 2, "error: this build has no windows: give --box=x,y,width,height")
+        self.assertEqual((done.out, os.listdir(self.out())), ("", []))
 
     def test_names_what_is_missing(self):
         for name in ("cascade", "follow"):
-            self.assert_fails(self.run_program(name, self.data("in.avi")), 2, "--cascade is missing")
+            self.assert_fails(self.run_program(name, self.data("in.avi"), cwd=self.out()), 1, "error: haarcascade_frontalface_default.xml: ")
         for name in ("fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld"):
             self.assert_fails(self.run_program(name, "--backend=cpu"), 2, "INPUT is missing")
         self.assert_fails(self.run_program("tld_benchmark", "--backend=cpu"), 2, "SEQUENCES is missing")
@@ -710,6 +613,23 @@ class ProgramsTest(unittest.TestCase):
                 self.assertRegex(said.decode(), f"frame {total}/{total}, [0-9.]+ per second")
             done = self.run_program(name, *self.arguments(name, self.data("in.avi")))
             self.assertFalse(re.search(r"\r|\x1b", done.err), done.err)
+
+    def test_progress_in_a_pipe(self):
+        """Lines, also of runs of a few seconds."""
+        for name in TABLES:
+            with self.subTest(name):
+                process = self.start(self.command(name, *self.arguments(name, self.data("long", "f%05d.png"))), stdout=subprocess.DEVNULL)
+                try:
+                    begin = time.monotonic()
+                    lines = [process.stderr.readline() for _ in range(2)]
+                    self.assertLess(time.monotonic() - begin, 8)
+                    for line in lines:
+                        self.assertRegex(line, r"^frame [0-9]+(/[0-9]+)?, [0-9.]+ per second(, [0-9:]+ left)?\n$")
+                    process.send_signal(signal.SIGINT)
+                    process.communicate(timeout=200)
+                finally:
+                    process.kill()
+                    process.wait()
 
 
 if __name__ == "__main__":
