@@ -23,11 +23,11 @@ Options makeOptions()
 {
     return Options(
         "Finds objects with cascades: boxes drawn into images or a video, and tables.",
-        {"--cascade=haarcascade_frontalface_alt.xml photo.jpg",
-         "--cascade=haarcascade_frontalface_alt.xml --inside=haarcascade_eye.xml --output-dir=out 0",
+        {"photo.jpg", "--inside=haarcascade_eye.xml --output-dir=out 0",
          "--cascade=lbpcascade_frontalface.xml,haarcascade_fullbody.xml --min-size=40 --frames=500 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP),
-         text("cascade", "", "files of cascades, with commas between them: one call detects with all", true),
+         text("cascade", "haarcascade_frontalface_default.xml",
+              "files of cascades, with commas between them: one call detects with all"),
          text("inside", "", "a cascade that detects inside of each object of the first one, such as eyes in faces"),
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
@@ -38,6 +38,23 @@ Options makeOptions()
          text("video-file", "objects.avi",
               "name of the video, for input that is one: .avi, or .mp4 where there is FFmpeg"),
          outputOption("images, video, objects.csv and frames.csv")});
+}
+
+//! Names of images that are written.
+const char* const RESULTS = "objects_*";
+//! Not every format that can be read can be written.
+std::string nameOfResult(const std::string& name)
+{
+    return "objects_" + (haveImageWriter(name) ? name : name + ".png");
+}
+
+//! --output-dir is the folder of the input: images of an earlier run are no input then.
+std::vector<std::string> resultsBeside(const Options& options)
+{
+    std::error_code error;
+    return std::filesystem::equivalent(options.text("input"), options.text("output-dir"), error)
+               ? std::vector<std::string>{RESULTS}
+               : std::vector<std::string>();
 }
 
 struct Frame
@@ -51,8 +68,11 @@ struct Frame
 class Reader
 {
 public:
-    Reader(const std::string& input, int shard, int shards, int limit)
-        : shard_(shard), shards_(shards), limit_(limit), source_(input)
+    Reader(const Options& options, int shard, int shards)
+        : shard_(shard),
+          shards_(shards),
+          limit_(options.integer("frames")),
+          source_(options.text("input"), false, resultsBeside(options))
     {
         thread_ = std::thread([this] { run(); });
     }
@@ -240,9 +260,8 @@ public:
         frames_.tick();
         if (video_)
             video_->write(frame.image);
-        else // not every format that can be read can be written
-            writeImage(folder_ + "/objects_" + (haveImageWriter(frame.name) ? frame.name : frame.name + ".png"),
-                       frame.image);
+        else
+            writeImage(folder_ + "/" + nameOfResult(frame.name), frame.image);
     }
     void finish()
     {
@@ -271,8 +290,22 @@ void readShard(const Options& options, int& shard, int& shards)
     shards = numbers[1];
 }
 
+//! Throws where a file that is written is one that is read.
+void checkOutputs(const Options& options)
+{
+    std::vector<std::string> inputs = filesOfInput(options.text("input"), false, resultsBeside(options));
+    std::vector<std::string> names = {"objects.csv", "frames.csv"};
+    for (const std::string& input : inputs)
+        names.push_back(nameOfResult(std::filesystem::path(input).filename().string()));
+    for (const char* const name : {"cascade", "inside"})
+        for (const std::string& file : options.list(name, ','))
+            inputs.push_back(file);
+    refuseOverwriting(inputs, outputsOf(options, names));
+}
+
 void run(const Options& options)
 {
+    checkOutputs(options);
     int shard = 0, shards = 1;
     readShard(options, shard, shards);
     const bool cuda = useCuda(options);
@@ -284,7 +317,7 @@ void run(const Options& options)
         cuda::setDevice(device >= 0 ? device : shard % devices);
     }
     Detector detector(options, cuda);
-    Reader reader(options.text("input"), shard, shards, options.integer("frames"));
+    Reader reader(options, shard, shards);
     Report report(options, reader.isVideo(), reader.rate());
     TickMeter all;
     double detection = 0.;

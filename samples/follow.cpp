@@ -23,10 +23,10 @@ Options makeOptions()
 {
     return Options(
         "Follows everything that a cascade finds: an annotated video with ids, and a table.",
-        {"--cascade=haarcascade_frontalface_alt.xml 0",
-         "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
-         "--cascade=haarcascade_frontalface_alt.xml --pan=200 photo.jpg"},
-        {argument("input", "image with --pan, " SAMPLE_INPUT_HELP), text("cascade", "", "file of the cascade", true),
+        {"0", "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
+         "--pan=200 photo.jpg"},
+        {argument("input", "image with --pan, " SAMPLE_INPUT_HELP),
+         text("cascade", "haarcascade_frontalface_default.xml", "file of the cascade"),
          integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales of the cascade"),
          integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
@@ -210,6 +210,9 @@ private:
 
 void run(const Options& options)
 {
+    std::vector<std::string> inputs = filesOfInput(options.text("input"), options.integer("pan") == 0);
+    inputs.push_back(options.text("cascade"));
+    refuseOverwriting(inputs, outputsOf(options, {"follow.csv", "frame_#.jpg"}));
     const bool cuda = useCuda(options);
     const int limit = options.integer("frames");
     Follower follower(options, cuda);

@@ -28,7 +28,10 @@ Options makeOptions()
          text("disparity-gt", "", "8-bit image of the left view's true disparities; 0: unknown"),
          real("gt-scale", 1, 1e-3, 1e3,
               "gray levels per pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full size)"),
-         choice("pair", {"stereo", "motion"}, "stereo: search along the rows, to the left; motion: all around"),
+         choice("pair", {"auto", "stereo", "motion"},
+                "stereo: search along the rows, to the left; motion: all around; auto: stereo, except where the two "
+                "images "
+                "differ in size"),
          integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity that is searched, in pixels"),
          backendOption(),
          choice("metric", {"SAD", "SSD", "ZNCC"}, "SAD, SSD or ZNCC"),
@@ -47,7 +50,7 @@ Options makeOptions()
 
 struct Settings
 {
-    String first, second, truth, outputDir, videoFile;
+    String first, second, truth, outputDir, videoFile, pair;
     double gtScale, minConfidence, vectorScale;
     int maxDisparity, fragments, size, radius, frames, metric;
     bool stereo, weighted, video, cuda;
@@ -83,7 +86,8 @@ Settings readSettings(const Options& options)
     o.frames = options.integer("frames");
     o.weighted = options.text("weights") == "true";
     o.video = !options.flag("no-video");
-    o.stereo = options.text("pair") == "stereo";
+    o.pair = options.text("pair");
+    o.stereo = o.pair == "stereo";
     const String metric = options.text("metric");
     o.metric = metric == "SAD" ? FragmentMatcher::SAD : metric == "SSD" ? FragmentMatcher::SSD : FragmentMatcher::ZNCC;
     if (o.metric == FragmentMatcher::ZNCC && o.size > 232)
@@ -229,9 +233,9 @@ public:
             video_->finish();
         matches_.finish();
         frames_.finish();
-        std::cout << format("%d frames, %zu fragments searched, %.1f %% found with a confidence of at least %g\n",
-                            frames, looked_, looked_ ? 100. * double(good_) / double(looked_) : 0.,
-                            options_.minConfidence)
+        std::cout << counted(size_t(frames), "frame") << ", " << counted(looked_, "fragment")
+                  << format(" searched, %.1f %% found with a confidence of at least %g\n",
+                            looked_ ? 100. * double(good_) / double(looked_) : 0., options_.minConfidence)
                   << "wrote " << options_.outputDir << "/matches.csv, frames.csv"
                   << (options_.video ? " and " + options_.videoFile : String()) << std::endl;
     }
@@ -308,9 +312,15 @@ std::vector<Rect> pairAreas(const Settings& options, const std::vector<Rect>& re
     return areas;
 }
 
-void runPair(const Settings& options)
+void runPair(Settings options)
 {
     const Mat images[] = {readImage(options.first, IMREAD_COLOR), readImage(options.second, IMREAD_COLOR)};
+    if (options.pair == "auto")
+    {
+        options.stereo = images[0].size() == images[1].size();
+        std::cout << "taken as " << (options.stereo ? "a stereo pair" : "motion, because the images differ in size")
+                  << "; --pair=" << (options.stereo ? "motion" : "stereo") << " for the other" << std::endl;
+    }
     Table csv(options.outputDir + "/matches.csv", HEADING);
     Finder finder(options);
     finder.next(images[0]);
@@ -331,10 +341,10 @@ void runPair(const Settings& options)
                      static_cast<double>(std::max(0, area.height - options.size + 1));
         good += found(matches[i], options.minConfidence);
     }
-    std::cout << format(
-        "%zu fragments, %.2f million positions in %.2f ms; %.1f %% found with a confidence of at least %g\n",
-        matches.size(), positions / 1e6, finder.milliseconds, matches.empty() ? 0. : 100. * good / matches.size(),
-        options.minConfidence);
+    std::cout << counted(matches.size(), "fragment")
+              << format(", %.2f million positions in %.2f ms; %.1f %% found with a confidence of at least %g\n",
+                        positions / 1e6, finder.milliseconds, matches.empty() ? 0. : 100. * good / matches.size(),
+                        options.minConfidence);
     if (!options.truth.empty())
     {
         const Mat truth = readImage(options.truth, IMREAD_GRAYSCALE);
@@ -352,9 +362,21 @@ void runPair(const Settings& options)
     std::cout << "wrote " << options.outputDir << "/matches.csv" << std::endl;
 }
 
+//! Throws where a file that is written is one that is read.
+void checkOutputs(const Options& options, const Settings& settings)
+{
+    if (settings.second.empty())
+        refuseOverwriting(filesOfInput(settings.first, true),
+                          outputsOf(options, {"matches.csv", "frames.csv", "motion_#.png"}, settings.video));
+    else
+        refuseOverwriting({settings.first, settings.second, settings.truth},
+                          outputsOf(options, {"matches.csv", "confidence.png", "motion.png", "disparity.png"}, false));
+}
+
 void run(const Options& options)
 {
     const Settings settings = readSettings(options);
+    checkOutputs(options, settings);
     outputFolder(settings.outputDir);
     std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     if (settings.second.empty())

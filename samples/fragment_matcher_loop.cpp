@@ -50,7 +50,7 @@ Settings readSettings(const Options& options)
 {
     Settings o;
     o.input = options.text("input");
-    o.outputDir = outputFolder(options.text("output-dir"));
+    o.outputDir = options.text("output-dir");
     o.videoFile = options.text("video-file");
     o.minConfidence = options.real("min-confidence");
     o.fragments = options.integer("fragments");
@@ -363,6 +363,9 @@ Counts follow(const Settings& options, Source& source, Mat& frame, Report& repor
 void run(const Options& options)
 {
     const Settings settings = readSettings(options);
+    refuseOverwriting(filesOfInput(settings.input, true),
+                      outputsOf(options, {"frames.csv", "trails_#.png"}, settings.video));
+    outputFolder(settings.outputDir);
     std::cout << "backend: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
     Source source(settings.input, true);
     Report report(settings, source.rate(), source.count(settings.frames));
@@ -374,8 +377,9 @@ void run(const Options& options)
         return;
     if (counts.frames < 2)
         throw std::runtime_error("fewer than two frames in " + settings.input);
-    std::cout << format("%d frames, %.0f fragments searched, %.1f %% found with a confidence of at least %g\n",
-                        counts.frames, counts.looked, 100. * counts.followed / counts.looked, settings.minConfidence)
+    std::cout << counted(size_t(counts.frames), "frame") << ", " << counted(size_t(counts.looked), "fragment")
+              << format(" searched, %.1f %% found with a confidence of at least %g\n",
+                        100. * counts.followed / counts.looked, settings.minConfidence)
               << format("the loop (upload, match, next areas, download): %.3f ms per frame",
                         counts.milliseconds / (counts.frames - 1))
               << std::endl;

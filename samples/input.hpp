@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_SAMPLES_INPUT_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_INPUT_HPP
 
+#include "overwrite.hpp"
 #include "opencv2/imgcodecs.hpp"
 #include "opencv2/imgproc.hpp"
 #include "opencv2/videoio.hpp"
@@ -77,18 +78,47 @@ inline std::vector<std::string> imagesOf(const std::string& folder)
                             ".webp", ".tif",  ".tiff", ".jp2", ".gif", ".avif", ".exr", ".hdr", ".sr",  ".ras"});
 }
 
+/** The files that an input consists of, where it has any. @param sequence as of Source. @param results patterns of names of images that an
+earlier run left in the folder, which are no input. */
+inline std::vector<std::string> filesOfInput(const std::string& input, bool sequence = false,
+                                             const std::vector<std::string>& results = {})
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (fs::is_directory(input, error))
+    {
+        std::vector<std::string> files = imagesOf(input);
+        for (const std::string& result : resultsIn(files, results))
+            files.erase(std::find(files.begin(), files.end(), result));
+        return files;
+    }
+    const fs::path path(input);
+    const std::string name = path.filename().string();
+    const size_t percent = name.find('%'), last = name.find_last_of("0123456789");
+    size_t begin = percent, end = percent;
+    if (percent != std::string::npos) // %04d
+        end = std::min(name.find('d', percent), name.size() - 1);
+    else if (sequence && last != std::string::npos && cv::haveImageReader(input))
+        end = last, begin = name.find_last_not_of("0123456789", last) + 1;
+    if (begin == std::string::npos)
+        return {input};
+    return filesLike((path.parent_path() / (name.substr(0, begin) + "#" + name.substr(end + 1))).string());
+}
+
 //! Reads frames one after the other, as 8-bit BGR.
 class Source
 {
 public:
-    //! @param sequence an image begins a sequence of files that are numbered like it; else it is read alone.
-    explicit Source(const std::string& input, bool sequence = false)
+    //! @param sequence an image begins a sequence of files that are numbered like it; else it is read alone. @param results as of filesOfInput().
+    explicit Source(const std::string& input, bool sequence = false, const std::vector<std::string>& results = {})
     {
         if (std::filesystem::is_directory(input))
         {
-            files_ = imagesOf(input);
+            files_ = filesOfInput(input, sequence, results);
             if (files_.empty())
                 throw std::runtime_error("there is no image in the folder " + input);
+            for (const std::string& result : resultsIn(imagesOf(input), results))
+                std::cerr << "left out, a result of an earlier run: " << result << std::endl;
             return;
         }
         const bool url = input.find("://") != std::string::npos, pattern = input.find('%') != std::string::npos;

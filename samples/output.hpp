@@ -6,6 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_SAMPLES_OUTPUT_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_OUTPUT_HPP
 
+#include "partial.hpp"
 #include "opencv2/imgcodecs.hpp"
 #include "opencv2/videoio.hpp"
 #include "opencv2/videoio/registry.hpp"
@@ -17,22 +18,12 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
-#ifndef _WIN32
-#include <fcntl.h>
-#include <unistd.h>
-#endif
 
 namespace sample {
-
-[[noreturn]] inline void cannotWrite(const std::string& file, const std::string& why)
-{
-    throw std::runtime_error("cannot write " + file + (why.empty() ? std::string() : ": " + why));
-}
 
 //! Makes the folder where it is missing.
 inline std::string outputFolder(const std::string& folder, const std::string& option = "output-dir")
@@ -45,80 +36,11 @@ inline std::string outputFolder(const std::string& folder, const std::string& op
     return folder;
 }
 
-//! A file that is being written: path() is its name until commit().
-class Partial
-{
-public:
-    //! Throws when the file cannot be written.
-    explicit Partial(const std::string& target) : target_(target)
-    {
-        namespace fs = std::filesystem;
-        const fs::file_status status = fs::status(target_);
-        if (fs::is_directory(status))
-            cannotWrite(target_.string(), "it is a folder");
-        direct_ = fs::exists(status) && !fs::is_regular_file(status); // a device or a pipe is never replaced
-        if (!direct_ && fs::exists(status))
-            target_ = fs::canonical(target_); // of a link what it leads to
-        static const unsigned run = std::random_device{}();
-        path_ = direct_
-                    ? target_
-                    : fs::path(target_).replace_filename(target_.stem().string() + cv::format(".partial-%08x", run) +
-                                                         target_.extension().string());
-        FILE* const file = std::fopen(path().c_str(), "wb");
-        if (!file || std::fclose(file) != 0)
-            cannotWrite(target, std::strerror(errno));
-    }
-    Partial(const Partial&) = delete;
-    Partial& operator=(const Partial&) = delete;
-    ~Partial()
-    {
-        std::error_code ignored;
-        if (!direct_ && !path_.empty())
-            std::filesystem::remove(path_, ignored);
-    }
-
-    std::string path() const { return path_.string(); }
-    std::string target() const { return target_.string(); }
-    bool isFile() const { return !direct_; }
-
-    //! Brings the file to the disk and gives it its name. It must be closed.
-    void commit()
-    {
-        if (direct_)
-            return;
-#ifndef _WIN32
-        const int file = ::open(path().c_str(), O_RDONLY);
-        const bool synced = file >= 0 && ::fsync(file) == 0;
-        const int why = errno;
-        if (file >= 0)
-            ::close(file);
-        if (!synced)
-            cannotWrite(target(), std::strerror(why));
-#endif
-        std::error_code error;
-        std::filesystem::rename(path_, target_, error);
-        if (error)
-            cannotWrite(target(), error.message());
-        path_.clear();
-    }
-    //! Leaves what is written under its provisional name. @return that name.
-    std::string keep()
-    {
-        const std::string kept = path();
-        path_.clear();
-        return kept;
-    }
-
-private:
-    std::filesystem::path target_, path_; //!< path_ is empty when nothing is to be removed
-    bool direct_ = false;
-};
-
 //! Bytes into a file, each write checked.
 class File
 {
 public:
-    explicit File(const std::string& target) : partial_(target), file_(std::fopen(partial_.path().c_str(), "wb"))
+    explicit File(const std::string& target) : partial_(target), file_(partial_.open())
     {
         if (!file_)
             cannotWrite(target, std::strerror(errno));
@@ -132,6 +54,8 @@ public:
     }
     void write(const void* bytes, size_t size)
     {
+        if (!partial_.isFile())
+            std::cout << std::flush; // may go to the same place
         if (size > 0 && (std::fwrite(bytes, 1, size, file_) != size || std::fflush(file_) != 0))
             cannotWrite(partial_.target(), std::strerror(errno));
     }
@@ -293,6 +217,8 @@ private:
             name.replace_filename(target_.stem().string() + cv::format("_%03zu", done_.size() + 1) +
                                   target_.extension().string());
         partial_.reset(new Partial(name.string()));
+        if (!partial_->isFile())
+            cannotWrite(name.string(), "a video needs a regular file");
         frames_ = 0;
         bytes_ = 0.;
     }

@@ -30,7 +30,7 @@ Options makeOptions()
          real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),
          integer("min-area", 20, 0, INT_MAX,
                  "split superpixels into 4-connected components and merge those of fewer pixels; 0: do neither"),
-         framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),
+         framesOption("images or frames"), windowOption("videos: show the contours, with sliders; ESC ends"),
          outputOption("images, video and CSV"), videoOption("contours.avi")});
 }
 
@@ -166,9 +166,9 @@ void doImage(const String& name, const Mat& image, std::vector<Segmenter>& segme
         writeImage(stem + "_mean.png", r.meanColor);
         writeImage(stem + "_labels.png", paintLabels(r.labels));
         writeTable(stem + ".csv", r);
-        std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(), image.cols,
-                            image.rows, r.count, r.milliseconds)
-                  << "\nwrote " << stem << "_contours.png, _mean.png, _labels.png and .csv" << std::endl;
+        std::cout << format("%s, %s: %d x %d, ", name.c_str(), looks[i].name.c_str(), image.cols, image.rows)
+                  << counted(size_t(r.count), "superpixel") << format(", %.2f ms", r.milliseconds) << "\nwrote " << stem
+                  << "_contours.png, _mean.png, _labels.png and .csv" << std::endl;
     }
 }
 
@@ -227,7 +227,7 @@ void doVideo(Source& source, Segmenter& segmenter, Look look, const Options& opt
     const int most = options.integer("frames");
     Table table(folder + "/frames.csv", "frame,superpixels,milliseconds");
     VideoFile video(folder + "/" + name, source.rate());
-    Window window(options.flag("window"));
+    Window window(wantsWindow(options));
     Progress progress(source.count(most));
     Mat frame;
     int done = 0;
@@ -299,14 +299,45 @@ std::vector<Look> readLooks(const Options& options)
     return looks;
 }
 
+//! Names of images that are written.
+std::vector<std::string> resultsOf(const std::vector<Look>& looks)
+{
+    std::vector<std::string> names;
+    for (const Look& look : looks)
+        for (const char* const kind : {"contours", "mean", "labels"})
+            names.push_back("*_" + look.name + "_" + kind + ".png");
+    return names;
+}
+
+//! Throws where a file that is written is one that is read. @param beside names of images that are no input.
+void checkOutputs(const Options& options, const std::vector<Look>& looks, const std::vector<std::string>& beside)
+{
+    const std::vector<std::string> inputs = filesOfInput(options.text("input"), false, beside);
+    std::set<std::string> names = {"frames.csv"};
+    for (const std::string& input : inputs)
+        for (const std::filesystem::path& name :
+             {std::filesystem::path(input).filename(), std::filesystem::path(input).stem()})
+        {
+            for (const std::string& result : resultsOf(looks))
+                names.insert(name.string() + result.substr(1));
+            for (const Look& look : looks)
+                names.insert(name.string() + "_" + look.name + ".csv");
+        }
+    refuseOverwriting(inputs, outputsOf(options, {names.begin(), names.end()}));
+}
+
 void run(const Options& options)
 {
-    const bool cuda = useCuda(options);
     const std::vector<Look> looks = readLooks(options);
+    std::error_code error;
+    const bool sameFolder = std::filesystem::equivalent(options.text("input"), options.text("output-dir"), error);
+    const std::vector<std::string> beside = sameFolder ? resultsOf(looks) : std::vector<std::string>();
+    checkOutputs(options, looks, beside);
+    const bool cuda = useCuda(options);
     std::vector<Segmenter> segmenters;
     for (const Look& look : looks)
         segmenters.push_back(Segmenter(look, cuda, options.integer("min-area")));
-    Source source(options.text("input"));
+    Source source(options.text("input"), false, beside);
     outputFolder(options.text("output-dir"));
     if (source.isVideo())
         doVideo(source, segmenters[0], looks[0], options);

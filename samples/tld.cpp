@@ -26,13 +26,14 @@ Options makeOptions()
     return Options(
         "Tracks objects that are learned on the way: an annotated video, a table, templates, learned objects.",
         {"--box=253,219,30,90 vtest.avi", "\"--box=580,157,34,80;616,157,32,78\" --first-frame=300 vtest.avi",
-         "--load=first_0.yml --output-dir=out 0", "--box=10,20,50,60 folder_of_images"},
+         "--box=253,219,30,90 --save=person --output-dir=out vtest.avi",
+         "--load=out/person0.yml --output-dir=later vtest.avi", "--box=10,20,50,60 --output-dir=out folder_of_images"},
         {argument("input", SAMPLE_INPUT_HELP),
          text("box", "",
-              "first boxes: x,y,width,height, several with semicolons between them; without it and "
-              "without --load they are drawn with the mouse"),
+              "first boxes: x,y,width,height, several with semicolons between them" +
+                  std::string(hasWindows() ? "; without it and without --load they are drawn with the mouse" : "")),
          text("load", "", "files of learned objects, with commas between them"),
-         text("save", "", "write learned objects to files of this name with the id and .yml added"),
+         text("save", "", "write learned objects to files of this name with the id and .yml added, in --output-dir"),
          integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
          integer("seed", 1, 0, INT_MAX, "seed of all random choices"),
          flag("no-learning", "keep the detectors as they are"), imageOption(), backendOption(), windowOption(),
@@ -62,7 +63,7 @@ std::vector<Rect> boxesByMouse(const Mat& frame)
     (void)frame;
 #endif
     if (boxes.empty())
-        throw UsageError("there is no object: give --box=x,y,width,height, or --load=FILE");
+        throw UsageError("there is no object: give --box=x,y,width,height or --load=FILE");
     return boxes;
 }
 
@@ -77,7 +78,13 @@ public:
         params.learning = !options.flag("no-learning");
         tracker_ = MultiTrackerTLD::create(params);
     }
-    void add(const Mat& frame, const Rect& box) { tracker_->add(onEngine(frame), box); }
+    void add(const Mat& frame, const Rect& box)
+    {
+        if ((box & Rect(Point(), frame.size())) != box)
+            throw UsageError(format("--box=%d,%d,%d,%d: is not inside of the frame, which has %d x %d pixels", box.x,
+                                    box.y, box.width, box.height, frame.cols, frame.rows));
+        tracker_->add(onEngine(frame), box);
+    }
     void load(const Mat& frame, const std::string& file) { tracker_->addFromFile(onEngine(frame), file); }
     //! A row for each object; on the host, so that the call waits.
     Mat update(const Mat& frame)
@@ -180,6 +187,24 @@ Mat sheetOf(MultiTrackerTLD& tracker, int id)
     return all;
 }
 
+//! Returns the begin of the names of learned objects; the id and .yml follow.
+std::string savedFiles(const Options& options)
+{
+    return (std::filesystem::path(options.text("output-dir")) / options.text("save")).string();
+}
+
+//! Throws where a file that is written is one that is read.
+void checkOutputs(const Options& options)
+{
+    std::vector<std::string> inputs = filesOfInput(options.text("input"), true);
+    for (const std::string& file : options.list("load", ','))
+        inputs.push_back(file);
+    std::vector<Output> outputs = outputsOf(options, {"tracks.csv", "frame_#.jpg", "templates_#.png"});
+    if (options.given("save"))
+        outputs.push_back({"--save", savedFiles(options) + "#.yml"});
+    refuseOverwriting(inputs, outputs);
+}
+
 //! Everything that is written.
 class Report
 {
@@ -187,7 +212,7 @@ public:
     Report(const Options& options, double rate)
         : folder_(outputFolder(options.text("output-dir"))),
           videoName_(options.text("video-file")),
-          saved_(options.text("save")),
+          saved_(options.given("save") ? savedFiles(options) : ""),
           table_(folder_ + "/tracks.csv", "frame,id," SAMPLE_TLD_COLUMNS),
           video_(folder_ + "/" + videoName_, rate),
           imageEvery_(options.integer("image-every"))
@@ -227,7 +252,7 @@ public:
     double share() const { return objects_ ? 100. * double(located_) / double(objects_) : 0.; }
 
 private:
-    std::string nameOf(int id) const { return format("%s%d.yml", saved_.c_str(), id); }
+    std::string nameOf(int id) const { return saved_ + std::to_string(id) + ".yml"; }
 
     const std::string folder_, videoName_, saved_;
     Table table_;
@@ -248,9 +273,12 @@ Mat firstFrame(Source& source, int number)
 
 void run(const Options& options)
 {
-    const bool cuda = useCuda(options);
     std::vector<Rect> boxes = readBoxes(options);
     const std::vector<std::string> files = options.list("load", ',');
+    if (boxes.empty() && files.empty() && !hasWindows())
+        throw UsageError("this build has no windows: give --box=x,y,width,height or --load=FILE");
+    checkOutputs(options);
+    const bool cuda = useCuda(options);
     const int first = options.integer("first-frame"), limit = options.integer("frames");
     Source source(options.text("input"), true);
     Report report(options, source.rate());

@@ -10,11 +10,10 @@
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
+#include "tld_benchmark_input.hpp"
 #include "tld_benchmark_quality.hpp"
 #include "tld_benchmark_trackers.hpp"
-#include "opencv2/core/utils/filesystem.hpp"
 #include <ctime>
-#include <fstream>
 #include <map>
 
 using namespace cv;
@@ -41,98 +40,23 @@ Options makeOptions()
                    table);
 }
 
-struct Sequence
+//! Throws where a file that is written is one that is read.
+void checkOutputs(const Options& options, const std::vector<std::string>& sequences)
 {
-    std::string name;
-    std::vector<Mat> frames;
-    Rect first;
-    Trajectory truth; //!< empty: absent
-};
-
-// --- reading ---------------------------------------------------------------------------------------------------------
-
-bool exists(const std::string& path) { return utils::fs::exists(path); }
-
-std::vector<Rect2d> readTruth(const std::string& filename, bool corners)
-{
-    std::vector<Rect2d> boxes;
-    std::ifstream file(filename);
-    std::string line;
-    while (std::getline(file, line))
+    std::vector<std::string> inputs = {options.text("vit"), options.text("nano-backbone"), options.text("nano-head")};
+    std::vector<Output> outputs;
+    for (const char* const name : {"csv", "runs", "curves"})
+        if (options.given(name))
+            outputs.push_back({std::string("--") + name, options.text(name)});
+    for (const std::string& sequence : sequences)
     {
-        for (char& c : line)
-            c = c == ',' || c == '\t' || c == ';' ? ' ' : c;
-        double v[4];
-        const char* at = line.c_str();
-        int count = 0;
-        for (char* end = nullptr; count < 4; ++count, at = end)
-        {
-            v[count] = std::strtod(at, &end);
-            if (end == at)
-                break;
-        }
-        if (count == 0)
-            continue;
-        if (count < 4)
-            CV_Error_(Error::StsParseError, ("%s: line %zu has %d numbers", filename.c_str(), boxes.size() + 1, count));
-        const Rect2d box(v[0], v[1], corners ? v[2] - v[0] : v[2], corners ? v[3] - v[1] : v[3]);
-        boxes.push_back(box.width > 0. && box.height > 0. && std::isfinite(box.x + box.y) ? box : Rect2d());
+        for (const std::string& folder : {sequence, framesFolder(sequence)})
+            for (const std::string& file : filesLike(folder + "/*"))
+                inputs.push_back(file);
+        if (options.given("video"))
+            outputs.push_back({"--video", options.text("video") + "/" + nameOf(sequence) + "_*.avi"});
     }
-    return boxes;
-}
-
-//! Images in natural order, else those of the folder's first video.
-std::vector<Mat> readFrames(const std::string& folder, size_t most)
-{
-    std::vector<Mat> frames;
-    const std::vector<std::string> videos = filesOf(folder, {".avi", ".mpg", ".mp4", ".mkv"});
-    if (imagesOf(folder).empty() && videos.empty())
-        throw std::runtime_error("there are neither images nor a video in " + folder);
-    Source source(imagesOf(folder).empty() ? videos[0] : folder);
-    for (Mat frame; frames.size() < most && !stopped() && source.read(frame); frame = Mat())
-        frames.push_back(frame);
-    return frames;
-}
-
-bool isSequence(const std::string& folder)
-{
-    return exists(folder + "/gt.txt") || exists(folder + "/groundtruth_rect.txt");
-}
-
-Sequence readSequence(const std::string& folder, int limit)
-{
-    Sequence s;
-    const size_t end = folder.find_last_not_of('/') + 1, slash = folder.find_last_of('/', end - 1);
-    s.name = folder.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash + 1));
-    const bool otb = exists(folder + "/groundtruth_rect.txt");
-    s.truth = readTruth(folder + (otb ? "/groundtruth_rect.txt" : "/gt.txt"), !otb);
-    s.frames = readFrames(otb ? folder + "/img" : folder, limit > 0 ? static_cast<size_t>(limit) : s.truth.size());
-    s.truth.resize(std::min(s.truth.size(), s.frames.size()));
-    s.frames.resize(s.truth.size());
-    const std::vector<Rect2d> first = otb ? s.truth : readTruth(folder + "/init.txt", true);
-    if (s.frames.empty() || first.empty() || first[0].empty())
-        CV_Error_(Error::StsParseError, ("%s: frames, truth or a first box is missing", folder.c_str()));
-    s.first = Rect(cvRound(first[0].x), cvRound(first[0].y), cvRound(first[0].width), cvRound(first[0].height)) &
-              Rect(Point(), s.frames[0].size());
-    return s;
-}
-
-std::vector<std::string> findSequences(const std::vector<std::string>& folders)
-{
-    std::vector<std::string> found;
-    for (const std::string& folder : folders)
-    {
-        std::vector<std::string> inside;
-        if (!utils::fs::isDirectory(folder))
-            throw std::runtime_error("there is no folder " + folder);
-        if (isSequence(folder))
-            found.push_back(folder);
-        else
-            utils::fs::glob(folder, "", inside, false, true);
-        std::sort(inside.begin(), inside.end(), naturalLess);
-        std::copy_if(inside.begin(), inside.end(), std::back_inserter(found), isSequence);
-    }
-    return found;
+    refuseOverwriting(inputs, outputs);
 }
 
 // --- running ---------------------------------------------------------------------------------------------------------
@@ -330,8 +254,18 @@ private:
     std::map<std::string, Line> all_; //!< sums over the sequences
 };
 
+std::string joined(const std::vector<std::string>& lines)
+{
+    std::string all;
+    for (const std::string& line : lines)
+        all += (all.empty() ? "" : "\n  ") + line;
+    return all;
+}
+
 void run(const Options& options)
 {
+    std::vector<std::string> faults;
+    const std::vector<std::string> folders = findSequences(options.list("sequences", ','), faults);
     const bool cuda = useCuda(options);
     if (options.integer("threads") > 0)
         setNumThreads(options.integer("threads"));
@@ -339,9 +273,11 @@ void run(const Options& options)
     const std::vector<Contender> contenders = makeContenders(options, cuda, absent);
     for (const std::string& reason : absent)
         std::cout << "not measured: " << reason << std::endl;
-    const std::vector<std::string> folders = findSequences(options.list("sequences", ','));
-    if (folders.empty())
-        throw std::runtime_error("there is no sequence: a folder with gt.txt or groundtruth_rect.txt is needed");
+    checkOutputs(options, folders);
+    for (const std::string& folder : folders)
+        checkSequence(folder, faults);
+    if (!faults.empty()) // before hours of measuring
+        throw std::runtime_error("nothing was measured: " + joined(faults));
     Benchmark benchmark(options);
     Progress progress(static_cast<int>(folders.size() * contenders.size()), "tracker on a sequence");
     for (const std::string& folder : folders)

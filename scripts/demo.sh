@@ -135,7 +135,7 @@ demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (
 demo cascade_vtest "CascadeClassifierEx: people, detected by haarcascade_fullbody. Some boxes contain no person; cv::CascadeClassifier returns the same boxes." \
     cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
 demo follow_astronaut "CascadeClassifierEx detects faces in every fifth frame. MultiTrackerTLD follows the face while the view moves over the photograph, loses it when it leaves, and finds it again: it keeps its number." \
-    cudatracking_follow "--cascade=$cascades/haarcascade_frontalface_alt.xml" --pan=200 --image-every=25 "$REPO_ROOT/doc/pics/astronaut.jpg"
+    cudatracking_follow "--cascade=$cascades/haarcascade_frontalface_default.xml" --pan=200 --image-every=25 "$REPO_ROOT/doc/pics/astronaut.jpg"
 demo follow_vtest "The same with haarcascade_fullbody on people who walk. Each keeps the number that it got; boxes that the cascade finds where no person is are followed as well." \
     cudatracking_follow "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --min-neighbors=6 --every=10 --frames=200 --image-every=40 "$SAMPLES_DATA/vtest.avi"
 demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target. Below: all templates of each target (green) and of its background (red)." \

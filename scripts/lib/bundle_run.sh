@@ -243,7 +243,7 @@ run_demo()
     demo loop_no_graph cudatracking_fragment_matcher_loop --no-graph "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
     demo tld cudatracking_tld "--box=253,219,30,90;498,155,34,78;638,238,50,84" "$data/vtest.avi" || FAILED=$((FAILED + 1))
-    demo cascade cudatracking_cascade "--cascade=$CUDATRACKING_CASCADES/haarcascades/haarcascade_frontalface_alt.xml" "$data/messi5.jpg" || FAILED=$((FAILED + 1))
+    demo cascade cudatracking_cascade "--cascade=$CUDATRACKING_CASCADES/haarcascades/haarcascade_frontalface_default.xml" "$data/messi5.jpg" || FAILED=$((FAILED + 1))
 }
 
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
