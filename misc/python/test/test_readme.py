@@ -10,7 +10,6 @@ import tempfile
 import unittest
 
 import cv2
-import numpy as np
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("CUDATRACKING_BUILD_DIR", "")
@@ -34,7 +33,7 @@ def blocks(language):
         text = readme.read()
     found = []
     for match in re.finditer(rf"^```{language}\n(.*?)^```\n", text, flags=re.S | re.M):
-        printed = re.match(r"\nThe Python program prints\n\n((?: {4}.*\n)+)", text[match.end():])
+        printed = re.match(r"\n(?:The Python program prints|Both programs print)\n\n((?: {4}.*\n)+)", text[match.end():])
         found.append((match.group(1), printed and re.sub(r"^ {4}", "", printed.group(1), flags=re.M)))
     return found
 
@@ -69,19 +68,9 @@ class ReadmeTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder, cls.built = os.path.join(folder.name, "try"), None
         (shell, _), = blocks("bash")
-        lines = shell.replace("build/try", cls.folder).strip().split("\n")
-        assert lines[-1] == "PYTHONPATH=$CV2_DIR $PYTHON example.py"  # the tests below do this
-        script = "set -e\n" + "\n".join(lines[:-1]) + '\n[ -x "$PYTHON" ] && [ -n "$CV2_DIR" ] && [ -n "$BIN_DIR" ]'
+        script = "set -e\n" + shell.replace("build/try", cls.folder) + '[ -x "$PYTHON" ] && [ -n "$CV2_DIR" ] && [ -n "$BIN_DIR" ]'
         status, _, err = run(["bash", "-c", script], cwd=ROOT, env={**os.environ, "CUDATRACKING_BUILD_ROOT": os.path.dirname(BUILD)})
         assert status == 0, err
-        assert os.path.exists(os.path.join(cls.folder, "vtest.avi"))
-        # In its place one that needs no FFmpeg and is short.
-        noise = np.random.RandomState(7).randint(0, 256, (600, 900, 3), dtype=np.uint8)
-        world = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 5.), None, 0, 255, cv2.NORM_MINMAX)
-        writer = cv2.VideoWriter(os.path.join(cls.folder, "vtest.avi"), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (768, 576))
-        for step in range(5):
-            writer.write(np.ascontiguousarray(world[step:step + 576, 2 * step:2 * step + 768]))
-        writer.release()
 
     @classmethod
     def programs(cls):
@@ -134,9 +123,8 @@ class ReadmeTest(unittest.TestCase):
                 status, said, err = run([os.path.join(out, f"example{i}")], cwd=self.folder)
                 self.assertEqual(status, 0, err)
                 self.assertNotEqual(said, "")
-        status, _, err = run([os.path.join(out, f"example{len(examples) - 1}")], cwd=out)  # where there is no video
-        self.assertEqual(status, 1)
-        self.assertIn("vtest.avi cannot be read", err)
+        self.assertIn("LOST", said)  # by the last one, the tracker's; README gives its output with the Python program
+        self.assertEqual(said, blocks("python")[-1][1])
 
     def test_own_program_reads_videos_by_ffmpeg(self):
         if not os.path.exists(os.path.join(BUILD, "lib", "libopencv_videoio_ffmpeg.so")):
