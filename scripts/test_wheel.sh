@@ -99,6 +99,8 @@ environment opencv5 opencv-python==5.0.0.93
 run_tests opencv5 /beside
 environment contrib5 opencv-contrib-python==5.0.0.93
 run_tests contrib5 /beside
+environment contrib51 opencv-contrib-python==5.1.0.95
+run_tests contrib51 /beside
 environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbclient ipykernel
 run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdf]*.py" # what was skipped for want of these packages

@@ -14,8 +14,7 @@ import unittest
 import numpy as np
 
 import cudatracking as ct
-from command_case import write_video
-from scenes import DATA, frame, needs_data
+from scenes import DATA, needs_data
 
 DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc")
 
@@ -44,13 +43,12 @@ class DocsTest(unittest.TestCase):
             for name in ("home.jpg", "rubberwhale1.png", "rubberwhale2.png"):
                 shutil.copy(os.path.join(DATA, name), folder)
             shutil.copy(os.path.join(DOC, "pics", "astronaut.jpg"), folder)
-            write_video(os.path.join(folder, "moving.avi"), 5, frame)
             before = os.getcwd()
             os.chdir(folder)
             try:
                 for page in pages():
                     for line, code, output, skipped in snippets(page):
-                        if skipped or ("import cv2" in code and not importlib.util.find_spec("cv2")):
+                        if skipped or any(f"import {other}" in code and not importlib.util.find_spec(other) for other in ("cv2", "av")):
                             continue
                         printed = io.StringIO()
                         with self.subTest(f"{page}:{line}"), contextlib.redirect_stdout(printed):
@@ -68,7 +66,7 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for page in pages():
                 for line, code, _, _ in snippets(page):
-                    if "torch" in code or "cupy" in code or "import cv2" in code:
+                    if "torch" in code or "cupy" in code or re.search("^import (cv2|av)", code, re.MULTILINE):
                         continue
                     with open(os.path.join(folder, f"{re.sub(r'[./]', '_', page)}_{line}.py"), "w", encoding="utf-8") as file:
                         file.write(code)
