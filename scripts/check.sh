@@ -127,6 +127,7 @@ rule words "comments: words of the glossary, no openers that lean on a neighbour
 rule suites "test suites: Algorithm_Topic; Cuda in the names of what needs a GPU, Alone at the end of what needs the device alone"
 rule anatomy "anatomy: every algorithm has the same files, each with what belongs there"
 rule base-layer "launches, memory, events and waits only in src/common/"
+rule locks "public methods take the lock of their instance"
 rule constant "no __constant__ memory that is filled at run time"
 rule sync "no device-wide wait"
 rule device-state "no mutable device variable at file scope"

@@ -71,8 +71,14 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   Getters without a Stream use an internal stream and begin after all earlier calls of the instance.
 - Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams:
   the device orders them by events. The caller need not synchronize when the stream changes.
-- One thread at a time may use an instance, const methods included. Instances are independent: any number of them may be
-  used on any number of threads, streams and devices.
+- Any number of threads may use an instance. Its calls, const methods included, are executed one after another: each
+  begins when the one before has returned. So a call that waits, for its stream or a file, keeps calls of other threads
+  waiting, and calls of one instance gain nothing from several threads.
+- The state of an instance is shared by these threads. Another thread's calls can come between two of a thread: labels
+  after compute() may belong to the other thread's image. Use one instance per thread for such pairs.
+- Instances are independent: any number of them may be used at once, on any number of threads, streams and devices.
+- Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and the
+  callback would wait without end for a thread that waits for this stream inside a call of the same instance.
 - An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw; so
   do calls with a stream of another device, if CUDA can tell it (12.8 and newer). Create one instance per device.
 - Destroy instances before cv::cuda::resetDevice(). Instances created after it work.

@@ -1,7 +1,7 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, walls, anatomy, stages, words, suites, base-layer, constant, sync, device-state. Prints one line per
-finding and exits with 1 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
+CHECK is one of files, functions, walls, anatomy, stages, words, suites, base-layer, locks, constant, sync, device-state. Prints one line
+per finding and exits with 1 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
 import posixpath
 import re
@@ -324,6 +324,41 @@ def check_base_layer(root):
                     yield f"{name}:{number}: {why}: {line.strip()}"
 
 
+# Body of a method that lets one thread at a time into its instance: the lock comes first, or there is one statement, in which members
+# (their names end with _) are reached through the lock; or it returns a constant.
+LOCKED = re.compile(r"\s*const auto lock = locked\(\);"
+                    r"|(?=[^;]*(?:\blocked\(\)->|\*locked\(\)))(?![^;]*(?<!>)\b[a-z]\w*_\b)[^;]*;\s*}\s*$"
+                    r"|\s*return (?:true|false|\d+|\"\w+\");\s*}\s*$")
+METHOD = re.compile(r"(?:\b(\w+)::)?\b(\w+)\([^;{}]*\)(?: const)?(?: noexcept)?( override)?$")
+
+
+def check_locks(root):
+    """Overrides in the classes behind public classes take the lock of their instance (src/common/lockable.hpp)."""
+    public = {name for _, text in sources(root, ("include",)) for name in re.findall(r"\bclass CV_EXPORTS\w* (\w+)", text)}
+    for algorithm in ALGORITHMS:
+        texts = [(path.relative_to(root).as_posix(), blank(path.read_text(encoding="utf-8")))
+                 for path in sorted((root / "src" / algorithm).glob("*.[ch]pp"))]
+        classes = []  # (file, class, first line, last line, names of overrides)
+        for name, text in texts:
+            for head, _, opened, last, _ in blocks(text):
+                match = re.search(r"\bclass (\w+)(?: final)? *:.*\bpublic (?:\w+::)*(\w+)", head.partition(",")[0], flags=re.S)
+                if match and match.group(2) in public:
+                    body = "\n".join(text.split("\n")[opened - 1:last])
+                    classes.append((name, match.group(1), opened, last,
+                                    set(re.findall(r"\b(\w+)\([^;{}]*\)(?: const)?(?: noexcept)? override\b", body))))
+        for name, text in texts:
+            for head, first, opened, last, _ in blocks(text):
+                method = METHOD.search(head)
+                if not method:
+                    continue
+                owner, called, inside = method.groups()
+                body = "\n".join(text.split("\n")[opened - 1:last]).partition("{")[2]
+                for file, cls, begin, end, overrides in classes:
+                    here = inside and file == name and begin <= opened and last <= end
+                    if (owner == cls or here) and called in overrides and not LOCKED.match(body):
+                        yield f"{name}:{first}: {cls}::{called}() does not begin with 'const auto lock = locked();'"
+
+
 def statements(text):
     """Yields (line, statement) of each statement outside of parentheses, with `{...}` cut to `{`."""
     line, statement, first = 1, "", 1
@@ -371,7 +406,7 @@ def check_device_state(root):
 
 
 CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy, "stages": check_stages, "words": check_words, "suites": check_suites,
-          "base-layer": check_base_layer, "constant": check_constant,
+          "base-layer": check_base_layer, "locks": check_locks, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 
 if __name__ == "__main__":

@@ -125,6 +125,33 @@ class CheckSources(unittest.TestCase):
         self.expect("base-layer", "src/cpu/tld/engine.cpp", ["static thread_local int x;\n"], ["detail::ScratchPool<Scratch> pool;\n"])
         self.expect("base-layer", "src/common/workspace.cpp", [], ["cudaMalloc(&p, 4);\n"])
 
+    def test_locks(self):
+        header = "class CV_EXPORTS_W Tracker : public Algorithm\n{\n};\n"
+
+        def inside(body, base="Tracker", method="int get() const override"):
+            return {"include/a.hpp": header,
+                    "src/tld/tld.cpp": f"class Impl final : public {base}, public detail::Lockable<Impl>\n{{\npublic:\n    {method}\n"
+                                       f"    {{\n        {body}\n    }}\n    int value_ = 0;\n}};\n"}
+
+        def outside(body):
+            return {"include/a.hpp": header,
+                    "src/tld/impl.hpp": "class Impl final : public Tracker\n{\npublic:\n    Impl();\n    void set(const int (&a)[2],\n"
+                                        "             int b) override;\n    void other();\n};\n",
+                    "src/tld/tld.cpp": f"Impl::Impl()\n{{\n    x();\n}}\nvoid Impl::other() {{ x(); }}\n"
+                                       f"void Impl::set(const int (&a)[2], int b)\n{{\n    {body}\n}}\n"}
+        for body in ("const auto lock = locked();\n        return value_;", "return locked()->value_;", "return f(locked()->value_);", "save(*locked(), f());",
+                     "return locked()->objects_.get(find());", "return false;"):
+            self.assertEqual(self.findings("locks", inside(body)), [], body)
+            self.assertEqual(self.findings("locks", outside(body)), [], body)
+        for body in ("return value_;", "locked();\n        return value_;", "return locked()->value_ + other_;", "return get();", "return 1 + value_;", "",
+                     "x();\n        const auto lock = locked();", "locked()->x();\n        y();", "if (value_)\n            locked()->x();",
+                     "// const auto lock = locked();\n        x();", "const auto lock = other.locked();"):
+            self.assertEqual(len(self.findings("locks", inside(body))), 1, body)
+            self.assertEqual(len(self.findings("locks", outside(body))), 1, body)
+        self.assertEqual(self.findings("locks", inside("return value_;", method="int get() const")), [])
+        self.assertEqual(self.findings("locks", inside("return value_;", base="Engine")), [])
+        self.assertEqual(len(self.findings("locks", inside("return value_;", base="cuda::Tracker"))), 1)
+
     def test_constant(self):
         self.expect("constant", "src/cuda/tld.cu",
                     ["__constant__ float table[16];\n", "void f() { cudaMemcpyToSymbol(table, p, 4); }\n"],

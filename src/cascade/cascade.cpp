@@ -3,6 +3,7 @@
 
 #include "../precomp.hpp"
 #include "../common/file_write.hpp"
+#include "../common/lockable.hpp"
 #include "arguments.hpp"
 #include "engine.hpp"
 #include "model_builder.hpp"
@@ -14,7 +15,7 @@ using namespace cascade;
 
 namespace {
 
-class CascadeClassifierExImpl final : public CascadeClassifierEx
+class CascadeClassifierExImpl final : public CascadeClassifierEx, public detail::Lockable<CascadeClassifierExImpl>
 {
 public:
     CascadeClassifierExImpl() = default;
@@ -22,11 +23,13 @@ public:
 
     bool load(const String& filename) override
     {
+        const auto lock = locked();
         model_ = loadModel(filename);
         return true;
     }
     void loadBuffer(InputArray buffer) override
     {
+        const auto lock = locked();
         Mat bytes = detail::hostArray("buffer", buffer);
         if (bytes.empty() || bytes.type() != CV_8UC1 || (bytes.rows != 1 && bytes.cols != 1))
             CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: buffer: a row or column of bytes is needed, these are "
@@ -38,22 +41,40 @@ public:
         const size_t count = bytes.total();
         model_ = parseModel(text, text[count - 1] == '\0' ? count - 1 : count, "buffer"); // C strings end with a zero
     }
-    Ptr<CascadeClassifierEx> clone() const override { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
+    Ptr<CascadeClassifierEx> clone() const override
+    {
+        const auto lock = locked();
+        return makePtr<CascadeClassifierExImpl>(model_, settings_);
+    }
 
-    Size getOriginalWindowSize() const override { return model_ ? Size(model_->width, model_->height) : Size(); }
-    int getFeatureType() const override { return model_ ? model_->kind : -1; }
-    int getNumberOfStages() const override { return model_ ? static_cast<int>(model_->stages.size()) : 0; }
+    Size getOriginalWindowSize() const override
+    {
+        const auto lock = locked();
+        return model_ ? Size(model_->width, model_->height) : Size();
+    }
+    int getFeatureType() const override
+    {
+        const auto lock = locked();
+        return model_ ? model_->kind : -1;
+    }
+    int getNumberOfStages() const override
+    {
+        const auto lock = locked();
+        return model_ ? static_cast<int>(model_->stages.size()) : 0;
+    }
     bool isOldFormatCascade() const override { return false; }
 
     void detectMultiScale(InputArray image, std::vector<Rect>& objects, double scaleFactor, int minNeighbors, int,
                           Size minSize, Size maxSize, InputArray mask, Stream& stream) override
     {
+        const auto lock = locked();
         objects = rectsOf(find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream).boxes);
     }
     void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& numDetections,
                           double scaleFactor, int minNeighbors, int, Size minSize, Size maxSize, InputArray mask,
                           Stream& stream) override
     {
+        const auto lock = locked();
         Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
         objects = rectsOf(found.boxes);
         numDetections.swap(found.counts);
@@ -62,6 +83,7 @@ public:
                           std::vector<double>& levelWeights, double scaleFactor, int minNeighbors, int, Size minSize,
                           Size maxSize, bool outputRejectLevels, InputArray mask, Stream& stream) override
     {
+        const auto lock = locked();
         Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
         objects = rectsOf(found.boxes);
         if (!outputRejectLevels)
@@ -73,10 +95,12 @@ public:
     void detectAsync(InputArrayOfArrays images, OutputArray objects, OutputArray numDetections,
                      OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) override
     {
-        detect({this}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
+        const auto lock = locked();
+        detect({task()}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
     }
     int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const override
     {
+        const auto lock = locked();
         const auto check = [row](int type, int rows, int cols)
         {
             if (rows > 0 && (type != CV_32SC4 || cols < 2))
@@ -101,27 +125,35 @@ public:
         check(table.type(), table.rows, table.cols);
         return rectsOfRow(table.ptr<Vec4i>(row), table.cols, boxes);
     }
-    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
-                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
-                       const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream& stream);
+    //! Detects with cascades and parameters of several instances by the engine of this one.
+    void detect(const std::vector<Task>& tasks, InputArrayOfArrays images, const std::vector<_OutputArray>& objects,
+                const std::vector<_OutputArray>& numDetections, const std::vector<_OutputArray>& levelWeights,
+                InputArrayOfArrays masks, Stream& stream);
+    //! Copies cascade, null if there is none, and parameters.
+    Task copyTask() const
+    {
+        const auto lock = locked();
+        return {model_, settings_};
+    }
 
-    void setScaleFactor(double factor) override { set(&Settings::scaleFactor, factor); }
-    void setMinNeighbors(int count) override { set(&Settings::minNeighbors, count); }
-    void setMinObjectSize(Size size) override { set(&Settings::minSize, limitOf(size)); }
-    void setMaxObjectSize(Size size) override { set(&Settings::maxSize, limitOf(size)); }
-    void setFindLargestObject(bool find) override { set(&Settings::largest, find); }
-    void setMaxObjects(int count) override { set(&Settings::maxObjects, count); }
-    void setMaxCandidates(int count) override { set(&Settings::maxCandidates, count); }
-    double getScaleFactor() const override { return settings_.scaleFactor; }
-    int getMinNeighbors() const override { return settings_.minNeighbors; }
-    Size getMinObjectSize() const override { return sizeOf(settings_.minSize); }
-    Size getMaxObjectSize() const override { return sizeOf(settings_.maxSize); }
-    bool getFindLargestObject() const override { return settings_.largest; }
-    int getMaxObjects() const override { return settings_.maxObjects; }
-    int getMaxCandidates() const override { return settings_.maxCandidates; }
+    void setScaleFactor(double factor) override { locked()->set(&Settings::scaleFactor, factor); }
+    void setMinNeighbors(int count) override { locked()->set(&Settings::minNeighbors, count); }
+    void setMinObjectSize(Size size) override { locked()->set(&Settings::minSize, limitOf(size)); }
+    void setMaxObjectSize(Size size) override { locked()->set(&Settings::maxSize, limitOf(size)); }
+    void setFindLargestObject(bool find) override { locked()->set(&Settings::largest, find); }
+    void setMaxObjects(int count) override { locked()->set(&Settings::maxObjects, count); }
+    void setMaxCandidates(int count) override { locked()->set(&Settings::maxCandidates, count); }
+    double getScaleFactor() const override { return locked()->settings_.scaleFactor; }
+    int getMinNeighbors() const override { return locked()->settings_.minNeighbors; }
+    Size getMinObjectSize() const override { return sizeOf(locked()->settings_.minSize); }
+    Size getMaxObjectSize() const override { return sizeOf(locked()->settings_.maxSize); }
+    bool getFindLargestObject() const override { return locked()->settings_.largest; }
+    int getMaxObjects() const override { return locked()->settings_.maxObjects; }
+    int getMaxCandidates() const override { return locked()->settings_.maxCandidates; }
 
     void getScales(Size imageSize, std::vector<double>& scales, std::vector<Size>& layerSizes) const override
     {
+        const auto lock = locked();
         checkImage("imageSize", imageSize, CV_8UC1);
         const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, {task()});
         scales.clear();
@@ -134,6 +166,7 @@ public:
     }
     void countPasses(InputArray image, OutputArray passes, Stream& stream) override
     {
+        const auto lock = locked();
         const Mat host = detail::onDevice(image) ? fetchImage(detail::deviceArray("image", image), stream)
                                                  : detail::hostArray("image", image);
         const Inputs<Mat> inputs = hostInputs(host, noArray());
@@ -164,10 +197,14 @@ public:
             passes.release();
     }
 
-    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    void clear() override { model_.reset(); }
-    bool empty() const override { return !model_; }
-    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    size_t workspaceBytes() const override
+    {
+        const auto lock = locked();
+        return cuda_ ? cuda_->workspaceBytes() : 0;
+    }
+    void clear() override { locked()->model_.reset(); }
+    bool empty() const override { return !locked()->model_; }
+    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
     void write(FileStorage& fs) const override;
     void read(const FileNode& fn) override;
 
@@ -231,9 +268,9 @@ private:
         return objects;
     }
     template <typename Image>
-    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Image>& inputs,
-                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
-                       const std::vector<_OutputArray>& levelWeights, bool device, detail::StreamHandle stream);
+    void detect(const std::vector<Task>& tasks, const Inputs<Image>& inputs, const std::vector<_OutputArray>& objects,
+                const std::vector<_OutputArray>& numDetections, const std::vector<_OutputArray>& levelWeights,
+                bool device, detail::StreamHandle stream);
 
     static int rectsOfRow(const Vec4i* row, int cols, std::vector<Rect>& boxes)
     {
@@ -250,29 +287,29 @@ private:
     mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made on first use
 };
 
-void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
+void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, InputArrayOfArrays images,
                                      const std::vector<_OutputArray>& objects,
                                      const std::vector<_OutputArray>& numDetections,
                                      const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks,
                                      Stream& stream)
 {
+    const auto lock = locked();
     if (detail::onDevice(images))
-        detect(cascades, deviceInputs(images, masks), objects, numDetections, levelWeights, true,
+        detect(tasks, deviceInputs(images, masks), objects, numDetections, levelWeights, true,
                detail::handleOf(stream));
     else
-        detect(cascades, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
+        detect(tasks, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
 }
 
 template <typename Image>
-void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Image>& inputs,
+void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, const Inputs<Image>& inputs,
                                      const std::vector<_OutputArray>& objects,
                                      const std::vector<_OutputArray>& numDetections,
                                      const std::vector<_OutputArray>& levelWeights, bool device,
                                      detail::StreamHandle stream)
 {
     Request request = inputs.request();
-    for (const CascadeClassifierExImpl* cascade : cascades)
-        request.tasks.push_back(cascade->task());
+    request.tasks = tasks;
     const int rows = static_cast<int>(request.images.size());
     std::vector<std::unique_ptr<TableOutputs>> outputs;
     std::vector<Table> tables;
@@ -283,11 +320,12 @@ void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>
     for (const std::unique_ptr<TableOutputs>& output : outputs)
         tables.push_back(output->allocate());
     if (rows > 0)
-        cascades[0]->engine(device).detect(request, tables, stream);
+        engine(device).detect(request, tables, stream);
 }
 
 void CascadeClassifierExImpl::write(FileStorage& fs) const
 {
+    const auto lock = locked();
     writeFormat(fs);
     if (model_)
         writeModel(fs, *model_);
@@ -297,6 +335,7 @@ void CascadeClassifierExImpl::write(FileStorage& fs) const
 //! Reads a cascade and its parameters. Nothing changes if any of them is invalid.
 void CascadeClassifierExImpl::read(const FileNode& fn)
 {
+    const auto lock = locked();
     const std::string name = "FileNode";
     const Place place = {nullptr, "cascade", -1};
     const Item root(fn, name, place);
@@ -332,26 +371,28 @@ void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifier
                                          OutputArrayOfArrays numDetections, OutputArrayOfArrays levelWeights,
                                          Stream& stream)
 {
-    std::vector<CascadeClassifierExImpl*> impls;
-    for (const Ptr<CascadeClassifierEx>& cascade : cascades)
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < cascades.size(); ++i)
     {
-        impls.push_back(dynamic_cast<CascadeClassifierExImpl*>(cascade.get()));
-        if (!impls.back())
+        const auto* const impl = dynamic_cast<const CascadeClassifierExImpl*>(cascades[i].get());
+        if (!impl)
+            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] is no object of create()", i));
+        tasks.push_back(impl->copyTask());
+        if (!tasks[i].model)
             CV_Error_(Error::StsBadArg,
-                      ("CascadeClassifierEx: cascades[%zu] is no object of create()", impls.size() - 1));
-        if (impls.back()->empty())
-            CV_Error_(Error::StsBadArg,
-                      ("CascadeClassifierEx: cascades[%zu]: there is no cascade; load() one first", impls.size() - 1));
-        if (impls.back()->getScaleFactor() != impls[0]->getScaleFactor())
+                      ("CascadeClassifierEx: cascades[%zu]: there is no cascade; load() one first", i));
+        const double factor = tasks[i].settings.scaleFactor, first = tasks[0].settings.scaleFactor;
+        if (factor != first)
             CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] has another scaleFactor than the first: "
                                          "%.17g and %.17g",
-                                         impls.size() - 1, impls.back()->getScaleFactor(), impls[0]->getScaleFactor()));
+                                         i, factor, first));
     }
-    if (impls.empty())
+    if (tasks.empty())
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: cascades: at least one is needed");
-    CascadeClassifierExImpl::detect(impls, images, outputsOf("objects", objects, impls.size(), CV_32SC4),
-                                    outputsOf("numDetections", numDetections, impls.size(), CV_32SC1),
-                                    outputsOf("levelWeights", levelWeights, impls.size(), CV_64FC1), noArray(), stream);
+    static_cast<CascadeClassifierExImpl&>(*cascades[0])
+        .detect(tasks, images, outputsOf("objects", objects, tasks.size(), CV_32SC4),
+                outputsOf("numDetections", numDetections, tasks.size(), CV_32SC1),
+                outputsOf("levelWeights", levelWeights, tasks.size(), CV_64FC1), noArray(), stream);
 }
 
 String CascadeClassifierEx::getDefaultName() const { return "CascadeClassifierEx"; }

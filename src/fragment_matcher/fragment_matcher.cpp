@@ -87,22 +87,31 @@ namespace fragment_matcher {
 
 void FragmentMatcherImpl::setParams(const Params& params)
 {
+    const auto lock = locked();
     checkParams(params);
     params_ = params;
 }
 
+size_t FragmentMatcherImpl::workspaceBytes() const
+{
+    const auto lock = locked();
+    return cuda_ ? cuda_->workspaceBytes() : 0;
+}
+
 void FragmentMatcherImpl::write(FileStorage& fs) const
 {
+    const auto lock = locked();
     writeFormat(fs);
     writeParams(fs, params_);
 }
 
-void FragmentMatcherImpl::read(const FileNode& fn) { params_ = readParams(fn); }
+void FragmentMatcherImpl::read(const FileNode& fn) { locked()->params_ = readParams(fn); }
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 
 Size FragmentMatcherImpl::getFragmentSize(int index) const
 {
+    const auto lock = locked();
     checkIndex(index);
     return Size(fragments_.list[index].width, fragments_.list[index].height);
 }
@@ -200,17 +209,18 @@ template <class Undo> void FragmentMatcherImpl::synchronize(const Undo& undo, St
 
 void FragmentMatcherImpl::setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights, Stream& stream)
 {
-    replaceAll(fragmentsFrom(templates, weights), stream);
+    locked()->replaceAll(fragmentsFrom(templates, weights), stream);
 }
 
 void FragmentMatcherImpl::cutFragments(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights,
                                        Stream& stream)
 {
-    replaceAll(fragmentsFrom(frame, regions, weights), stream);
+    locked()->replaceAll(fragmentsFrom(frame, regions, weights), stream);
 }
 
 int FragmentMatcherImpl::addFragment(InputArray templ, InputArray weights, Stream& stream)
 {
+    const auto lock = locked();
     Fragment fragment = fragmentFrom(templ, weights);
     if (fragments_.list.empty())
     {
@@ -229,6 +239,7 @@ int FragmentMatcherImpl::addFragment(InputArray templ, InputArray weights, Strea
 
 void FragmentMatcherImpl::updateFragment(int index, InputArray templ, InputArray weights, Stream& stream)
 {
+    const auto lock = locked();
     checkIndex(index);
     Fragment fragment = fragmentFrom(templ, weights);
     checkJoins(fragment);
@@ -240,6 +251,7 @@ void FragmentMatcherImpl::updateFragment(int index, InputArray templ, InputArray
 
 void FragmentMatcherImpl::removeFragment(int index)
 {
+    const auto lock = locked();
     checkIndex(index);
     fragments_.list.erase(fragments_.list.begin() + index);
     fragments_.version = ++lastVersion_;
@@ -247,6 +259,7 @@ void FragmentMatcherImpl::removeFragment(int index)
 
 void FragmentMatcherImpl::clear()
 {
+    const auto lock = locked();
     fragments_.list.clear();
     fragments_.version = ++lastVersion_;
 }

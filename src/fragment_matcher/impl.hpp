@@ -5,6 +5,7 @@
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 
 #include "../common/file_write.hpp"
+#include "../common/lockable.hpp"
 #include "arguments.hpp"
 
 #include <algorithm>
@@ -12,13 +13,13 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-class FragmentMatcherImpl final : public FragmentMatcher
+class FragmentMatcherImpl final : public FragmentMatcher, public detail::Lockable<FragmentMatcherImpl>
 {
 public:
     explicit FragmentMatcherImpl(const Params& params) : params_(params), cpu_(makeCpuEngine()) {}
 
     void setParams(const Params& params) override;
-    Params getParams() const override { return params_; }
+    Params getParams() const override { return locked()->params_; }
 
     void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights, Stream& stream) override;
     void cutFragments(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights,
@@ -38,11 +39,11 @@ public:
                    Stream& stream) override;
     void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas, Stream& stream) override;
 
-    int getFragmentCount() const override { return fragments_.count(); }
+    int getFragmentCount() const override { return locked()->fragments_.count(); }
     Size getFragmentSize(int index) const override;
-    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    bool empty() const override { return fragments_.list.empty(); }
-    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    size_t workspaceBytes() const override;
+    bool empty() const override { return locked()->fragments_.list.empty(); }
+    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
     void write(FileStorage& fs) const override;
     void read(const FileNode& fn) override;
 

@@ -92,6 +92,7 @@ SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& fr
 
 void FragmentMatcherImpl::setPredictions(InputArray locations)
 {
+    const auto lock = locked();
     Mat host;
     GpuMat device;
     if (onDevice(locations))
@@ -125,6 +126,7 @@ ConstRowsView<Position> FragmentMatcherImpl::predictionsOf(const Frame& frame) c
 void FragmentMatcherImpl::match(InputArray frame, InputArray searchAreas, OutputArray locations, OutputArray scores,
                                 OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream)
 {
+    const auto lock = locked();
     if (isEmpty(frame))
         return detail::release({&locations, &scores, &confidence, &status, &refined});
     const Frame opened = open(frame, stream);
@@ -146,6 +148,7 @@ void FragmentMatcherImpl::match(InputArray frame, InputArray searchAreas, Output
 void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
                                Stream& stream)
 {
+    const auto lock = locked();
     Mat locations, scores, confidence, status, refined;
     match(frame, searchAreas, locations, scores, confidence, status, refined, stream);
     convert(locations, scores, confidence, status, refined, matches, stream);
@@ -169,6 +172,7 @@ static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& cop
 void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map, int depth,
                                    Stream& stream)
 {
+    const auto lock = locked();
     checkIndex(index);
     const Fragment& fragment = fragments_.list[index];
     checkDepth(depth, fragment);
@@ -190,6 +194,7 @@ void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& sear
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
                                     std::vector<int>& offsets, int depth, Stream& stream)
 {
+    const auto lock = locked();
     for (const Fragment& fragment : fragments_.list)
         checkDepth(depth, fragment);
     if (onDevice(searchAreas) && !isNone(searchAreas))
@@ -228,6 +233,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
 void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                        Stream& stream)
 {
+    const auto lock = locked();
     if (radius < 0)
         CV_Error_(Error::StsOutOfRange, ("radius: %d, but it must not be negative", radius));
     if (frameSize.width < 0 || frameSize.height < 0)

@@ -8,29 +8,30 @@
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "../common/file_write.hpp"
+#include "../common/lockable.hpp"
 #include "engine.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-class QuickShiftImpl final : public QuickShift
+class QuickShiftImpl final : public QuickShift, public detail::Lockable<QuickShiftImpl>
 {
 public:
     QuickShiftImpl(double sigma, double maxDist, double colorScale);
 
-    void setSigma(double sigma) override { set(SIGMA, sigma); }
-    void setMaxDist(double maxDist) override { set(MAX_DIST, maxDist); }
+    void setSigma(double sigma) override { locked()->set(SIGMA, sigma); }
+    void setMaxDist(double maxDist) override { locked()->set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
-    void setChannelScales(const Scalar& scales) override { set(CHANNEL_SCALES, scales); }
-    void setSearchRadius(int radius) override { set(SEARCH_RADIUS, radius); }
-    void setTieRule(int rule) override { set(TIE_RULE, rule); }
-    void setNormalizeDensity(bool normalize) override { set(NORMALIZE_DENSITY, normalize); }
-    double getSigma() const override { return user_.sigma; }
-    double getMaxDist() const override { return user_.maxDist; }
-    double getColorScale() const override { return user_.channelScales[0]; }
-    Scalar getChannelScales() const override { return user_.channelScales; }
-    int getSearchRadius() const override { return user_.searchRadius; }
-    int getTieRule() const override { return user_.tieRule; }
-    bool getNormalizeDensity() const override { return user_.normalizeDensity; }
+    void setChannelScales(const Scalar& scales) override { locked()->set(CHANNEL_SCALES, scales); }
+    void setSearchRadius(int radius) override { locked()->set(SEARCH_RADIUS, radius); }
+    void setTieRule(int rule) override { locked()->set(TIE_RULE, rule); }
+    void setNormalizeDensity(bool normalize) override { locked()->set(NORMALIZE_DENSITY, normalize); }
+    double getSigma() const override { return locked()->user_.sigma; }
+    double getMaxDist() const override { return locked()->user_.maxDist; }
+    double getColorScale() const override { return locked()->user_.channelScales[0]; }
+    Scalar getChannelScales() const override { return locked()->user_.channelScales; }
+    int getSearchRadius() const override { return locked()->user_.searchRadius; }
+    int getTieRule() const override { return locked()->user_.tieRule; }
+    bool getNormalizeDensity() const override { return locked()->user_.normalizeDensity; }
 
     void compute(InputArray image, InputArray mask, Stream& stream) override;
     void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
@@ -56,10 +57,10 @@ public:
     void getAdjacency(OutputArray pairs, Stream& stream) const override;
     int enforceConnectivity(int minSize, Stream& stream) override;
 
-    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    void clear() override { engine_ = nullptr; }
-    bool empty() const override { return engine_ == nullptr; }
-    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    size_t workspaceBytes() const override;
+    void clear() override { locked()->engine_ = nullptr; }
+    bool empty() const override { return locked()->engine_ == nullptr; }
+    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
     void write(FileStorage& fs) const override;
     void read(const FileNode& fn) override;
 

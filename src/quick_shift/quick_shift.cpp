@@ -41,6 +41,7 @@ QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale)
 
 void QuickShiftImpl::setColorScale(double colorScale)
 {
+    const auto lock = locked();
     checkScale("colorScale", colorScale);
     user_.channelScales = Scalar::all(colorScale);
 }
@@ -68,6 +69,7 @@ static void writeValue(FileStorage& fs, const char* name, bool value) { fs << na
 
 void QuickShiftImpl::write(FileStorage& fs) const
 {
+    const auto lock = locked();
     writeFormat(fs);
     withSettings([&](const auto&... setting) { (writeValue(fs, setting.name, user_.*setting.member), ...); });
 }
@@ -75,6 +77,7 @@ void QuickShiftImpl::write(FileStorage& fs) const
 //! Checks all settings before it takes any.
 void QuickShiftImpl::read(const FileNode& fn)
 {
+    const auto lock = locked();
     UserSettings read = user_;
     const auto readOne = [&read](const detail::ParameterNode& file, const auto& setting)
     {
@@ -182,6 +185,7 @@ template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
 
 void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
 {
+    const auto lock = locked();
     if (detail::isEmpty(image))
         return clear();
     if (!detail::isEmpty(mask))
@@ -269,6 +273,7 @@ static bool isOneArray(const _InputArray& array) { return array.kind() != _Input
 void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
                                   Stream& stream)
 {
+    const auto lock = locked();
     if (isOneArray(images))
         CV_Error(Error::StsBadArg, "images: one array, but a list is needed; compute() takes one image");
     if (isOneArray(masks))
@@ -289,6 +294,7 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
 
 void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)
 {
+    const auto lock = locked();
     if (detail::isEmpty(image))
         return clear();
     for (const auto& given : {std::make_pair("image", &image), std::make_pair("mask", &mask)})
@@ -306,6 +312,7 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
 
 void QuickShiftImpl::computeNoisy(InputArray image, InputArray noise, InputArray mask)
 {
+    const auto lock = locked();
     if (detail::isEmpty(image))
         return clear();
     for (const auto& given :

@@ -36,13 +36,21 @@ void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray&
     write(output.allocate());
 }
 
+size_t QuickShiftImpl::workspaceBytes() const
+{
+    const auto lock = locked();
+    return cuda_ ? cuda_->workspaceBytes() : 0;
+}
+
 int QuickShiftImpl::getNumberOfSuperpixels() const
 {
+    const auto lock = locked();
     return engine_ ? engine_->results(engine_->ownStream())->count() : 0;
 }
 
 void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&counts});
@@ -54,12 +62,14 @@ void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) con
 
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     writePixels("labels", CV_32S, labels, results.get(), stream, [&](const OutputView& out) { results->labels(out); });
 }
 
 void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     writePixels("density", CV_32F, density, results.get(), stream,
                 [&](const OutputView& out) { results->density(out); });
@@ -67,6 +77,7 @@ void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 
 void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     writePixels("parents", CV_32S, parents, results.get(), stream,
                 [&](const OutputView& out) { results->parents(out); });
@@ -74,6 +85,7 @@ void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 
 void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     writePixels("distances", CV_32F, distances, results.get(), stream,
                 [&](const OutputView& out) { results->distances(out); });
@@ -81,6 +93,7 @@ void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     writePixels("mask", CV_8U, mask, results.get(), stream,
                 [&](const OutputView& out) { results->contours(thickLine, out); });
@@ -100,6 +113,7 @@ std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& 
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsToCut(tau, stream);
     writePixels("labels", CV_32S, labels, results.get(), stream,
                 [&](const OutputView& out) { results->segment(static_cast<float>(tau), out); });
@@ -107,12 +121,14 @@ void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsToCut(tau, stream);
     return results ? results->countAt(static_cast<float>(tau)) : 0;
 }
 
 void QuickShiftImpl::applyTau(double tau, Stream& stream)
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsToCut(tau, stream);
     if (results)
         results->apply(static_cast<float>(tau));
@@ -120,6 +136,7 @@ void QuickShiftImpl::applyTau(double tau, Stream& stream)
 
 double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
+    const auto lock = locked();
     checkAtLeastOne("number", number);
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
@@ -130,6 +147,7 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&heights, &counts});
@@ -171,6 +189,7 @@ static GpuMat deviceOf(InputArray image)
 
 void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&dst});
@@ -186,6 +205,7 @@ void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& str
 void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
                                    OutputArray boxes, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&areas, &means, &centroids, &boxes});
@@ -207,6 +227,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
 
 void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 {
+    const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&pairs});
@@ -221,6 +242,7 @@ void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
+    const auto lock = locked();
     checkAtLeastOne("minSize", minSize);
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)

@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_TLD_IMPL_HPP
 #define OPENCV_CUDATRACKING_TLD_IMPL_HPP
 
+#include "../common/lockable.hpp"
 #include "arguments.hpp"
 #include "model.hpp"
 #include <array>

@@ -26,19 +26,20 @@ static_assert(int(COUNT_STORED) == TLDDetector::COUNT_STORED && int(COUNT_WINDOW
 
 namespace {
 
-class TLDDetectorImpl final : public TLDDetector
+class TLDDetectorImpl final : public TLDDetector, public detail::Lockable<TLDDetectorImpl>
 {
 public:
     explicit TLDDetectorImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const override { return objects_.params(); }
+    TLDParams getParams() const override { return locked()->objects_.params(); }
 
     void init(InputArray image, const Rect& box, Stream& stream) override
     {
-        objects_.learn(image, box, 0, true, stream);
+        locked()->objects_.learn(image, box, 0, true, stream);
     }
     void detect(InputArray image, OutputArray objects, Stream& stream) override
     {
+        const auto lock = locked();
         const InputImage input(NAME, image);
         objects_.check(input, "detect()");
         detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, DETECTION_COLUMNS, CV_64FC1,
@@ -48,28 +49,33 @@ public:
     }
     void learn(InputArray image, const Rect& box, Stream& stream) override
     {
+        const auto lock = locked();
         const InputImage input(NAME, image);
         objects_.check(input, "learn()");
         objects_.checkBox(box, input.size());
         objects_.engineFor(input, stream).learn(input.view(), windowOf(box), objects_.handleOf(stream));
     }
 
-    void getTemplates(bool positive, OutputArray images) const override { objects_.templates(0, positive, images); }
-    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
+    void getTemplates(bool positive, OutputArray images) const override
+    {
+        locked()->objects_.templates(0, positive, images);
+    }
+    size_t workspaceBytes() const override { return locked()->objects_.workspaceBytes(); }
 
-    void clear() override { objects_.clear(); }
-    bool empty() const override { return objects_.empty(); }
-    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    void clear() override { locked()->objects_.clear(); }
+    bool empty() const override { return locked()->objects_.empty(); }
+    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
     void write(FileStorage& fs) const override
     {
+        const auto lock = locked();
         writeFormat(fs);
         if (objects_.empty())
             writeNoObject(fs, objects_.params());
         else
             writeObject(fs, objects_.savedObject(0, false));
     }
-    void load(const String& filename) override { load(loadObject(filename)); }
-    void read(const FileNode& fn) override { load(readObject(fn, NAME)); }
+    void load(const String& filename) override { locked()->load(loadObject(filename)); }
+    void read(const FileNode& fn) override { locked()->load(readObject(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "TLDDetector";

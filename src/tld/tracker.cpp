@@ -23,19 +23,20 @@ static_assert(int(RESULT_X) == TrackerTLD::RESULT_X && int(RESULT_Y) == TrackerT
 
 namespace {
 
-class TrackerTLDImpl final : public TrackerTLD
+class TrackerTLDImpl final : public TrackerTLD, public detail::Lockable<TrackerTLDImpl>
 {
 public:
     explicit TrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const override { return objects_.params(); }
+    TLDParams getParams() const override { return locked()->objects_.params(); }
 
     void init(InputArray image, const Rect& boundingBox) override
     {
-        objects_.learn(image, boundingBox, 0, true, noStream());
+        locked()->objects_.learn(image, boundingBox, 0, true, noStream());
     }
     bool update(InputArray image, Rect& boundingBox) override
     {
+        const auto lock = locked();
         double row[RESULT_COLUMNS];
         const InputImage input(NAME, image);
         objects_.check(input, "update()");
@@ -53,6 +54,7 @@ public:
     }
     void updateAsync(InputArray image, OutputArray result, Stream& stream) override
     {
+        const auto lock = locked();
         const InputImage input(NAME, image);
         objects_.check(input, "updateAsync()");
         detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, {input.onDevice, detail::handleOf(stream)});
@@ -60,26 +62,30 @@ public:
         engine.update(input.view(), {}, out.allocate(), objects_.handleOf(stream));
     }
 
-    float getTrackingScore() override { return static_cast<float>(objects_.result(0)[RESULT_SCORE]); }
-    int getState() const override { return static_cast<int>(objects_.result(0)[RESULT_STATE]); }
-    int getEvent() const override { return static_cast<int>(objects_.result(0)[RESULT_EVENT]); }
+    float getTrackingScore() override { return static_cast<float>(locked()->objects_.result(0)[RESULT_SCORE]); }
+    int getState() const override { return static_cast<int>(locked()->objects_.result(0)[RESULT_STATE]); }
+    int getEvent() const override { return static_cast<int>(locked()->objects_.result(0)[RESULT_EVENT]); }
     Rect2d getBox() const override
     {
+        const auto lock = locked();
         const Box box = boxOf(objects_.result(0).data());
         return Rect2d(box.x, box.y, box.w, box.h);
     }
-    void getDetections(OutputArray objects) const override { objects_.detections(0, objects); }
-    void getTemplates(bool positive, OutputArray images) const override { objects_.templates(0, positive, images); }
+    void getDetections(OutputArray objects) const override { locked()->objects_.detections(0, objects); }
+    void getTemplates(bool positive, OutputArray images) const override
+    {
+        locked()->objects_.templates(0, positive, images);
+    }
 
-    void setLearning(bool learning) override { objects_.setLearning(learning); }
-    bool getLearning() const override { return objects_.learning(); }
-    void resetTo(const Rect& boundingBox) override { objects_.reset(0, boundingBox); }
-    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
+    void setLearning(bool learning) override { locked()->objects_.setLearning(learning); }
+    bool getLearning() const override { return locked()->objects_.learning(); }
+    void resetTo(const Rect& boundingBox) override { locked()->objects_.reset(0, boundingBox); }
+    size_t workspaceBytes() const override { return locked()->objects_.workspaceBytes(); }
 
-    void save(const String& filename) const override { saveFile(filename, objects_.savedObject(0, true)); }
-    void load(const String& filename) override { load(loadObject(filename), filename); }
-    void write(FileStorage& fs) const override { writeObject(fs, objects_.savedObject(0, true)); }
-    void read(const FileNode& fn) override { load(readObject(fn, NAME), NAME); }
+    void save(const String& filename) const override { saveFile(filename, locked()->objects_.savedObject(0, true)); }
+    void load(const String& filename) override { locked()->load(loadObject(filename), filename); }
+    void write(FileStorage& fs) const override { writeObject(fs, locked()->objects_.savedObject(0, true)); }
+    void read(const FileNode& fn) override { locked()->load(readObject(fn, NAME), NAME); }
 
 private:
     static constexpr const char* NAME = "TrackerTLD";
@@ -97,26 +103,28 @@ private:
     TrackedObjects objects_;
 };
 
-class MultiTrackerTLDImpl final : public MultiTrackerTLD
+class MultiTrackerTLDImpl final : public MultiTrackerTLD, public detail::Lockable<MultiTrackerTLDImpl>
 {
 public:
     explicit MultiTrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const override { return objects_.params(); }
+    TLDParams getParams() const override { return locked()->objects_.params(); }
 
     int add(InputArray image, const Rect& box, Stream& stream) override
     {
+        const auto lock = locked();
         reserveId();
         objects_.learn(image, box, static_cast<uint32_t>(next_), false, stream);
         return noteId();
     }
-    void remove(int id) override { removeAt(indexOf(id)); }
+    void remove(int id) override { locked()->removeAt(indexOf(id)); }
     void update(InputArray image, OutputArray results, Stream& stream) override
     {
-        update(image, noArray(), results, stream);
+        locked()->update(image, noArray(), results, stream);
     }
     void update(InputArray image, InputArray boxes, OutputArray results, Stream& stream) override
     {
+        const auto lock = locked();
         const InputImage input(NAME, image);
         const InputBoxes given(NAME, boxes, input.onDevice);
         if (!ids_.empty())
@@ -135,21 +143,25 @@ public:
             engine->update(input.view(), given.view(), rows, objects_.handleOf(stream));
     }
 
-    std::vector<int> getIds() const override { return ids_; }
-    void getDetections(int id, OutputArray objects) const override { objects_.detections(indexOf(id), objects); }
+    std::vector<int> getIds() const override { return locked()->ids_; }
+    void getDetections(int id, OutputArray objects) const override
+    {
+        locked()->objects_.detections(indexOf(id), objects);
+    }
     void getTemplates(int id, bool positive, OutputArray images) const override
     {
-        objects_.templates(indexOf(id), positive, images);
+        locked()->objects_.templates(indexOf(id), positive, images);
     }
-    void setLearning(bool learning) override { objects_.setLearning(learning); }
-    bool getLearning() const override { return objects_.learning(); }
-    void resetTo(int id, const Rect& box) override { objects_.reset(indexOf(id), box); }
+    void setLearning(bool learning) override { locked()->objects_.setLearning(learning); }
+    bool getLearning() const override { return locked()->objects_.learning(); }
+    void resetTo(int id, const Rect& box) override { locked()->objects_.reset(indexOf(id), box); }
     void saveObject(int id, const String& filename) const override
     {
-        saveFile(filename, objects_.savedObject(indexOf(id), true));
+        saveFile(filename, locked()->objects_.savedObject(indexOf(id), true));
     }
     int addFromFile(InputArray image, const String& filename, Stream& stream) override
     {
+        const auto lock = locked();
         reserveId();
         const InputImage input(NAME, image);
         SavedObject saved = loadObject(filename);
@@ -163,18 +175,19 @@ public:
         objects_.add(saved, input, stream);
         return noteId();
     }
-    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
+    size_t workspaceBytes() const override { return locked()->objects_.workspaceBytes(); }
     void clear() override
     {
+        const auto lock = locked();
         objects_.clear();
         ids_.clear();
         misses_.clear();
     }
-    bool empty() const override { return ids_.empty(); }
-    void save(const String& filename) const override { saveFile(filename, saved()); }
-    void load(const String& filename) override { load(loadTracker(filename)); }
-    void write(FileStorage& fs) const override { writeTracker(fs, saved()); }
-    void read(const FileNode& fn) override { load(readTracker(fn, NAME)); }
+    bool empty() const override { return locked()->ids_.empty(); }
+    void save(const String& filename) const override { saveFile(filename, locked()->saved()); }
+    void load(const String& filename) override { locked()->load(loadTracker(filename)); }
+    void write(FileStorage& fs) const override { writeTracker(fs, locked()->saved()); }
+    void read(const FileNode& fn) override { locked()->load(readTracker(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";

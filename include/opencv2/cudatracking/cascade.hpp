@@ -60,8 +60,9 @@ allow that, and writes matrices of fixed size with one row per image:
 is the number before grouping. If it exceeds maxCandidates, overflow is 1 and the objects of that image are not
 reported: n and found are 0. convertDetections() converts a row to a vector.
 
-**Waiting, lifetimes, graphs, threads**: see the tables in cudatracking.hpp. Instances share the cascade (clone()),
-which never changes, and nothing else: use one instance per thread, stream or device. load() and setters do not affect
+**Waiting, lifetimes, graphs, threads**: see the tables in cudatracking.hpp. Calls of several threads on one instance
+are executed one after another. Instances share the cascade (clone()), which never changes, and nothing else: one
+instance per thread, stream or device lets them work at once. load() and setters do not affect
 graphs that were captured before.
 
 Source: P. Viola, M. Jones, Rapid object detection using a boosted cascade of simple features, 2001; R. Lienhart, J.
@@ -79,7 +80,8 @@ public:
 
     /** @brief Creates an object that detects objects with one of OpenCV's cascades, with the results of
     cv.CascadeClassifier. In Python use only CascadeClassifierEx.create(path): an object made by
-    CascadeClassifierEx(path) refuses all methods of the class.
+    CascadeClassifierEx(path) refuses all methods of the class. Calls of several threads on one object are executed one
+    after another.
     @param filename path of a cascade as in load(). Default: none; empty() is then true.
     @throws cv::Exception as load(). */
     CV_WRAP static Ptr<CascadeClassifierEx> create(const String& filename = String());

@@ -64,7 +64,8 @@ ZNCC. A larger value means a more distinct match; with FULL it is at least 1. Sp
 is perfect, 1 if both are perfect, -1 if there is no peak 1, so always for K = 1. Its scale differs between metrics: a
 threshold for SAD does not suit SSD, whose scores are squares.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+another; they share fragments and parameters.
 **CUDA graphs**: fragments given as Mat must have been uploaded by a match() outside of a capture before a call with a
 GpuMat frame is captured. A graph keeps the parameters, host search areas and the set of fragments of its capture. Each
 replay reads the frame, search areas and predictions in device memory, and the contents of the fragments again. So it
@@ -131,6 +132,7 @@ public:
     };
 
     /** @brief Creates a matcher without fragments, for exact template matching of many weighted templates at once.
+    Calls of several threads on one object are executed one after another.
     @param params parameters. Default: Params(), that is the defaults of all members below.
     metric: SAD (0, default) or SSD (1), the weighted sum of absolute or squared differences divided by the sum of
     weights, 0 is perfect; ZNCC (2), weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of at

@@ -63,8 +63,9 @@ different machines this holds if exp() of both C libraries rounds to the same fl
 compute() and after compute() of an empty image, getters give empty arrays and functions that return a count return 0.
 Results of a GpuMat can be written to every array type, results of a Mat to host arrays only.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Results of n x 1 elements may go to a
-std::vector.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+another, and share the results: use one instance per thread, or a getter may give those of another thread's compute().
+Results of n x 1 elements may go to a std::vector.
 **CUDA graphs**: call compute() once before the capture, with the size, type and parameters of the captured call. The
 graph and the instance then share their results: getters outside of the graph return those of the last replay or call.
 Without that call only getters in the same capture see the results of the graph.
@@ -88,7 +89,8 @@ public:
     };
 
     /** @brief Creates an object that computes quick-shift superpixels: each pixel is linked to its nearest
-    neighbour of higher density in position and colour; each tree of links is a superpixel.
+    neighbour of higher density in position and colour; each tree of links is a superpixel. Calls of several threads on
+    one object are executed one after another, and share its results.
     @param sigma bandwidth of the Gaussian kernel, in pixels and scaled channel values; above 0, at most 341.
     Default 6.
     @param maxDist largest distance to a parent (tau), in the same units; above 0, at most 32,767. Default 10.

@@ -153,7 +153,8 @@ passed the variance filter, windows that passed the ferns, accepted windows, 0, 
 windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+another, on one model.
 **Determinism**: equal parameters (seed is one), images and calls give bitwise identical results on both backends.
 **CUDA graphs**: each replay reads the image again and continues from the state before it. A graph keeps the objects and
 the learning switch of its capture: capture again after init(), load(), add(), remove() and setLearning().
@@ -190,7 +191,8 @@ public:
         COUNT_ACCEPTED = 4       //!< number of accepted windows
     };
 
-    /** @brief Creates a detector that has not learned an object yet.
+    /** @brief Creates a detector that has not learned an object yet. Calls of several threads on one object are
+    executed one after another.
     @param params parameters, with members as in TrackerTLD.create(). Default: the defaults of all members.
     @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TLDDetector> create(const TLDParams& params = TLDParams());

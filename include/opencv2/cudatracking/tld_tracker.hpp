@@ -77,7 +77,8 @@ that must not confuse objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+another; frames then come in the order in which the threads get their turn.
 **Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 for an object of init()), box (index of the
@@ -134,7 +135,8 @@ public:
         RESULT_COLUMNS = 11 //!< number of columns
     };
 
-    /** @brief Creates a tracker; init() gives it an object.
+    /** @brief Creates a tracker; init() gives it an object. Calls of several threads on one object are executed one
+    after another.
     @param params object with the members below, in Python p = cv2.cuda.TLDParams(); p.seed = 7. Default: the
     defaults of all members.
     seed: int, 0 or more; seed of all random choices, equal seeds give identical runs. Default 1.
@@ -299,7 +301,7 @@ What TrackerTLD says about states, images, the table of results, waiting and CUD
 class CV_EXPORTS_W MultiTrackerTLD : public Algorithm
 {
 public:
-    /** @brief Creates a tracker without objects.
+    /** @brief Creates a tracker without objects. Calls of several threads on one object are executed one after another.
     @param params parameters of all objects, with members as in TrackerTLD.create(). Default: the defaults of all
     members.
     @throws cv::Exception naming the member that is out of its range. */

@@ -4,24 +4,30 @@
 // Class behind cv::cuda::NewAlgorithm: checks arguments and chooses the backend.
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
+#include "../common/lockable.hpp"
 #include "engine.hpp"
 
 namespace cv { namespace cuda {
 
 namespace new_algorithm { namespace {
 
-class NewAlgorithmImpl final : public NewAlgorithm
+class NewAlgorithmImpl final : public NewAlgorithm, public detail::Lockable<NewAlgorithmImpl>
 {
 public:
     void compute(InputArray image, OutputArray result, Stream& stream) override
     {
+        const auto lock = locked();
         if (detail::onDevice(image))
             run(detail::deviceArray("image", image), result, cuda_, true, stream);
         else
             run(detail::hostArray("image", image), result, cpu_, false, stream);
     }
 
-    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
+    size_t workspaceBytes() const override
+    {
+        const auto lock = locked();
+        return cuda_ ? cuda_->workspaceBytes() : 0;
+    }
 
 private:
     template <typename Array>
