@@ -80,7 +80,7 @@ public:
     //! Adds an object from a file. @param frame becomes START; nullptr: there is no last frame before setHistory() or the next frame.
     virtual Added add(const LearnedObject& object, const ImageView* frame, StreamHandle stream) = 0;
     //! Removes an object; the indices of those after it decrease. Calls that are still running complete. Does not wait.
-    virtual void remove(int index) = 0;
+    virtual void remove(int index) noexcept = 0;
     virtual int objects() const = 0;
 
     /** Processes a frame for all objects. @param boxes of the user's detector, at most MAX_BOXES; on the host for the CPU engine.

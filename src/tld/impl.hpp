@@ -48,7 +48,7 @@ public:
     void replaceBy(TrackedObjects&& others);
     //! Adds an object from a file. @param input becomes START, as the image of learn().
     void add(const SavedObject& saved, const InputImage& input, Stream& stream);
-    void remove(int index) { engine_->remove(index); }
+    void remove(int index) noexcept { engine_->remove(index); }
     //! Puts an object on a box in the last frame.
     void reset(int index, const Rect& box);
     //! Removes all objects. Frees all memory except that which captured graphs use.

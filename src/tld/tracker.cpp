@@ -3,6 +3,7 @@
 
 #include "impl.hpp"
 #include <algorithm>
+#include <exception>
 
 namespace cv { namespace cuda {
 
@@ -210,24 +211,30 @@ private:
         misses_.swap(misses);
         next_ = saved.next;
     }
-    //! Checks that an id is left and reserves memory for it, so that noting the id of a new object cannot fail.
+    //! Checks that another object is allowed, and reserves its id.
     void reserveId()
     {
         if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
             CV_Error_(Error::StsOutOfRange, ("%s: there may be at most %d objects", NAME, MAX_OBJECTS));
-        if (next_ == INT_MAX)
-            CV_Error_(Error::StsOutOfRange, ("%s: all ids are used up", NAME));
-        ids_.reserve(ids_.size() + 1);
-        misses_.reserve(ids_.size() + 1);
+        reserveIds(1);
     }
-    //! Notes the id of a new object, after reserveId().
+    //! Checks that so many ids are left and reserves memory for them, so that noting the id of a new object cannot fail.
+    void reserveIds(size_t count)
+    {
+        if (count > static_cast<size_t>(INT_MAX - next_))
+            CV_Error_(Error::StsOutOfRange,
+                      ("%s: ids are used up: %d are left for up to %zu objects", NAME, INT_MAX - next_, count));
+        ids_.reserve(ids_.size() + count);
+        misses_.reserve(misses_.size() + count);
+    }
+    //! Notes the id of a new object, after reserveIds().
     int noteId() noexcept
     {
         ids_.push_back(next_);
         misses_.push_back(0);
         return next_++;
     }
-    void removeAt(int index)
+    void removeAt(int index) noexcept
     {
         objects_.remove(index);
         ids_.erase(ids_.begin() + index);
@@ -242,20 +249,34 @@ private:
     {
         const DetectorBoxes view = given.view();
         const std::vector<Window> boxes = view.onDevice ? fetchBoxes(view, detail::handleOf(stream)) : given.list;
+        // What can fail without the frame comes before the frame.
+        const size_t most = params().startFromBoxes ? boxes.size() : 0;
+        reserveIds(most);
+        std::vector<bool> taken(boxes.size(), false);
         std::vector<Row> rows(ids_.size());
+        rows.reserve(rows.size() + most);
         if (!rows.empty())
             objects_.engineFor(input, stream).update(input.view(), view, viewOf(rows), objects_.handleOf(stream));
-        std::vector<bool> taken(boxes.size(), false);
         for (const Row& row : rows)
             if (row[RESULT_BOX] >= 0.)
                 taken[static_cast<size_t>(row[RESULT_BOX])] = true;
         endMissed(rows);
-        if (params().startFromBoxes)
-            startFrom(input, boxes, taken, rows, stream);
-        write(rows, input.onDevice, results, stream);
+        std::exception_ptr failure;
+        try
+        {
+            if (params().startFromBoxes)
+                startFrom(input, boxes, taken, rows, stream);
+        }
+        catch (...)
+        {
+            failure = std::current_exception();
+        }
+        write(rows, input.onDevice, results, stream); // also after a failure: the frame has been processed
+        if (failure)
+            std::rethrow_exception(failure);
     }
     //! Removes objects that no box was associated with in endAfterMisses calls in a row.
-    void endMissed(std::vector<Row>& rows)
+    void endMissed(std::vector<Row>& rows) noexcept
     {
         const int most = params().endAfterMisses;
         for (int i = static_cast<int>(rows.size()) - 1; i >= 0; --i)
@@ -286,13 +307,25 @@ private:
             if (taken[b] || !objects_.canLearn(box, input.size()) || std::any_of(rows.begin(), rows.end(), isOn) ||
                 ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
                 continue;
-            reserveId();
-            rows.reserve(rows.size() + 1);
             if (!objects_.tryLearn(input, box, static_cast<uint32_t>(next_), stream))
                 continue;
+            rows.push_back(resultOfNew());
             noteId();
-            rows.push_back(objects_.result(static_cast<int>(ids_.size()) - 1));
             rows.back()[RESULT_BOX] = static_cast<double>(b);
+        }
+    }
+    //! Returns the row of an object whose id is not noted yet; removes the object if that fails.
+    Row resultOfNew()
+    {
+        const int index = static_cast<int>(ids_.size());
+        try
+        {
+            return objects_.result(index);
+        }
+        catch (...)
+        {
+            objects_.remove(index);
+            throw;
         }
     }
     static detail::OutputView viewOf(std::vector<Row>& rows)

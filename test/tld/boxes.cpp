@@ -261,6 +261,28 @@ TEST_P(Tld_Boxes, startObjects)
     }
 }
 
+//! When ids do not suffice for all boxes, the frame is not processed.
+TEST_P(Tld_Boxes, needIds)
+{
+    TLDParams p;
+    p.startFromBoxes = true;
+    p.endAfterMisses = 1;
+    const Ptr<MultiTrackerTLD> made = tracker(p, 1), multi = MultiTrackerTLD::create();
+    std::string text = textOf(*made);
+    const std::string next = "next: 1\n";
+    ASSERT_NE(std::string::npos, text.find(next));
+    text.replace(text.find(next), next.size(), "next: 2147483646\n");
+    readText(*multi, text);
+    const std::vector<Rect> boxes = {scene.box(1, 1), scene.box(1, 2)};
+    const std::string before = textOf(*multi);
+    expectRefused([&] { update(*multi, scene.frame(1), boxes); }, {"ids are used up", "1 are left", "2 objects"});
+    EXPECT_TRUE(before == textOf(*multi));
+    ASSERT_EQ(1, update(*multi, scene.frame(1), {boxes[0]}).rows);
+    EXPECT_EQ((std::vector<int>{2147483646}), multi->getIds());
+    expectRefused([&] { update(*multi, scene.frame(2), {boxes[1]}); }, {"ids are used up", "0 are left", "1 objects"});
+    EXPECT_EQ(0, update(*multi, scene.frame(2), {}).rows) << "no id is needed";
+}
+
 //! Only the part of an object inside of the image decides whether a box is on it, whether or not reported boxes are clipped.
 TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
 {

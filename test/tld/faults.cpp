@@ -153,6 +153,106 @@ std::vector<S> all()
     return list;
 }
 
+//! A tracker of two objects. The next frame's boxes end the second one and start two others.
+class Changing
+{
+public:
+    explicit Changing(Engine engine)
+        : scene_(CV_8UC1, Size(24, 22), 3), engine_(engine), tracker(tld::MultiTrackerTLD::create(params()))
+    {
+        tracker->add(frame(0).in(), scene_.box(0));
+        tracker->add(frame(0).in(), Rect(90, 20, 30, 30));
+    }
+    //! Processes the next frame with the first `count` boxes.
+    void update(size_t count)
+    {
+        const std::vector<Rect> boxes = {scene_.box(1), Rect(150, 100, 25, 40), Rect(30, 120, 30, 30)};
+        tracker->update(frame(1).in(), std::vector<Rect>(boxes.begin(), boxes.begin() + count), results);
+    }
+    std::string text() const { return tld::textOf(*tracker); }
+
+private:
+    static tld::TLDParams params()
+    {
+        tld::TLDParams p = smallParams();
+        p.startFromBoxes = true;
+        p.endAfterMisses = 1;
+        return p;
+    }
+    tld::Image frame(int t) const { return tld::Image(engine_, scene_.frame(t)); }
+
+    const tld::StandardScene scene_;
+    const Engine engine_;
+
+public:
+    const Ptr<tld::MultiTrackerTLD> tracker;
+    Mat results;
+};
+
+/** Each call fails in turn. Either the frame has not been processed, and nothing has changed; or it has been, and the tracker is what it
+would be with the boxes of those objects alone that have started. Results are lost only if they cannot be stored themselves. */
+void failWhileObjectsChange(Kind kind, Engine engine)
+{
+    require(kind);
+    const int threads = cv::getNumThreads();
+    cv::setNumThreads(1); // faults are for this thread
+    const std::string before = Changing(engine).text();
+    std::vector<std::string> texts(1);
+    std::vector<Mat> rows(1);
+    for (size_t count = 1; count <= 3; ++count)
+    {
+        Changing world(engine);
+        world.update(count);
+        texts.push_back(world.text());
+        rows.push_back(world.results);
+        ASSERT_EQ(static_cast<int>(count), world.results.rows) << "one has ended";
+    }
+    const Mat untouched(5, tld::TrackerTLD::RESULT_COLUMNS, CV_64FC1, Scalar(-7));
+    int unchanged = 0, partly = 0;
+    bool more = true;
+    for (int n = 1; more && !testing::Test::HasFailure(); n += kind == CUDA ? 1 : 1 + n / 64)
+    {
+        Changing world(engine);
+        world.results = untouched.clone();
+        forgetKernels();
+        Armed armed(kind, n);
+        const bool threw = throws<Changing>(kind, world, {"update", EAGER, [](Changing& w) { w.update(3); }});
+        armed.disarm();
+        more = armed.struck() != nullptr;
+        SCOPED_TRACE(cv::format("call %d, %s", n, more ? armed.struck() : "none"));
+        expectNoErrorLeft(engine);
+        const size_t started = threw ? world.tracker->getIds().size() : 3;
+        if (threw && world.text() == before)
+        {
+            ++unchanged;
+            EXPECT_TRUE(sameBits(untouched, world.results));
+            world.update(3);
+            EXPECT_TRUE(texts[3] == world.text());
+            EXPECT_TRUE(sameBits(rows[3], world.results));
+            continue;
+        }
+        partly += started < 3;
+        ASSERT_TRUE(started >= 1 && started <= 3);
+        EXPECT_TRUE(texts[started] == world.text()) << started - 1 << " objects have started";
+        if (!threw || started < 3)
+        {
+            EXPECT_TRUE(sameBits(rows[started], world.results));
+        }
+    }
+    cv::setNumThreads(threads);
+    EXPECT_LT(0, unchanged);
+    EXPECT_LT(0, partly);
+}
+
+TEST(Tld_Faults, objectsStartAndEnd) { failWhileObjectsChange(MEMORY, Engine::CPU); }
+
+TEST(Tld_Faults, objectsStartAndEndOnCuda)
+{
+    requireCuda();
+    failWhileObjectsChange(faults::CUDA, Engine::CUDA);
+    failWhileObjectsChange(MEMORY, Engine::CUDA);
+}
+
 TEST(Tld_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
 
 TEST(Tld_Faults, framesOnCuda)

@@ -123,7 +123,7 @@ public:
         return Added::YES;
     }
 
-    void remove(int index) override { objects_.erase(objects_.begin() + index); }
+    void remove(int index) noexcept override { objects_.erase(objects_.begin() + index); }
     int objects() const override { return static_cast<int>(objects_.size()); }
 
     void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results, StreamHandle) override

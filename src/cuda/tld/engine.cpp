@@ -90,7 +90,7 @@ public:
         return Added::YES;
     }
 
-    void remove(int index) override { memory_.remove(index); }
+    void remove(int index) noexcept override { memory_.remove(index); }
     int objects() const override { return memory_.count(); }
 
     void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results,

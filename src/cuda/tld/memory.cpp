@@ -70,7 +70,7 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
                                                  const ObjectState& state, const Settings& settings)
 {
     objects_.reserve(objects_.size() + 1);
-    spare_.reserve(spare_.size() + 1);
+    spare_.reserve(spare_.size() + objects_.size() + 1); // for when all are removed
     std::unique_ptr<Object> object(new Object());
     object->width = width;
     object->height = height;
@@ -99,9 +99,8 @@ void DeviceMemory::append(std::unique_ptr<Object> object) noexcept
 
 void DeviceMemory::discard(std::unique_ptr<Object> object) noexcept { spare_.push_back(std::move(object->memory)); }
 
-void DeviceMemory::remove(int index)
+void DeviceMemory::remove(int index) noexcept
 {
-    spare_.reserve(spare_.size() + 1);
     discard(std::move(objects_[index]));
     objects_.erase(objects_.begin() + index);
     ++version_;

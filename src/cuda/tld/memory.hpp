@@ -37,13 +37,13 @@ public:
 
     //! Allocates and clears images, unless they have this size. There must be no objects of another size.
     void placeFrame(const detail::Call& call, int cols, int rows, const Settings& settings);
-    //! Makes an object that is not listed yet. append() and discard() cannot fail afterwards.
+    //! Makes an object that is not listed yet. append(), discard() and remove() cannot fail afterwards.
     std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
                                        const ObjectState& state, const Settings& settings);
     void append(std::unique_ptr<Object> object) noexcept;
     //! Keeps the memory of an object for later ones, which reuse it when no graph refers to it.
     void discard(std::unique_ptr<Object> object) noexcept;
-    void remove(int index);
+    void remove(int index) noexcept;
 
     //! Whether graphs use this memory: every captured call uses the images.
     bool usedByGraphs() const { return images_.usedByGraphs(); }
