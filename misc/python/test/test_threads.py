@@ -102,14 +102,16 @@ class Arguments:
                 return np.array([[[1, 1, 0, 0], [2, 3, 20, 20]]], np.int32)
             return np.zeros((3, 8))
         return {
-            "image": frame, "images": self.frames, "frame": frame, "templ": frame[10:19, 12:21].copy(),
-            "templates": [frame[3:12, 3:12].copy()] * 2, "weights": None, "regions": [BOX, (3, 3, 9, 9)], "searchAreas": None, "searchArea": (5, 5, 60, 60), "index": 0, "depth": cv2.CV_32F,
+            "image": frame, "images": self.frames, "frame": frame, "templ": frame[10:19, 12:21].copy(), "templates": [frame[3:12, 3:12].copy()] * 2,
+            "weights": None, "regions": [BOX, (3, 3, 9, 9)], "searchAreas": None, "searchArea": (5, 5, 60, 60), "index": 0, "depth": cv2.CV_32F,
             "radius": 4, "frameSize": (WIDTH, HEIGHT), "params": self.params(), "angle": 20., "scale": 1.,
             "locations": np.zeros((2, 1, 2), np.int32), "scores": None, "confidence": None, "status": None, "refined": None,
             "sigma": 2., "maxDist": 6., "colorScale": 0.1, "scales": (0.1, 0.1, 0.1, 0.1), "rule": 0, "normalize": True,
-            "mask": None, "masks": None, "noise": np.zeros((HEIGHT, WIDTH)), "tile": (40, 40), "useCuda": False, "tau": 4., "number": 20, "thickLine": True,
-            "buffer": np.frombuffer(CASCADE, np.uint8), "oldcascade": self.written, "newcascade": os.path.join(self.folder, f"new{thread}.yml"),
-            "scaleFactor": 1.3, "minNeighbors": 1, "flags": 0, "maxSize": (60, 60), "outputRejectLevels": True, "row": 0, "cascades": self.made[::-1] if thread % 2 else self.made,
+            "mask": None, "masks": None, "noise": np.zeros((HEIGHT, WIDTH)), "tile": (40, 40), "useCuda": False,
+            "tau": 4., "number": 20, "thickLine": True,
+            "buffer": np.frombuffer(CASCADE, np.uint8), "cascades": self.made[::-1] if thread % 2 else self.made,
+            "oldcascade": self.written, "newcascade": os.path.join(self.folder, f"new{thread}.yml"),
+            "scaleFactor": 1.3, "minNeighbors": 1, "flags": 0, "maxSize": (60, 60), "outputRejectLevels": True, "row": 0,
             "factor": 1.3, "count": 5000, "size": (20, 20), "find": False, "imageSize": (WIDTH, HEIGHT),
             "box": BOX, "boundingBox": BOX, "boxes": [BOX, (50, 40, 24, 24)], "all": True, "positive": True, "learning": True, "id": 0, "name": "a",
         }[name]
