@@ -366,7 +366,7 @@ public:
     @param results table as in the other update(). Column box: index in boxes of the box that is associated with the
     object or has started it, or -1.
     @throws cv::Exception if an argument is invalid, memory for the frame is missing, CUDA fails, or fewer ids are left
-    than there are boxes that may start objects; the tracker and results are unchanged then. Except: if memory or CUDA
+    than there are boxes that may start objects; the frame has not been processed then. Except: if memory or CUDA
     fails while an object starts, the frame has been processed: objects have ended, those that started before stay, and
     results has the rows of getIds(). If memory for results is missing then, all objects have started and ended, and
     only results are lost. Go on with the next frame in both cases. */
