@@ -162,8 +162,13 @@ if [ "$CUDA" = on ]; then
         # Not in CMAKE_CXX_FLAGS: OpenCV hands these to nvcc in one piece, in which ccache cannot make the path relative.
         options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
         # A static OpenCV asks for static NPP libraries, which the wheel does not have; the shared ones link as well.
+        # Linked from the build's own folder, which programs name relative to theirs: they may name no other of this machine.
+        [ "$PEERS" = 0 ] || options+=(-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON)
         [ "$PEERS" = 0 ] || for library in "$NPP"/lib/libnpp*.so.*; do
             component=$(basename "$library" | sed -E 's/^lib([a-z]+)\.so.*/\1/')
+            mkdir -p "$BUILD_DIR/lib"
+            ln -sf "$library" "$BUILD_DIR/lib/"
+            library=$BUILD_DIR/lib/${library##*/}
             options+=("-DCUDA_${component}_LIBRARY=$library" "-DCUDA_${component}_static_LIBRARY=$library")
         done
     fi
