@@ -228,7 +228,7 @@ class Native:
             if mats or stream:
                 note(name, stream)
             args, outputs = (args[:OUTPUTS[name]], args[OUTPUTS[name]:]) if name in OUTPUTS else (args, ())
-            if name == "getStatistics" and args == (None,):  # the overload for arrays of the host
+            if name == "getStatistics" and args[0] is None:  # the overload for arrays of the host
                 outputs = ()
             result = function(*[plain(value) for value in args], **{key: plain(value) for key, value in named.items()})
             if name in ("detectMultiScale", "detectMultiScale2", "detectMultiScale3", "addFragment", "add", "init"):

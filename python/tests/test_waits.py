@@ -271,7 +271,7 @@ class FakeWaitsTest(unittest.TestCase):
             for name, function in made.results.items():
                 result = function()
                 cases = [(lambda array: placed(put, name, np.zeros((array.shape[0] + 1, *array.shape[1:]), array.dtype)), "shape .* is needed", ValueError),
-                         (lambda array: placed(put, name, array.astype(np.int16)), "elements are int16; .* is needed", TypeError),
+                         (lambda array: placed(put, name, np.zeros(array.shape, np.int16)), "elements are int16; .* is needed", TypeError),
                          (lambda array: "x", "str", TypeError)]
                 if kind == "host":
                     cases += [(Tensor, "lies on a device, but the results lie on the host", ValueError)]
