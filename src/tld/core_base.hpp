@@ -28,13 +28,14 @@ const int MAX_POSITIVES = 1024, MAX_NEGATIVES = 2048;
 const int MAX_NEAR = 32, MAX_WARPS = 32; //!< windows per training set, and warps per window
 const int MAX_INIT_NEGATIVES = 128;
 
-/** Parameters, as the stages use them. Overlaps are those of the literature and are no parameters. */
+/** Parameters, as the stages use them: names and values of TLDParams, which eachParameter() copies, unless the comment says otherwise.
+Overlaps are those of the literature and are no parameters. */
 struct Settings
 {
     uint64_t seed;
     int learning, mirror;
     int clipBoxes;
-    double minReplyScore;
+    double minReplyScore; //!< least score that is this as a float
     int minWindow, scales, stepPercent;
     double scaleFactor;
     int trees, features, maxDetections;
@@ -49,7 +50,8 @@ struct Settings
     int retryFrames, maxUnsupported, maxProbation;
     double jumpMargin, firstJumpMargin;
     double boxOverlap;
-    int correctByBoxes, findByBoxes;
+    int correctByBoxes, findByBoxes, startFromBoxes;
+    int endAfterMisses;
 };
 
 const double NEAR_OVERLAP = 0.6;     //!< above: windows that ferns learn as positives, and that support a box

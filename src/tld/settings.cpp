@@ -58,47 +58,16 @@ Settings settingsOf(const TLDParams& p, const char* owner)
 {
     checkParameters(p, owner);
     const double radian = CV_PI / 180.;
+    std::vector<double> values; // holds integers and floats exactly
+    eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(value); });
     Settings s = {};
-    s.seed = static_cast<uint64_t>(p.seed);
-    s.learning = p.learning;
-    s.mirror = p.mirror;
-    s.clipBoxes = p.clipBoxes;
+    auto value = values.begin();
+    eachParameter(s, [&](const char*, auto& member, auto, auto, auto)
+                  { member = static_cast<std::remove_reference_t<decltype(member)>>(*value++); });
     s.minReplyScore = leastScoreOf(p.minReplyScore);
-    s.minWindow = p.minWindow;
-    s.scaleFactor = p.scaleFactor;
-    s.scales = p.scales;
-    s.stepPercent = p.stepPercent;
-    s.trees = p.trees;
-    s.features = p.features;
     s.fernThreshold = static_cast<uint32_t>(roundEven(p.fernThreshold * POSTERIOR_ONE * p.trees));
-    s.maxDetections = p.maxDetections;
-    s.nnThreshold = p.nnThreshold;
-    s.validThreshold = p.validThreshold;
-    s.maxPositives = p.maxPositives;
-    s.maxNegatives = p.maxNegatives;
-    s.initNegatives = p.initNegatives;
-    s.initWindows = p.initWindows;
-    s.initWarps = p.initWarps;
-    s.updateWindows = p.updateWindows;
-    s.updateWarps = p.updateWarps;
-    s.initAngle = p.initAngle * radian;
-    s.updateAngle = p.updateAngle * radian;
-    s.warpScale = p.warpScale;
-    s.warpShift = p.warpShift;
-    s.warpNoise = p.warpNoise;
-    s.flowWindow = p.flowWindow;
-    s.flowLevels = p.flowLevels;
-    s.flowIterations = p.flowIterations;
-    s.flowEpsilon = p.flowEpsilon;
-    s.maxFlowError = p.maxFlowError;
-    s.retryFrames = p.retryFrames;
-    s.maxUnsupported = p.maxUnsupported;
-    s.maxProbation = p.maxProbation;
-    s.jumpMargin = p.jumpMargin;
-    s.firstJumpMargin = p.firstJumpMargin;
-    s.boxOverlap = p.boxOverlap;
-    s.correctByBoxes = p.correctByBoxes;
-    s.findByBoxes = p.findByBoxes;
+    s.initAngle *= radian;
+    s.updateAngle *= radian;
     return s;
 }
 
