@@ -53,7 +53,7 @@ class Worker:
     def __init__(self, device: str) -> None:
         self._lock = threading.RLock()
         self._placement = Placement(device)
-        self._uploads: dict[str, Any] = {}
+        self._uploads: dict[tuple[str, int], Any] = {}  # by slot and device
         self._held: list[Any] = []
         self._last: Optional[tuple[int, Optional[int]]] = None  # device and stream of the last call on a device
         self._library: Optional[str] = None  # that gave the arrays of the last call with arrays on a device
@@ -134,7 +134,9 @@ class Work:
                         order_back(self.device, self.stream, producer)
                 for memory in self._memories:
                     memory.finish(self.device, self.stream)
-                self.worker._last = (self.device, self.stream)
+                last = self.worker._last
+                if kind is None or last is None or last[0] == self.device:  # what is refused on another device changes nothing
+                    self.worker._last = (self.device, self.stream)
                 self.worker._held = self._keep
         finally:
             self._context.__exit__(kind, value, trace)
@@ -155,7 +157,7 @@ class Work:
             return mat
         if _memory.capturing(self.stream):
             raise ArgumentError(f"{array.name}: lies on the host; a CUDA graph can capture calls with arrays on the device only", array.name)
-        mat = self.worker._uploads.setdefault(slot, call(cv2.cuda.GpuMat)) if slot else call(cv2.cuda.GpuMat)
+        mat = self.worker._uploads.setdefault((slot, self.device), call(cv2.cuda.GpuMat)) if slot else call(cv2.cuda.GpuMat)
         if array.host.size == 0:
             return call(cv2.cuda.GpuMat)
         host = np.ascontiguousarray(array.host)

@@ -105,9 +105,18 @@ class TwoDevicesTest(unittest.TestCase):
         matcher.cut(self.put(frame(0), 1), REGIONS)
         with self.assertRaisesRegex(ValueError, "areas: lies on CUDA device 0"):
             matcher.match(self.put(frame(1), 1), self.put(np.array(AREAS, np.int32), 0))
-        with self.assertRaises((ValueError, ct.error)):
+        with self.assertRaisesRegex((ValueError, ct.error), "device"):
             matcher.match(self.put(frame(1), 0), AREAS)
         self.assertEqual(matcher.match(self.put(frame(1), 1), AREAS).locations.numpy()[0, 0].tolist(), [33, 50])
+
+    def test_refused_images_change_nothing(self):
+        """Methods without an image find the device of their object after an image of another device was refused."""
+        tracker = ct.Tracker()
+        tracker.init(self.put(frame(0), 1), box(0))
+        with self.assertRaisesRegex((ValueError, ct.error), "device"):
+            tracker.update(self.put(frame(1), 0))
+        self.assertEqual(tracker.box, tuple(map(float, box(0))))
+        self.assertTrue(tracker.update(self.put(frame(1), 1))[0])
 
     def test_objects_of_both_on_threads(self):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -332,17 +332,20 @@ TEST_P(Tld_EventsOf, filesOfVersionFour)
     for (const int event : {10, 11})
     {
         std::string former = text;
-        const auto put = [&](const std::string& before, const std::string& lines)
+        //! Adds lines before that of a member, with its indentation.
+        const auto put = [&](const std::string& before, const std::vector<std::string>& lines)
         {
-            const size_t at = former.find("   " + before + ":");
+            const size_t at = former.find(" " + before + ":") + 1;
             ASSERT_LT(at, former.size()) << before;
-            former.insert(former.rfind('\n', at) + 1, lines);
+            const size_t begin = former.rfind('\n', at) + 1;
+            for (const std::string& line : lines)
+                former.insert(begin, former.substr(begin, at - begin) + line + "\n");
         };
-        put("clipBoxes", "   cutFrames: 60\n   cutThreshold: 0.42\n");
+        put("clipBoxes", {"cutFrames: 60", "cutThreshold: 0.42"});
         removeLine(former, "event");
-        put("score", cv::format("   event: %d\n", event));
-        put("unsupported", "   cutAge: 3\n   cutAlive: 1\n   cutValid: 1\n   cutSimilarity: 0.8\n"
-                           "   cutBox: [ 50., 40., 40., 34. ]\n   sceneSums: [ 1, 2 ]\n   scene: [ 3 ]\n");
+        put("score", {cv::format("event: %d", event)});
+        put("unsupported", {"cutAge: 3", "cutAlive: 1", "cutValid: 1", "cutSimilarity: 0.8",
+                            "cutBox: [ 50., 40., 40., 34. ]", "sceneSums: [ 1, 2 ]", "scene: [ 3 ]"});
         EXPECT_THROW(readText(*TrackerTLD::create(), former), cv::Exception) << "no event of this version";
         former.replace(former.find("version: 5"), 10, "version: 4");
         const Ptr<TrackerTLD> old = TrackerTLD::create(), same = TrackerTLD::create();
