@@ -231,6 +231,20 @@ class FakeDeviceTest(unittest.TestCase):
         ct.QuickShift(3, 8).compute(DeviceArray(image, 0))
         self.assertEqual(STATE["device"], 1)
 
+    def test_a_device_that_is_refused(self):
+        """Arrays of the host are uploaded to the device of each frame, and an object stays on its own if a call with another one fails."""
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0), 1), [(30, 50, 17, 17)])
+        areas, real = [(20, 40, 50, 50)], matcher._native.real
+        refusing = mock.Mock(match=mock.Mock(side_effect=ct.cv2.error("another device")), getFragmentCount=real.getFragmentCount, getParams=real.getParams)
+        with mock.patch.object(matcher._native, "real", refusing), self.assertRaises(ct.error):
+            matcher.match(DeviceArray(frame(1), 0), areas)
+        self.assertEqual(matcher._last[0], 1)
+        matcher.match(DeviceArray(frame(1), 1), areas)
+        self.assertEqual([entry[-1] for entry in LOG if entry[0] == "upload"], [0, 1])
+        places = {device: _memory.allocation_at(mat.cudaPtr()).device for (slot, device), mat in matcher._uploads.items()}
+        self.assertEqual(places, {0: 0, 1: 1})
+
     def test_strides_that_cannot_be_used(self):
         image = texture((20, 30, 3), 1)
         for given in (DeviceArray(image[:, ::2]), DeviceArray(image[:, :, ::-1]), Interface(image[::-1]), DeviceArray(image.transpose(1, 0, 2))):
