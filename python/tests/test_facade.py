@@ -514,7 +514,7 @@ class PackageTest(unittest.TestCase):
                 (lambda: matcher.match(image), ct.error, None, r"^no fragments: call set\(\), cut\(\) or add\(\) first$"),
                 (lambda: shift.segment(20), ct.ArgumentError, "tau", r"^tau: 20, .* the max_dist of the last compute\(\)$"),
                 (lambda: ct.Tracker().save(os.path.join(tempfile.gettempdir(), "x.yml")), ct.error, None, r"save\(\): there is no object yet"),
-                (lambda: faces.detect(image, 1.0000001), ct.ArgumentError, "scale_factor", r"scale_factor 1.0000001 is too near to 1$"),
+                (lambda: faces.detect(image, 1.0000001), ct.ArgumentError, "scale_factor", r"scale_factor 1\.0000001\d* is too near to 1$"),
                 (lambda: tracker.update(None), TypeError, None, "^image: None: .*video that has ended or was not opened"),
                 (lambda: faces.detect(image, min_size=2**70), ct.ArgumentError, "min_size", f"^min_size: {2**70}: "),
                 (lambda: faces.detect(image, min_size=(2**70, 3)), ct.ArgumentError, "min_size", f"^min_size: .*{2**70}, 3.*: "),
