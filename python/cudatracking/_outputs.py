@@ -135,7 +135,7 @@ class Beside:
 
 def _plain(value: Any) -> Any:
     """Returns a number of numpy as Python's; one that is a float32, also in a wider type, with the digits of a float32."""
-    if isinstance(value, (float, np.floating)) and abs(value) < 1e38 and np.float32(value) == value:
+    if isinstance(value, (float, np.floating)) and abs(float(value)) < 1e38 and np.float32(value) == value:
         return float(str(np.float32(value)))
     return value.item() if isinstance(value, np.generic) else value
 
