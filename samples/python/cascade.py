@@ -20,10 +20,11 @@ def main():
     parser.add_argument("target", help="image to write")
     options = parser.parse_args()
     folder, source, target = options.folder, options.source, options.target
+    common.refuse_overwriting(parser, source, target)
     cuda = common.use_cuda(options)
     host = common.read_image(source)
     faces, eyes = (cv2.cuda.CascadeClassifierEx.create(os.path.join(folder, "haarcascades", f"haarcascade_{name}.xml"))
-                   for name in ("frontalface_alt", "eye_tree_eyeglasses"))
+                   for name in ("frontalface_default", "eye_tree_eyeglasses"))
     image = host
     if cuda:
         image = cv2.cuda.GpuMat()

@@ -25,7 +25,10 @@ import argparse
 import contextlib
 import os
 import re
+import shutil
+import stat
 import sys
+import tempfile
 import time
 
 import cv2
@@ -170,24 +173,83 @@ class Source:
 # --- outputs ---------------------------------------------------------------------------------------------------------------
 
 
+def refuse_overwriting(parser, source, *targets):
+    """Ends the program with exit code 2 where one of the targets is the source, also by another name."""
+    for target in targets:
+        with contextlib.suppress(OSError):
+            if os.path.isfile(target) and os.path.samefile(source, target):
+                parser.error(f"{target} is the input {source}, which would be lost; give another name")
+
+
+def _descriptor(target):
+    """The descriptor that a name such as /dev/stdout or /dev/fd/3 stands for, also behind links; None: the name is no such."""
+    opened = os.path.realpath("/dev/fd")
+    for _ in range(40):
+        folder, name = os.path.split(os.path.abspath(target))
+        target = os.path.join(os.path.realpath(folder), name)
+        if os.path.realpath(folder) == opened and name.isdigit():
+            return int(name)
+        if not os.path.islink(target):
+            return None
+        target = os.path.join(os.path.dirname(target), os.readlink(target))
+    return None
+
+
+def _new_file(target, elsewhere):
+    """Makes a file beside another, or elsewhere, which has its permissions from the first byte on. Returns its path."""
+    old = os.path.isfile(target)
+    if old:
+        open(target, "ab").close()  # a new name would need the folder's permission only
+    stem, end = os.path.splitext(target)
+    path = f"{stem}.partial-{os.getpid()}{end}"
+    if elsewhere:
+        path = os.path.join(tempfile.gettempdir(), os.path.basename(path))
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if old or elsewhere else 0o666)
+    except OSError:
+        if not old or elsewhere:
+            raise
+        return _new_file(target, True)  # the file can be written, but its folder cannot
+    try:
+        if old and not elsewhere and hasattr(os, "fchmod"):
+            os.fchmod(file, stat.S_IMODE(os.stat(target).st_mode))
+    finally:
+        os.close(file)
+    return path
+
+
+def _finish(path, target, descriptor):
+    """Gives a whole file its name. What cannot be replaced, such as a mount point, is written over."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    if descriptor is None:
+        try:
+            return os.replace(path, target)
+        except OSError:
+            if not os.path.exists(target):
+                raise
+    sys.stdout.flush()  # may go to the same place
+    with open(path, "rb") as file, (open(target, "wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")) as out:
+        shutil.copyfileobj(file, out)
+    os.remove(path)
+
+
 @contextlib.contextmanager
 def written(target):
     """A file that is written whole or not at all: the path to write to, which gets its name at the end."""
     try:
         if os.path.isdir(target):
             raise IsADirectoryError("it is a folder")
-        if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is never replaced
+        descriptor = _descriptor(target)
+        if descriptor is None and os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is never replaced
             yield target
             return
-        target = os.path.realpath(target)
-        stem, end = os.path.splitext(target)
-        path = f"{stem}.partial-{os.getpid()}{end}"
+        if descriptor is None:
+            target = os.path.realpath(target)
+        path = _new_file(target, descriptor is not None)
         try:
-            open(path, "wb").close()
             yield path
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(path, target)
+            _finish(path, target, descriptor)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.remove(path)

@@ -20,7 +20,9 @@ def arguments():
     parser.add_argument("video", help=common.VIDEO_HELP)
     parser.add_argument("out", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
     parser.add_argument("frames", type=common.number(int, 0, common.INT_MAX), nargs="?", default=0, help="stop after so many frames (default 0: all)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    common.refuse_overwriting(parser, options.video, options.out)
+    return options
 
 
 def textured_regions(frame, count=600):

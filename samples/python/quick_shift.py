@@ -22,7 +22,10 @@ def arguments():
     parser.add_argument("--max-dist", type=common.number(float, 0.01, 32767), default=10., help="largest distance to a parent (default %(default)s)")
     parser.add_argument("--scale", type=common.number(float, 0, 1e9), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
     parser.add_argument("--min-area", type=common.number(int, 1, common.INT_MAX), default=20, help="merge connected components of fewer pixels (default %(default)s)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.image))[0])
+    common.refuse_overwriting(parser, options.image, *(options.stem + end for end in ("_borders.png", "_mean.png", "_cuts.png", ".csv")))
+    return options
 
 
 def downloaded(array):
@@ -46,7 +49,6 @@ def main():
     image = common.read_image(options.image)
     os.makedirs(options.folder, exist_ok=True)
     cuda = common.use_cuda(options)
-    stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.image))[0])
 
     source = image
     if cuda:
@@ -67,21 +69,21 @@ def main():
         at = np.searchsorted(heights.ravel(), tau, side="right") - 1
         print(f"tau {tau:g}: {counts[at, 0] if at >= 0 else image.shape[0] * image.shape[1]} superpixels")
         cuts.append(mean_colours(image, downloaded(quick_shift.segment(tau))))
-    write(stem + "_cuts.png", np.hstack(cuts))
+    write(options.stem + "_cuts.png", np.hstack(cuts))
 
     # 4-connected from here on: labels, borders, mean colours and statistics are those of the joined pieces.
     number = quick_shift.enforceConnectivity(options.min_area)
     borders = image.copy()
     borders[downloaded(quick_shift.getLabelContourMask(thickLine=False)) == 255] = (0, 0, 255)
-    write(stem + "_borders.png", borders)
-    write(stem + "_mean.png", downloaded(quick_shift.getMeanColor(source)))
+    write(options.stem + "_borders.png", borders)
+    write(options.stem + "_mean.png", downloaded(quick_shift.getMeanColor(source)))
     areas, means, centroids, boxes = (downloaded(array).reshape(number, -1) for array in quick_shift.getStatistics(source))
-    with common.written(stem + ".csv") as path, open(path, "w", newline="") as table:
+    with common.written(options.stem + ".csv") as path, open(path, "w", newline="") as table:
         writer = csv.writer(table)
         writer.writerow("label,area,blue,green,red,centre_x,centre_y,box_x,box_y,box_width,box_height".split(","))
         for label in range(number):
             writer.writerow([label, areas[label, 0], *means[label], *centroids[label], *boxes[label]])
-    print("wrote", stem + ".csv")
+    print("wrote", options.stem + ".csv")
     print(f"{number} 4-connected superpixels of {areas.min()} to {areas.max()} pixels, median {np.median(areas):g}")
 
 

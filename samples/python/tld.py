@@ -47,6 +47,7 @@ def main():
     parser.add_argument("target", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
     parser.add_argument("box", type=box_of, nargs="+", help="x,y,width,height in the first frame")
     options = parser.parse_args()
+    common.refuse_overwriting(parser, options.source, options.target)
     cuda = common.use_cuda(options)
     video = common.Source(options.source)
     frame = video.read()

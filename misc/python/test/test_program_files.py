@@ -6,12 +6,13 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
 import unittest
 
 import cv2
 
-from programs import CASCADE, CPP, TABLES, VIDEOS, Programs, frames_of, rows_of
+from programs import BOX, CASCADE, CASCADES, CPP, SAMPLES, TABLES, VIDEOS, Programs, frames_of, rows_of
 
 # Options with a text: where each program writes, and what it reads.
 WRITES = {"video-file", "output-dir", "save", "csv", "runs", "curves", "video"}
@@ -338,6 +339,74 @@ class ProgramFilesTest(Programs):
                         process.kill()
                         process.wait()
                     self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), mode)
+
+    # --- the samples in Python ---------------------------------------------------------------------------------------------
+
+    def test_an_output_that_is_the_input_in_python(self):
+        for name, ending, before, after in (("cascade.py", ".png", [CASCADES], []), ("fragment_matcher.py", ".avi", [], []), ("tld.py", ".avi", [], [BOX]), ("quick_shift.py", ".png", [], None)):
+            for link in (None, os.symlink, os.link):
+                if not link and after is None:  # the output's name is never the input's
+                    continue
+                with self.subTest(name, link=link):
+                    shutil.rmtree(self.out())
+                    os.makedirs(self.out("out"))
+                    source = self.out("image" + ending)
+                    shutil.copy(self.data("image.png" if ending == ".png" else "in.avi"), source)
+                    target = self.out("out", "image_mean.png") if after is None else self.out("out", "target" + ending) if link else source
+                    if link:
+                        link(source, target)
+                    saved = content(source)
+                    done = self.run_program(name, "--backend=cpu", *before, source, *([self.out("out")] if after is None else [target, *after]))
+                    self.assert_fails(done, 2, f"{target} is the input {source}, which would be lost")
+                    self.assertEqual(content(source), saved)
+
+    def start_written(self, target, *command, **options):
+        """Writes a file as the samples in Python do, and says what permissions it has meanwhile."""
+        script = ("import os, sys\nsys.path.insert(0, sys.argv[1])\nimport common\nprint('head')\n"
+                  "with common.written(sys.argv[2]) as path, open(path, 'w') as file:\n    file.write('new\\n')\n    mode = oct(os.stat(path).st_mode & 0o7777)\n"
+                  "print('tail', mode)")
+        return self.start([*command, sys.executable, "-c", script, SAMPLES, target], **options)
+
+    def test_redirected_standard_output_in_python(self):
+        os.symlink("/dev/stdout", self.out("link.csv"))
+        for target in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", self.out("link.csv")):
+            for mode in ("a", "w"):
+                with self.subTest(target, mode=mode):
+                    with open(self.out("all.txt"), "w") as old:
+                        old.write("old\n")
+                    with open(self.out("all.txt"), mode) as stdout:
+                        process = self.start_written(target, stdout=stdout)
+                        self.assertEqual(process.communicate(timeout=100)[1], "")
+                        os.write(stdout.fileno(), b"end\n")
+                    with open(self.out("all.txt")) as lines:
+                        self.assertEqual(re.sub("tail .*", "tail", lines.read()), ("old\n" if mode == "a" else "") + "head\nnew\ntail\nend\n")
+            self.assertEqual(re.sub("tail .*", "tail", self.start_written(target).communicate(timeout=100)[0]), "head\nnew\ntail\n")
+
+    def test_a_file_that_cannot_be_replaced_in_python(self):
+        if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("this user may not mount")
+        file = self.out("out", "a.csv")
+        mount = ["unshare", "-m", "bash", "-c", 'mount --bind "$0" "$0" && exec "$@"', file]
+        no_folder = ["unshare", "-m", "bash", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && mount --bind "$1" "$2" && exec "${@:3}"', self.out("out"), self.out("a.csv"), file]
+        for command, real in ((mount, file), (no_folder, self.out("a.csv"))):
+            for path in (file, real):
+                with open(path, "w") as old:
+                    old.write("something that is longer")
+            inode = os.stat(real).st_ino
+            process = self.start_written(file, *command)
+            out, err = process.communicate(timeout=100)
+            self.assertEqual((process.returncode, err), (0, ""))
+            self.assertEqual((content(real), os.stat(real).st_ino), (b"new\n", inode))
+            self.assertEqual(os.listdir(self.out("out")), ["a.csv"])
+
+    def test_permissions_in_python(self):
+        for mode in (0o600, 0o640, 0o666):
+            with open(self.out("a.csv"), "w") as old:
+                old.write("old")
+            os.chmod(self.out("a.csv"), mode)
+            out, err = self.start_written(self.out("a.csv")).communicate(timeout=100)
+            self.assertEqual((out.split()[-1], err), (oct(mode), ""))
+            self.assertEqual((stat.S_IMODE(os.stat(self.out("a.csv")).st_mode), content(self.out("a.csv"))), (mode, b"new\n"))
 
 
 if __name__ == "__main__":
