@@ -153,6 +153,7 @@ for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 
     WITH_CUDNN WITH_KLEIDICV WITH_HAL_RVV; do
     options+=("-D$unused=OFF")
 done
+[ "$SHARED$PEERS" = 00 ] || options+=(-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON) # or programs name the build folder, to look for libraries
 [ "$DNN" = 0 ] || options+=(-DBUILD_PROTOBUF=ON -DWITH_PROTOBUF=ON) # dnn reads ONNX models with it
 if [ "$CUDA" = on ]; then
     [ -n "$ARCH" ] || ARCH=$(gpu_capabilities "$NVCC" | paste -sd,)
@@ -162,8 +163,7 @@ if [ "$CUDA" = on ]; then
         # Not in CMAKE_CXX_FLAGS: OpenCV hands these to nvcc in one piece, in which ccache cannot make the path relative.
         options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
         # A static OpenCV asks for static NPP libraries, which the wheel does not have; the shared ones link as well.
-        # Linked from the build's own folder, which programs name relative to theirs: they may name no other of this machine.
-        [ "$PEERS" = 0 ] || options+=(-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON)
+        # Linked from the build's own folder, which programs name relative to theirs.
         [ "$PEERS" = 0 ] || for library in "$NPP"/lib/libnpp*.so.*; do
             component=$(basename "$library" | sed -E 's/^lib([a-z]+)\.so.*/\1/')
             mkdir -p "$BUILD_DIR/lib"
