@@ -23,6 +23,7 @@ _METRICS = ("sad", "ssd", "zncc")
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
 _PARTS = ("locations", "scores", "confidence", "status", "refined")
+_OUTS = tuple(f"out.{name}" for name in _PARTS)
 
 
 class Status(enum.IntEnum):
@@ -265,8 +266,9 @@ class FragmentMatcher(Worker):
         """
         image = _arrays.image(frame, "frame", ("u1",))
         targets = None if out is None else _parts(out)
-        where = None if areas is None else _areas(areas, len(self))
-        starts = None if predictions is None else _predictions(predictions, len(self))
+        count = int(self._native.getFragmentCount())
+        where = None if areas is None else _areas(areas, count)
+        starts = None if predictions is None else _predictions(predictions, count)
         if 0 in image.shape[:2]:
             if out is not None:
                 raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
@@ -282,10 +284,9 @@ class FragmentMatcher(Worker):
             if starts is not None:
                 points = starts.host if work.device is None else work.array(starts, channels_last=starts.host is None, slot="predictions")
             call(self._native.setPredictions, points)
-            count = len(self)
             forms = [table(count, self._peaks, "i4", 2), table(count, self._peaks, "f4"), column(count, "f4"), column(count, "u1"),
                      table(count, self._peaks, "f4", 2)]
-            return Matches(*work.call(self._native.match, pixels, given, forms=forms, out=targets, names=[f"out.{name}" for name in _PARTS]))
+            return Matches(*work.call(self._native.match, pixels, given, forms=forms, out=targets, names=_OUTS))
 
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""

@@ -10,8 +10,10 @@ import sys
 import threading
 from typing import Any, Callable, Optional
 
+import numpy as np
+
 from . import _memory
-from ._arrays import DEPTHS, DeviceArray, order, order_back
+from ._arrays import DEPTHS, DeviceArray, order, order_back, torch_stream
 from ._devices import native_stream, new_event, on_device
 from ._errors import ArgumentError, call, error
 from ._native import cv2
@@ -23,14 +25,14 @@ class Form:
     """Shape and type of a result: `shape` for the caller, rows x columns x channels for the extension.
 
     Attributes:
-        dtype: such as "i4".
+        dtype: such as "i4"; kind: the same for numpy.
         type: type of the extension, such as CV_32SC2.
         size: bytes.
         strides: bytes from one element of each axis to the next.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: str, rows: int, columns: int, channels: int = 1) -> None:
-        self.shape, self.dtype = shape, dtype
+        self.shape, self.dtype, self.kind = shape, dtype, np.dtype(dtype)
         self.rows, self.columns, self.channels = rows, columns, channels
         self.type = DEPTHS[dtype] + 8 * (channels - 1)
         strides, step = [], int(dtype[1:])
@@ -101,7 +103,7 @@ class _OfTorch(Memory):
         self._streams: list[Any] = []  # dropped after the tensor
         self._torch, self._device = torch, device
         self.pointer = int(self._tensor.data_ptr())
-        self.home = int(torch.cuda.current_stream(device).cuda_stream) if home is None else home
+        self.home = torch_stream(torch, device) if home is None else home
 
     def lend(self, stream: Optional[int]) -> None:
         if (stream or 1) != (self.home or 1):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import threading
 from types import FunctionType, TracebackType
-from typing import Any, Callable, NoReturn, Optional, Sequence, Type
+from typing import Any, Callable, NamedTuple, NoReturn, Optional, Sequence, Type
 
 import numpy as np
 import numpy.typing as npt
@@ -189,15 +189,15 @@ class Work:
             if target is not None and target.host is None and target.device != self.device:
                 raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
         made = self._places(forms, outs, any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args))
-        values = call(method, *args, *(mat for mat, _ in made), **named, **self.named)
+        values = call(method, *args, *[place.mat for place in made], **named, **self.named)
         values = values if isinstance(values, tuple) else (values,)
-        return [self._result(*parts) for parts in zip(values, forms, outs, made or [(None, None)] * len(forms))]
+        return [self._result(*parts) for parts in zip(values, forms, outs, made or [_NOWHERE] * len(forms))]
 
-    def _places(self, forms: Sequence[Form], outs: Sequence[Optional[Given]], takes_mats: bool) -> list[tuple[Any, Any]]:
-        """GpuMats for results, and what owns their memory; none where the extension gives results on the host."""
+    def _places(self, forms: Sequence[Form], outs: Sequence[Optional[Given]], takes_mats: bool) -> list[_Place]:
+        """GpuMats for results; none where the extension gives results on the host."""
         if self.device is None or (self.from_host and not takes_mats):
             return []
-        made: list[tuple[Any, Any]] = []
+        made: list[_Place] = []
         offsets, size = places(*[form for form, target in zip(forms, outs) if target is None])
         memory = None
         if size:
@@ -210,32 +210,42 @@ class Work:
             if target is not None and target.host is None:
                 mat, keep = target.mat_of(self.stream, form.rows, form.columns, form.channels)
                 self._borrow(target, [keep])
-                made.append((mat, target.source))
+                made.append(_Place(mat, int(mat.cudaPtr()), target.source))
             elif form.size and memory is not None:
-                made.append((call(cv2.cuda.createGpuMatFromCudaMemory, form.rows, form.columns, form.type, memory.pointer + offset,
-                                  form.size // form.rows), memory))
+                pointer = memory.pointer + offset
+                made.append(_Place(call(cv2.cuda.createGpuMatFromCudaMemory, form.rows, form.columns, form.type, pointer, form.size // form.rows), pointer, memory))
             else:
-                made.append((call(cv2.cuda.GpuMat), None))
+                made.append(_Place(call(cv2.cuda.GpuMat), 0, None))
         return made
 
-    def _result(self, value: Any, form: Form, target: Optional[Given], place: tuple[Any, Any]) -> Array:
+    def _result(self, value: Any, form: Form, target: Optional[Given], place: _Place) -> Array:
         if not isinstance(value, cv2.cuda.GpuMat):
-            host = np.zeros((0, *form.shape[1:]), form.dtype) if value is None or not np.size(value) else np.asarray(value).reshape((-1, *form.shape[1:]))
+            host = np.zeros((0, *form.shape[1:]), form.kind) if value is None or not np.size(value) else np.asarray(value).reshape((-1, *form.shape[1:]))
             return either(_copied(host, target))
         assert self.device is not None
-        mat, owner = place
-        if value.empty():
-            made: DeviceArray = DeviceArray(value, self.device, self.stream, form.shape, form.strides, dtype=form.dtype)
-        elif owner is None or value.cudaPtr() != mat.cudaPtr():  # the extension has made its own: their number has changed in the call
+        pointer = value.cudaPtr()
+        if not pointer:
+            made: DeviceArray = DeviceArray(value, self.device, self.stream, form.shape, form.strides, None, form.kind)
+        elif pointer != place.pointer:  # the extension has made its own: their number has changed in the call
             made = wrapped(value, self.device, self.stream)
-        elif isinstance(owner, DeviceArray):
-            made = owner
+        elif isinstance(place.owner, DeviceArray):
+            made = place.owner
             made._stream = self.stream
-        elif target is not None and target.host is None:
-            made = DeviceArray(value, self.device, self.stream, target.shape, _strides(value, form), owner)
         else:
-            made = DeviceArray(value, self.device, self.stream, form.shape, form.strides, owner)
+            strides = form.strides if target is None or target.host is not None else _strides(value, form)
+            made = DeviceArray(value, self.device, self.stream, form.shape, strides, place.owner, form.kind)
         return either(_copied(made.numpy(), target) if self.from_host else made)
+
+
+class _Place(NamedTuple):
+    """A GpuMat for a result, its address, and what owns the memory: Memory, or the array of a caller."""
+
+    mat: Any
+    pointer: int
+    owner: Any
+
+
+_NOWHERE = _Place(None, 0, None)
 
 
 def _strides(mat: Any, form: Form) -> tuple[int, ...]:
