@@ -341,7 +341,7 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
         mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.
         tie_rule: as in QuickShift, for rng=None. "strict" (default): each pixel of a flat area can become a superpixel of its own; "index":
             a flat area is one superpixel.
-        device, stream: as in QuickShift.
+        device, stream: as in QuickShift. On a device each call allocates and frees memory, which waits for all its streams; use QuickShift in a loop.
     """
     ratio, smooth = _arrays.number(ratio, "ratio"), _arrays.number(sigma, "sigma")
     kernel_size, max_dist = _arrays.number(kernel_size, "kernel_size"), _arrays.number(max_dist, "max_dist")

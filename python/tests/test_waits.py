@@ -600,6 +600,20 @@ class CupyWaitsTest(DeviceWaits, unittest.TestCase):
     def allocations(self):
         return self.on.cupy.get_default_memory_pool().total_bytes()
 
+    def test_graphs(self):
+        image, stream, shift = self.on.put(frame(0)), self.on.cupy.cuda.Stream(non_blocking=True), ct.QuickShift(3, 8)
+        self.on.synchronize()
+        with stream:
+            for _ in range(3):
+                shift.compute(image).labels()
+            stream.begin_capture()
+            labels = shift.compute(image).labels()
+            graph = stream.end_capture()
+            for step in (3, 1):
+                image[...] = self.on.put(frame(step))
+                graph.launch(stream)
+                np.testing.assert_array_equal(labels.numpy(), ct.QuickShift(3, 8, device="cpu").compute(frame(step)).labels())
+
 
 class DescribedWaitsTest(DeviceWaits, unittest.TestCase):
     library = Described
