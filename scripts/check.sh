@@ -133,6 +133,7 @@ rule sync "no device-wide wait"
 rule device-state "no mutable device variable at file scope"
 check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sources.py
 texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }
+texts error-codes "the table of error codes, the tests of codes, and the codes that src throws"
 texts figures "quoted figures stand on the pages that their rows link to"
 texts units "headers and SECURITY.md: limits in MiB and KiB"
 check "the checks of texts find what they look for" "$PYTHON" scripts/lib/test_check_texts.py

@@ -6,8 +6,9 @@
 
 /** @defgroup cudatracking Finding and tracking objects on the CPU and with CUDA
 
-The rules below hold for every class of the module; a class says so where it differs. doc/glossary.md explains the
-terms.
+FragmentMatcher finds many small templates in an image, QuickShift makes superpixels, CascadeClassifierEx detects
+objects with Haar and LBP cascades, TrackerTLD and MultiTrackerTLD follow targets and find them again; TLDDetector is
+their detector. These rules hold for all of them; a class says so where it differs. Terms: doc/glossary.md.
 
 ### Backends
 - Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects CUDA
@@ -21,6 +22,7 @@ terms.
 A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
 device when the input is a GpuMat (initRounded() counts as init(), and so on); all others do no work on a stream. "Host
 outputs": the call waits only if an output is a Mat, UMat or std::vector; else it returns at once and can be captured.
+After load() the first call of a TLDDetector with a GpuMat waits and cannot be captured.
 
 | class               | methods                                                   | waits        | capturable     |
 |---------------------|-----------------------------------------------------------|--------------|----------------|
@@ -92,10 +94,9 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
-- Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a replay,
-  wait for it before you call a method without a Stream parameter or with another stream; wait for these methods before
-  the next replay. Two graphs of one instance must not run at the same time. TLDDetector describes the stronger order of
-  the TLD classes.
+- Nothing orders replays and method calls (TLD classes: see TLDDetector). Before you call a method that has no Stream,
+  or with another stream than the replay's, wait for the replay; before the next replay, wait for the work of that
+  method. Two graphs of one instance must not run at the same time.
 - Calls of one instance on several streams of one capture are executed one after the other.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
@@ -103,24 +104,29 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   when they have been destroyed.
 
 ### Arrays and errors
-- Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of a
-  GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type differs.
-  A std::vector can hold results of one row or one column.
+- Inputs have two dimensions (batches may be one array of more), may be regions of interest of any step, and are never
+  written. A GpuMat's address and step must be multiples of the size of one channel value. Outputs are reallocated only
+  if size or type differ. A std::vector can hold results of one row or one column.
 - An empty image, which has no rows or columns, gives empty outputs; but the TLD classes throw, and so does
   QuickShift::computeBatch() if an image in its list is empty.
 - Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
 
-| code                                      | cause                                                               |
-|-------------------------------------------|---------------------------------------------------------------------|
-| StsBadArg                                 | arguments do not go together, such as a host array and a GpuMat     |
-| StsBadArg                                 | another device; a waiting call on a capturing stream; no cascade    |
-| StsOutOfRange                             | a number, count or size is out of its range; a file is too large    |
-| StsUnsupportedFormat, StsUnmatchedFormats | an element type is not accepted, or differs from another argument's |
-| StsBadSize, StsUnmatchedSizes, BadAlign   | dimensions, sizes or alignment of an array are wrong                |
-| StsError                                  | there are no fragments or no object yet; a file cannot be written   |
-| StsObjectNotFound, StsParseError          | a file cannot be opened; the content of a file is not valid         |
-| GpuApiCallError                           | a CUDA function failed; also: no device memory, no driver           |
-| GpuNotSupported, StsNotImplemented        | a GpuMat was given in a build without CUDA                          |
+| code                 | cause                                                                                         |
+|----------------------|-----------------------------------------------------------------------------------------------|
+| StsUnsupportedFormat | an element type or depth that is not accepted                                                 |
+| StsUnmatchedFormats  | another element type than before; a file with other parameters                                |
+| StsBadSize           | an array of a shape, side or number of pixels that is not accepted; an empty image            |
+| StsUnmatchedSizes    | another size than another argument or earlier images; another number of elements              |
+| StsOutOfRange        | a number, box, index or id out of its range; weights that are all 0; a file that is too large |
+| StsBadArg            | a Mat and a GpuMat together; an array in place of a list; a list in place of an array         |
+| StsBadArg            | no cascade; an ending of a file name; another device; a waiting call on a capturing stream    |
+| BadAlign             | an address or a step of a GpuMat                                                              |
+| StsError             | no fragments; no object yet; a file that cannot be read or written                            |
+| StsObjectNotFound    | a file that cannot be opened                                                                  |
+| StsParseError        | a file whose content is not valid                                                             |
+| StsNoMem             | not enough memory of the host                                                                 |
+| GpuApiCallError      | a CUDA function that failed, also for lack of device memory or of a driver                    |
+| GpuNotSupported      | a GpuMat in a build without CUDA                                                              |
 
 ### Files
 - Methods save() write a file completely or leave the old one unchanged: a new file, with the old one's permissions from
@@ -131,14 +137,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   file, the bytes come behind what is there.
 - A file is refused that has a name twice in a map, bytes behind its end, or an encoding that it does not have.
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
-  the TLD classes check the text of a file before cv::FileStorage parses it; they are made for files from untrusted
-  sources. The methods read() and cv::Algorithm::load<T>() get nodes that FileStorage has parsed already, and
-  FileStorage does not withstand malicious files: some make it hang or overflow its stack.
-
-### Requirements
-CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 or 5.0. The driver must fit the major
-version of the toolkit: R525 or newer for CUDA 12, R580 or newer for CUDA 13. With drivers before CUDA 12.3 (R545) a
-kernel begins only after the kernel before it has ended, because launches that overlap could not be captured. */
+  the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read() and
+  cv::Algorithm::load<T>() are not: some malicious files make FileStorage hang or overflow its stack. */
 
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"

@@ -22,8 +22,8 @@ inline void checkImage(const char* name, Size size, int type, int index = -1)
                   ("CascadeClassifierEx: %s: takes CV_8U with 1, 3 or 4 channels, this is %s",
                    detail::elementName(name, index).c_str(), typeToString(type).c_str()));
     if (size.width > MAX_SIDE || size.height > MAX_SIDE)
-        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d",
-                                         detail::elementName(name, index).c_str(), size.width, size.height, MAX_SIDE));
+        CV_Error_(Error::StsBadSize, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d",
+                                      detail::elementName(name, index).c_str(), size.width, size.height, MAX_SIDE));
 }
 
 inline void checkMask(const char* name, Size mask, int type, Size image, int index)

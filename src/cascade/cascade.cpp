@@ -32,9 +32,9 @@ public:
         const auto lock = locked();
         Mat bytes = detail::hostArray("buffer", buffer);
         if (bytes.empty() || bytes.type() != CV_8UC1 || (bytes.rows != 1 && bytes.cols != 1))
-            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: buffer: a row or column of bytes is needed, these are "
-                                         "%d x %d of %s",
-                                         bytes.rows, bytes.cols, typeToString(bytes.type()).c_str()));
+            CV_Error_(bytes.empty() || bytes.type() == CV_8UC1 ? Error::StsBadSize : Error::StsUnsupportedFormat,
+                      ("CascadeClassifierEx: buffer: a row or column of bytes is needed, these are %d x %d of %s",
+                       bytes.rows, bytes.cols, typeToString(bytes.type()).c_str()));
         if (!bytes.isContinuous())
             bytes = bytes.clone();
         const char* const text = bytes.ptr<char>();
@@ -105,7 +105,7 @@ public:
         {
             if (rows > 0 && (type != CV_32SC4 || cols < 2))
                 CV_Error_(
-                    Error::StsUnsupportedFormat,
+                    type != CV_32SC4 ? Error::StsUnsupportedFormat : Error::StsBadSize,
                     ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
                      "at least 2 columns",
                      rows, cols, typeToString(type).c_str()));

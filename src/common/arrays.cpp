@@ -78,6 +78,10 @@ Mat hostArray(const char* name, const _InputArray& array)
     checkIsOne(name, array);
     checkDims(name, array);
     const bool none = array.kind() == _InputArray::NONE || (onDevice(array) && isEmpty(array));
+#ifdef HAVE_CUDA
+    if (!none && onDevice(array))
+        CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but a Mat is needed in this call", name));
+#endif
     return none ? Mat() : array.getMat();
 }
 
@@ -96,6 +100,8 @@ GpuMat deviceArray(const char* name, const _InputArray& array)
 {
     checkIsOne(name, array);
     const bool none = array.kind() == _InputArray::NONE || (!onDevice(array) && isEmpty(array));
+    if (!none && !onDevice(array))
+        CV_Error_(Error::StsBadArg, ("%s: is a Mat, but a GpuMat is needed in this call", name));
     return none ? GpuMat() : checkAligned(name, array.getGpuMat());
 }
 

@@ -66,7 +66,7 @@ Mat quantised(const std::string& name, const Mat& weights)
     }
     if (countNonZero(q) == 0)
         CV_Error_(
-            Error::StsBadArg,
+            Error::StsOutOfRange,
             ("%s: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name.c_str()));
     return countNonZero(q == 255) == static_cast<int>(q.total()) ? Mat() : q;
 }

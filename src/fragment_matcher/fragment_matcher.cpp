@@ -105,7 +105,11 @@ void FragmentMatcherImpl::write(FileStorage& fs) const
     writeParams(fs, params_);
 }
 
-void FragmentMatcherImpl::read(const FileNode& fn) { locked()->params_ = readParams(fn); }
+void FragmentMatcherImpl::read(const FileNode& fn)
+{
+    const auto lock = locked();
+    params_ = readParams(fn, params_);
+}
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 

@@ -51,9 +51,8 @@ static void readValue(const detail::ParameterNode& file, const char* name, Size&
     value = Size(sides[0], sides[1]);
 }
 
-Params readParams(const FileNode& node)
+Params readParams(const FileNode& node, Params params)
 {
-    Params params;
     withParameters(
         [&](const auto&... parameter)
         {

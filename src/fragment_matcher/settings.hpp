@@ -47,8 +47,8 @@ template <typename Visit> auto withParameters(const Visit& visit)
 
 //! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range.
 void checkParams(const Params& params);
-//! Reads and checks parameters; those that the node lacks have their defaults. @throws cv::Exception if one is malformed or out of range.
-Params readParams(const FileNode& node);
+//! Reads and checks parameters; those that the node lacks keep the values given. @throws cv::Exception if one is malformed or out of range.
+Params readParams(const FileNode& node, Params params);
 void writeParams(FileStorage& storage, const Params& params);
 //! Returns the parameters as stages need them.
 Settings settingsOf(const Params& params);

@@ -80,8 +80,8 @@ void checkPixels(const char* name, Size size, size_t count)
 {
     const double pixels = static_cast<double>(size.width) * size.height * static_cast<double>(count);
     if (pixels > MAX_PIXELS)
-        CV_Error_(Error::StsOutOfRange, ("%s: %zu of %d x %d are %.0f pixels, but there must be at most %d", name,
-                                         count, size.width, size.height, pixels, MAX_PIXELS));
+        CV_Error_(Error::StsBadSize, ("%s: %zu of %d x %d are %.0f pixels, but there must be at most %d", name, count,
+                                      size.width, size.height, pixels, MAX_PIXELS));
 }
 
 void checkSameMemory(const char* name, InputArray mask, const char* imageName, InputArray image)

@@ -14,13 +14,13 @@ InputImage::InputImage(const char* owner, InputArray image) : onDevice(detail::o
         host = detail::hostArray("image", image);
     const int cn = CV_MAT_CN(type());
     if (size().empty())
-        CV_Error_(Error::StsBadArg, ("%s: image: is empty", owner));
+        CV_Error_(Error::StsBadSize, ("%s: image: is empty", owner));
     if (CV_MAT_DEPTH(type()) != CV_8U || (cn != 1 && cn != 3 && cn != 4))
         CV_Error_(Error::StsUnsupportedFormat,
                   ("%s: image: takes CV_8U with 1, 3 or 4 channels, this is %s", owner, typeToString(type()).c_str()));
     const int least = std::min(size().width, size().height), most = std::max(size().width, size().height);
     if (least < MIN_SIDE || most > MAX_SIDE || static_cast<int64_t>(least) * most > MAX_PIXELS)
-        CV_Error_(Error::StsOutOfRange,
+        CV_Error_(Error::StsBadSize,
                   ("%s: image: %d x %d pixels; sides of %d to %d pixels are taken, and up to %d pixels in all", owner,
                    size().width, size().height, MIN_SIDE, MAX_SIDE, MAX_PIXELS));
 }
@@ -34,9 +34,10 @@ InputBoxes::InputBoxes(const char* owner, InputArray boxes, bool imageOnDevice)
         if (!imageOnDevice)
             CV_Error_(Error::StsBadArg, ("%s: boxes: are on the device, but the image is not", owner));
         if (!device.empty() && (device.type() != CV_32SC4 || device.rows != 1))
-            CV_Error_(Error::StsBadArg, ("%s: boxes: a GpuMat must be one row of CascadeClassifierEx::detectAsync(), "
-                                         "CV_32SC4, this has %d rows of %s",
-                                         owner, device.rows, typeToString(device.type()).c_str()));
+            CV_Error_(device.rows == 1 ? Error::StsUnsupportedFormat : Error::StsBadSize,
+                      ("%s: boxes: a GpuMat must be one row of CascadeClassifierEx::detectAsync(), "
+                       "CV_32SC4, this has %d rows of %s",
+                       owner, device.rows, typeToString(device.type()).c_str()));
         return;
     }
     const Mat host = detail::columnArray("boxes", boxes);

@@ -115,8 +115,9 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     const auto check = [](int type, int rows, int cols)
     {
         if (type != CV_64FC1 || rows < 1 || cols != DETECTION_COLUMNS)
-            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
-                                         typeToString(type).c_str()));
+            CV_Error_(type != CV_64FC1 ? Error::StsUnsupportedFormat : Error::StsBadSize,
+                      ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
+                       typeToString(type).c_str()));
     };
     Mat table;
     if (detail::onDevice(objects))
@@ -135,7 +136,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     }
     const double stored = table.at<double>(0, COUNT_STORED);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
-        CV_Error_(Error::StsBadArg,
+        CV_Error_(Error::StsOutOfRange,
                   ("TLDDetector: objects: %g of %d rows is not a number of detections", stored, table.rows - 1));
     const int count = static_cast<int>(stored);
     std::vector<Rect> found;
@@ -145,7 +146,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
         const double* const row = table.ptr<double>(i);
         for (int k = DETECTION_X; k <= DETECTION_HEIGHT; ++k)
             if (!(std::abs(row[k]) <= MAX_SIDE))
-                CV_Error_(Error::StsBadArg, ("TLDDetector: objects: row %d, column %d is %g", i, k, row[k]));
+                CV_Error_(Error::StsOutOfRange, ("TLDDetector: objects: row %d, column %d is %g", i, k, row[k]));
         if (!all && row[DETECTION_ACCEPTED] == 0.)
             continue;
         found.emplace_back(cvRound(row[DETECTION_X]), cvRound(row[DETECTION_Y]), cvRound(row[DETECTION_WIDTH]),

@@ -350,7 +350,7 @@ private:
     {
         const auto place = std::lower_bound(ids_.begin(), ids_.end(), id);
         if (place == ids_.end() || *place != id)
-            CV_Error_(Error::StsBadArg, ("%s: id: there is no object %d", NAME, id));
+            CV_Error_(Error::StsOutOfRange, ("%s: id: there is no object %d", NAME, id));
         return static_cast<int>(place - ids_.begin());
     }
 

@@ -254,7 +254,7 @@ TEST(Cascade_Negative, messagesNameTheArgument)
     EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(table, -1, " row: -1"));
     EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(Mat(), 0, " row: 0, but objects has 0 rows"));
     EXPECT_EQ(static_cast<int>(Error::StsUnsupportedFormat), codeOf(Mat(1, 257, CV_32FC4), 0, " objects: 1 x 257"));
-    EXPECT_EQ(static_cast<int>(Error::StsUnsupportedFormat), codeOf(table.col(0), 0, " objects: 1 x 1"));
+    EXPECT_EQ(static_cast<int>(Error::StsBadSize), codeOf(table.col(0), 0, " objects: 1 x 1"));
 }
 
 //! Each mutated file is refused with cv::Exception, or gives a usable cascade.

@@ -229,6 +229,16 @@ TEST(FragmentMatcher_Params, readOfTheWrongNode)
     EXPECT_EQ(5, matcher->getParams().peaks);
 }
 
+//! Parameters that the node lacks keep their values, as in the other classes.
+TEST(FragmentMatcher_Params, readOfSomeParameters)
+{
+    const FileStorage in("%YAML:1.0\npeaks: 7\n", FileStorage::READ | FileStorage::MEMORY);
+    const Ptr<FM> matcher = FM::create(makeParams(FM::ZNCC, 5));
+    matcher->read(in.root());
+    EXPECT_EQ(static_cast<int>(FM::ZNCC), matcher->getParams().metric);
+    EXPECT_EQ(7, matcher->getParams().peaks);
+}
+
 //! A value of the wrong type for its parameter, or a list of the wrong length.
 TEST(FragmentMatcher_Params, readOfMalformedValues)
 {

@@ -355,7 +355,7 @@ public:
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    /** Reads parameters; those that the node lacks are set to their defaults. Algorithm::load<FragmentMatcher>() calls
+    /** Reads parameters; those that the node lacks keep their values. Algorithm::load<FragmentMatcher>() calls
     it with what FileStorage has parsed, which does not withstand malicious files. @throws cv::Exception if the node has
     none of the parameters, or one that is out of its range or of another type, such as a fraction for an integer; all
     parameters stay. */
