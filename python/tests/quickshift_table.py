@@ -17,6 +17,8 @@ def main():
     print("|---|---|--:|--:|--:|--:|")
     row("astronaut", "defaults", astronaut())
     row("astronaut", "ratio .5, kernel_size 3, max_dist 6", astronaut(), ratio=.5, kernel_size=3, max_dist=6)
+    row("astronaut", "sigma 1", astronaut(), sigma=1.)
+    row("astronaut", "convert2lab False, ratio 20", astronaut(), convert2lab=False, ratio=20.)
     row("drawing on white", "defaults", drawing())
     row("drawing on white", "LIME's", drawing(), **LIME)
     rows = [compared(image, **LIME) for _, image in pictures()]

@@ -32,9 +32,9 @@ class ScikitImageTest(unittest.TestCase):
         self.expect("astronaut", image, ratio=.5, kernel_size=3, max_dist=6)
         self.expect("astronaut", image[100:300, 100:300], rng=7)
         self.expect("astronaut, float", image[100:300, 100:300] / 255.)
-        # Smoothing leaves areas that are nearly flat, where densities differ by less than weights of 23 bits can tell.
+        # Areas that are nearly flat, where densities differ by less than weights of 23 bits can tell.
         self.expect("astronaut, smoothed", image[100:300, 100:300], parents=.995, sigma=1.)
-        self.expect("astronaut, no Lab", image[100:300, 100:300], convert2lab=False, ratio=20.)
+        self.expect("astronaut, no Lab", image[100:300, 100:300], parents=.995, convert2lab=False, ratio=20.)
 
     def test_flat_areas(self):
         from scikit_image import LIME, drawing
