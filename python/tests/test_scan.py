@@ -622,7 +622,7 @@ class InputTest(ScanTest):
         self.assertIn("kept in before-1: parameters.sigma is 3.0, was 6.0", errors)
         self.assertEqual(self.table(os.path.join("out", "before-1")), old)
         self.assertNotEqual(self.table(), old)
-        self.assertIn("1 segments of 1 video, 0 of them now", self.call_command(*options, "--sigma=3", "--resume"))
+        self.assertIn("1 segment of 1 video, 0 of them now", self.call_command(*options, "--sigma=3", "--resume"))
         with open(self.path("out", "manifest.json"), "w") as file:
             file.write("{")
         self.assertIn("cannot be read as a manifest", self.call_command(*options, "--resume", code=1))
@@ -739,9 +739,9 @@ class InputTest(ScanTest):
         if not probe or probe.returncode:
             self.skipTest("this user may not mount a tmpfs")
         line = " ".join([sys.executable, "-m cudatracking scan", *self.options("superpixels", out="disk/out"), "--executor=processes --quiet --resume"])
-        done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{script('224k')}; {line}; echo first $?; wc -l <disk/out/journal.jsonl; mount -o remount,size=32m disk; {line}; "
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{script('224k')}; {line}; echo first $?; wc -l <disk/out/journal.jsonl; grep -o 'state.: .[a-z]*' disk/out/manifest.json; mount -o remount,size=32m disk; {line}; "
                                f"echo second $?; sha256sum disk/out/table.{FORMAT}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
-        self.assertRegex(done.stdout, r"\Afirst 1\n[1-9]\d*\nsecond 0\n" + self.expected("superpixels"), done.stderr)
+        self.assertRegex(done.stdout, r'\Afirst 1\n[1-9]\d*\nstate": "failed\nsecond 0\n' + self.expected("superpixels"), done.stderr)
         self.assertRegex(done.stderr, r"\Aerror: .*disk/out/.*: No space left on device; what is done stays, and --resume goes on from there\n\Z")
 
     def test_wrong_use(self):
