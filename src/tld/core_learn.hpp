@@ -129,6 +129,13 @@ CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t nu
     s.nnThreshold = settings.nnThreshold;
     s.validThreshold = settings.validThreshold;
 }
+//! Sets what the result of an object is when its first training has succeeded.
+CT_HOST_DEVICE void beginTracking(ObjectState& s)
+{
+    s.event = STARTED;
+    s.alive = s.valid = s.started = 1;
+    s.score = 1.;
+}
 //! Sets the thresholds. @param worstSum,worstRelative maximum over validating windows, or 0. @param similarity of the user's box.
 CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstRelative, const Similarity& similarity,
                                 const Settings& settings)
@@ -136,9 +143,7 @@ CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstR
     s.fernThreshold = greater(settings.fernThreshold, worstSum);
     s.nnThreshold = greater(settings.nnThreshold, worstRelative);
     s.validThreshold = greater(settings.validThreshold, s.nnThreshold);
-    s.event = STARTED;
-    s.alive = s.valid = s.started = 1;
-    s.score = 1.;
+    beginTracking(s);
     s.similarity = conservative(similarity, s.positives, s.negatives);
 }
 

@@ -255,7 +255,8 @@ private:
         std::vector<bool> taken(boxes.size(), false);
         std::vector<Row> rows(ids_.size());
         rows.reserve(rows.size() + most);
-        if (!rows.empty())
+        const bool any = !rows.empty();
+        if (any)
             objects_.engineFor(input, stream).update(input.view(), view, viewOf(rows), objects_.handleOf(stream));
         for (const Row& row : rows)
             if (row[RESULT_BOX] >= 0.)
@@ -271,7 +272,8 @@ private:
         {
             failure = std::current_exception();
         }
-        write(rows, input.onDevice, results, stream); // also after a failure: the frame has been processed
+        if (!failure || any || !rows.empty()) // after a failure, if the frame has been processed or an object has begun
+            write(rows, input.onDevice, results, stream);
         if (failure)
             std::rethrow_exception(failure);
     }
@@ -309,24 +311,20 @@ private:
                 continue;
             if (!objects_.tryLearn(input, box, static_cast<uint32_t>(next_), stream))
                 continue;
-            rows.push_back(resultOfNew());
+            rows.push_back(rowOfNew(box, b, input.size()));
             noteId();
-            rows.back()[RESULT_BOX] = static_cast<double>(b);
         }
     }
-    //! Returns the row of an object whose id is not noted yet; removes the object if that fails.
-    Row resultOfNew()
+    //! Returns the row of an object that begins in this frame. It is known without asking the engine, which could fail.
+    Row rowOfNew(const Rect& box, size_t boxIndex, Size image) const
     {
-        const int index = static_cast<int>(ids_.size());
-        try
-        {
-            return objects_.result(index);
-        }
-        catch (...)
-        {
-            objects_.remove(index);
-            throw;
-        }
+        ObjectState state;
+        beginTraining(state, {box.x, box.y, box.width, box.height}, static_cast<uint32_t>(next_), objects_.settings());
+        beginTracking(state);
+        Row row;
+        resultOf(state, objects_.settings(), image.width, image.height, row.data());
+        row[RESULT_BOX] = static_cast<double>(boxIndex);
+        return row;
     }
     static detail::OutputView viewOf(std::vector<Row>& rows)
     {
