@@ -106,7 +106,11 @@ class InputsTest(CommandCase):
                 self.assertEqual(self.contents(), before)
         errors = self.call_command("scan", "videos", "--job=track", "--boxes=boxes.csv", "--out=boxes.csv", code=2)[1]
         self.assertIn("--out: boxes.csv: is the input boxes.csv", errors)
-        # A folder beside its inputs, as everybody has it, is none with an input.
+
+    @needs_av
+    def test_folder_beside_inputs(self):
+        """As everybody has it: it is none with an input."""
+        self.put("videos/a.avi")
         self.assertIn("a.avi", self.call_command("scan", "videos", "--job=superpixels", "--out=videos/out", "--format=csv", "--executor=processes", code=1)[1])
 
     def test_one_output_of_two_options(self):

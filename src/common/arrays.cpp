@@ -96,13 +96,24 @@ static const GpuMat& checkAligned(const char* name, const GpuMat& array, int ind
     return array;
 }
 
+//! In a build without CUDA, OpenCV's own error does not name it.
+static GpuMat gpuMatOf(const _InputArray& array)
+{
+#ifdef HAVE_CUDA
+    return array.getGpuMat();
+#else
+    (void)array;
+    noCuda();
+#endif
+}
+
 GpuMat deviceArray(const char* name, const _InputArray& array)
 {
     checkIsOne(name, array);
     const bool none = array.kind() == _InputArray::NONE || (!onDevice(array) && isEmpty(array));
     if (!none && !onDevice(array))
         CV_Error_(Error::StsBadArg, ("%s: is a Mat, but a GpuMat is needed in this call", name));
-    return none ? GpuMat() : checkAligned(name, array.getGpuMat());
+    return none ? GpuMat() : checkAligned(name, gpuMatOf(array));
 }
 
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
@@ -136,7 +147,7 @@ std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
     if (arrays.isGpuMatVector())
         arrays.getGpuMatVector(mats);
     else if (arrays.kind() != _InputArray::NONE)
-        mats.push_back(arrays.getGpuMat());
+        mats.push_back(gpuMatOf(arrays));
     for (size_t i = 0; i < mats.size(); ++i)
         checkAligned(name, mats[i], arrays.isGpuMatVector() ? static_cast<int>(i) : -1);
     return mats;

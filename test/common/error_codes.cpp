@@ -267,17 +267,19 @@ TEST(Common_ErrorCodes, devices)
     const Mat image = gray(40, 30, CV_32FC1);
     const auto onTwoDevices = [&]
     {
+        const int device = cuda::getDevice();
         quick->compute(GpuMat(image));
-        cuda::setDevice(1);
+        cuda::setDevice(1 - device);
         try
         {
             quick->compute(GpuMat(image));
         }
         catch (...)
         {
-            cuda::setDevice(0);
+            cuda::setDevice(device);
             throw;
         }
+        cuda::setDevice(device);
     };
     expectCodes({
         {NO_CUDA, [&] { quick->compute(onDevice(image)); }, !BUILT_WITH_CUDA},
