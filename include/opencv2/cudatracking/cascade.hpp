@@ -28,14 +28,14 @@ similar candidates. With several threads the order of cv::CascadeClassifier vari
   as it finds an object. This class returns the objects and leaves both lists empty.
 
 **Files**: XML, YAML and JSON, also as strings in memory. The new format (BOOST with HAAR or LBP features, trees of any
-shape, tilted features) is read directly; the old format of haartraining is converted. HOG cascades and compressed files
-(.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of its sources.
-Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window sides 3
-to 256, 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree. Features, rotated ones included, must lie inside
-of the window; child nodes must follow their parents; all numbers must be finite. Files may be malicious: whatever they
-contain, load(), loadBuffer(), create() and convert() return or throw in a time proportional to the length of the file,
-with less than 256 MiB of memory and less than 512 KiB of stack. This does not hold for read() and
-Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has parsed already.
+shape, tilted, that is rotated, features) is read directly; the old format of haartraining is converted. HOG cascades
+and compressed files (.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of
+its sources. Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes,
+window sides 3 to 256, 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree. Features, rotated ones included,
+must lie inside of the window; child nodes must follow their parents; all numbers must be finite. Files may be
+malicious: whatever they contain, load(), loadBuffer(), create() and convert() return or throw in a time proportional to
+the length of the file, with less than 256 MiB of memory and less than 512 KiB of stack. This does not hold for read()
+and Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has parsed already.
 
 **Images**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is treated as an
 independent image: pixels outside of it are not read.
@@ -62,8 +62,8 @@ reported: n and found are 0. convertDetections() converts a row to a vector.
 
 **Waiting, lifetimes, graphs, threads**: see the tables in cudatracking.hpp. Calls of several threads on one instance
 are executed one after another. Instances share the cascade (clone()), which never changes, and nothing else: one
-instance per thread, stream or device lets them work at once. load() and setters do not affect
-graphs that were captured before.
+instance per thread, stream or device lets them work at once. load() and setters do not affect graphs that were captured
+before.
 
 Source: P. Viola, M. Jones, Rapid object detection using a boosted cascade of simple features, 2001; R. Lienhart, J.
 Maydt, An extended set of Haar-like features, 2002; S. Liao et al., Learning multi-scale block local binary patterns,
@@ -125,8 +125,8 @@ public:
     An empty image has no objects.
     @param objects boxes in pixels, inside of the image.
     @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
-    @param minNeighbors candidates (windows that pass all stages) of similar boxes are merged into one object if they
-    are more than this; 0 or less: each candidate is an object. Default 3.
+    @param minNeighbors a group of candidates (windows that pass all stages) with similar boxes is one object if it has
+    more candidates than this; other groups are dropped. 0 or less: each candidate is an object. Default 3.
     @param flags not used, as in cv.CascadeClassifier. Default 0.
     @param minSize,maxSize smallest and largest size of objects, pixels. Default: no limits. If a side of maxSize is 0,
     there is no upper limit. A negative side of minSize is no limit; one of maxSize excludes all scales. If the

@@ -246,10 +246,10 @@ public:
     @param scores CV_32FC1, N x K: scores; 0 if there is no such peak.
     @param confidence CV_32FC1, N x 1: second score / best score, for ZNCC (1 - second) / (1 - best); larger is more
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
-    @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area, or its
-    weights in device memory sum to 0 (location (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, it is
-    constant and all its scores are 0; AREA_TOO_LARGE (3), it fits into its area, but the area lies in device memory and
-    exceeds maxSearchArea inside of the frame, else as NO_POSITION.
+    @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area, or its weights in
+    device memory sum to 0 (location (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, it is constant and
+    all its scores are 0; AREA_TOO_LARGE (3), it fits into its area, but the area lies in device memory and exceeds
+    maxSearchArea inside of the frame; the other outputs are those of NO_POSITION.
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from three scores
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.

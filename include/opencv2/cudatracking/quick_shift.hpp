@@ -19,20 +19,19 @@ Every pixel i is a point (x, y, s_1 c_1, .., s_K c_K) of its position and its K 
 is the squared distance of two points.
 - **Density** E_i = sum over j of exp(-D_ij / (2 sigma^2)). The sum runs over the full square |dx|,|dy| <= R, R = ceil(3
   sigma), clipped at the image border; the pixel itself contributes 1.
-- **Parent**: the nearest point of higher density in the square window of the search radius; on equal distances the one
-  with the lowest row-major index.
-- **Root**: a pixel with no parent within maxDist. It is its own parent, at distance +infinity.
+- **Parent**: the nearest point of higher density in the square window of the search radius, at most maxDist away; on
+  equal distances the one with the lowest row-major index.
+- **Root**: a pixel without such a point. It is its own parent, at distance +infinity.
 - **Superpixel**: a tree of parents. Its **label** is the rank of its root in row-major order, from 0.
 
 Within these two windows every pair of pixels is evaluated: nothing is subsampled. A superpixel may consist of several
 connected components in the image: see enforceConnectivity().
 
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
-never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
-**Mask** (optional, CV_8UC1): pixels where it is 0 do not contribute to densities and get density 0, parent -1, distance
-+infinity and label -1; they are *masked*. Pixels of CV_32F images are masked, too, if a channel is NaN or has a
-magnitude of 1e15 or more: of the value itself, or of the scaled value if the scales differ between channels or are
-outside of [1/1024, 1024].
+never converted. Sides up to 65,535, at most 2,000,000,000 pixels. **Mask** (optional, CV_8UC1): pixels where it is 0 do
+not contribute to densities and get density 0, parent -1, distance +infinity and label -1; they are *masked*. Pixels of
+CV_32F images are masked, too, if a channel is NaN or has a magnitude of 1e15 or more. If the scales differ between
+channels or are outside of [1/1024, 1024], this is the magnitude of the scaled value, else of the value itself.
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 

@@ -15,8 +15,8 @@ namespace cv { namespace cuda {
 /** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
 
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
-ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and those of boxes of a
-detector switch features on; the others tune the algorithm. Speed depends mainly on the number of windows (minWindow,
+ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and the last five, for boxes of a
+detector, switch features on; the others tune the algorithm. Speed depends mainly on the number of windows (minWindow,
 ...) and ferns (trees, features). A fern is a small classifier: the results of some pixel comparisons form a code, and
 each code has a posterior, the share of positive examples. Other terms: TLDDetector and TrackerTLD. */
 struct CV_EXPORTS_W_SIMPLE TLDParams

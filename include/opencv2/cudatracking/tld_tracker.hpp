@@ -71,9 +71,10 @@ If update() returns false, the caller's box is left unchanged; getBox() has the 
 LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
 objects do that leave it, unless TLDParams.clipBoxes is set.
 
-Each object has exactly one Event per frame: where its box comes from. After JUMPED and FOUND_AGAIN only the learned
-detector has found the object at the box, so the box may be on another object of the same appearance; an application
-that must not confuse objects checks it there.
+Each object has exactly one Event per frame, which tells where its box comes from. Events in this sense are the values
+of the enum below, not the rows of the table above. After JUMPED and FOUND_AGAIN only the learned detector has found the
+object at the box, so the box may be on another object of the same appearance; an application that must not confuse
+objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
@@ -365,11 +366,11 @@ public:
     nothing. noArray(): it did not run, as in the other update(); in Python call that one, as None is an empty list.
     @param results table as in the other update(). Column box: index in boxes of the box that is associated with the
     object or has started it, or -1.
-    @throws cv::Exception if an argument is invalid, memory for the frame is missing, CUDA fails, or fewer ids are left
-    than there are boxes that may start objects; the frame has not been processed then. Except: if memory or CUDA
-    fails while an object starts, the frame has been processed: objects have ended, those that started before stay, and
-    results has the rows of getIds(). If memory for results is missing then, all objects have started and ended, and
-    only results are lost. Go on with the next frame in both cases. */
+    @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or
+    fewer ids are left than there are boxes that may start objects; the frame has not been processed then. Except: if
+    memory or CUDA fails while an object starts, the frame has been processed: objects have ended, those that started
+    before stay, and results has the rows of getIds(). If memory for results is missing then, all objects have started
+    and ended, and only results are lost. Go on with the next frame in both cases. */
     CV_WRAP_AS(updateWithBoxes)
     virtual void update(InputArray image, InputArray boxes, OutputArray results,
                         Stream& stream = cv::cuda::noStream()) = 0;
