@@ -20,10 +20,9 @@ their detector. These rules hold for all of them; a class says so where it diffe
 
 ### Which calls wait, and which calls CUDA graphs can capture
 A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
-device when the input is a GpuMat (initRounded() counts as init(), and so on), and computeTiled() and computeNoisy(),
-which take arrays on the host only; all others do no work on a stream. "Host outputs": the call waits only if an output
-is a Mat, UMat or std::vector; else it returns at once and can be captured. After load() the first call of an instance
-of a TLD class with a GpuMat waits and cannot be captured.
+device when the input is a GpuMat (initRounded() counts as init(), and so on). "Host outputs": the call waits only if an
+output is a Mat, UMat or std::vector; else it returns at once and can be captured. After load() the first call of an
+instance of a TLD class with a GpuMat waits and cannot be captured.
 
 | class               | methods                                                   | waits        | capturable     |
 |---------------------|-----------------------------------------------------------|--------------|----------------|
@@ -132,13 +131,11 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 ### Files
 - Methods save() write a file completely or leave the old one unchanged: a new file, with the old one's permissions from
   the first byte on, takes its name. Its owner, other hard links and access control lists are lost with the old file.
-- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over. Then its
-  owner, links and lists stay; a full disk leaves the file as it was, but after a crash in mid-write it can be a mixture
-  of old and new.
+- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over and keeps
+  these. A full disk leaves it as it was; a crash in mid-write can leave a mixture of old and new.
 - /dev/stdout, /dev/stderr, /dev/fd/N, pipes and devices are written directly. Where a shell has redirected them to a
   file, the bytes come behind what is there.
-- A file is refused that has a name twice in a map, bytes behind its end, or a declared encoding that is not based on
-  ASCII, such as UTF-16.
+- A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
   the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read() and
   cv::Algorithm::load<T>() are not: some malicious files make FileStorage hang or overflow its stack. */

@@ -28,10 +28,11 @@ Within these two windows every pair of pixels is evaluated: nothing is subsample
 connected components in the image: see enforceConnectivity().
 
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
-never converted. Sides up to 65,535, at most 2,000,000,000 pixels. **Mask** (optional, CV_8UC1): pixels where it is 0 do
-not contribute to densities and get density 0, parent -1, distance +infinity and label -1; they are *masked*. Pixels of
-CV_32F images are masked, too, if a channel is NaN or has a magnitude of 1e15 or more. If the scales differ between
-channels or are outside of [1/1024, 1024], this is the magnitude of the scaled value, else of the value itself.
+never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
+**Mask** (optional, CV_8UC1): pixels where it is 0 do not contribute to densities and get density 0, parent -1, distance
++infinity and label -1; they are *masked*. Pixels of CV_32F images are masked, too, if a channel is NaN or has a
+magnitude of 1e15 or more. If the scales differ between channels or are outside of [1/1024, 1024], this is the magnitude
+of the scaled value, else of the value itself.
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 

@@ -71,10 +71,9 @@ If update() returns false, the caller's box is left unchanged; getBox() has the 
 LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
 objects do that leave it, unless TLDParams.clipBoxes is set.
 
-Each object has exactly one Event per frame, which tells where its box comes from. Events in this sense are the values
-of the enum below, not the rows of the table above. After JUMPED and FOUND_AGAIN only the learned detector has found the
-object at the box, so the box may be on another object of the same appearance; an application that must not confuse
-objects checks it there.
+Each object has exactly one Event per frame, a value of the enum below: where its box comes from. After JUMPED and
+FOUND_AGAIN only the learned detector has found the object at the box, so the box may be on another object of the same
+appearance; an application that must not confuse objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
