@@ -322,8 +322,9 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     the image as floats of [0, 1], or for its Lab values (L 0 to 100) with convert2lab, with the noise of scikit-image on its densities.
     The noise links the pixels of flat areas, in which all densities are equal.
 
-    Differences from scikit-image: it sums densities in double precision, this function sums weights of 23 bits exactly, so that up to
-    50 of 10,000 pixels have another parent, where two densities are nearly equal (doc/from_opencv.md has a table). Its labels are int64. Its
+    Differences from scikit-image: it sums densities in double precision (float32 images: in single), this function sums weights of 23 bits
+    exactly. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in photographs (doc/from_opencv.md has a
+    table), and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its
     rng=None is noise that differs from call to call. Distances of return_tree are infinite for roots, where scikit-image returns the
     distance to a parent that is too far away.
 

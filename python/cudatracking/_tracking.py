@@ -229,7 +229,8 @@ class _Frames(Worker):
         folder = os.path.dirname(os.path.abspath(path))
         if not os.path.isdir(folder):
             raise ArgumentError(f"path: there is no folder {folder!r}", "path", path)
-        if os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
+        device = path.startswith(("/dev/", "/proc/")) or (os.path.exists(path) and not os.path.isfile(path))
+        if not device and os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
             raise ArgumentError(f"path: {path!r}: must end with .xml, .yml, .yaml or .json", "path", path)
         self._ask(write, path)
 
