@@ -39,7 +39,7 @@ Options makeOptions()
                  "largest number of fragments (0: 900 per frame of a video, 20000 for a pair)"),
          integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
          integer("radius", 14, 0, 1 << 15, "largest motion of a fragment between two frames in pixels"),
-         choice("weights", {"true", "false"}, "weight the pixels by a Gaussian window: the centre counts most"),
+         choice("weights", {"true", "false"}, "weight the pixels by a Gaussian: the centre counts most"),
          real("min-confidence", 1.4, 0, 1e30, "matches of lower confidence are neither drawn nor counted as found"),
          framesOption(),
          real("vector-scale", 4, 0, 1e4, "motion vectors are drawn so many times as long"),
