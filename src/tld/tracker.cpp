@@ -249,7 +249,7 @@ private:
     {
         const DetectorBoxes view = given.view();
         const std::vector<Window> boxes = view.onDevice ? fetchBoxes(view, detail::handleOf(stream)) : given.list;
-        // What can fail without the frame comes before the frame.
+        // Calls that can fail without the frame come before it is processed.
         const size_t most = params().startFromBoxes ? boxes.size() : 0;
         reserveIds(most);
         std::vector<bool> taken(boxes.size(), false);
