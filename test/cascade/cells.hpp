@@ -39,7 +39,8 @@ inline std::vector<Mat> hardImages(RNG& rng, Size cell)
             for (int x = 0; x < size.width; ++x)
                 image.at<uchar>(y, x) = cells.at<uchar>(y / cell.height % 7, x / cell.width % 7);
         images.push_back(image.clone());
-        image.at<uchar>(rng.uniform(0, size.height), rng.uniform(0, size.width)) ^= 1;
+        const int x = rng.uniform(0, size.width);
+        image.at<uchar>(rng.uniform(0, size.height), x) ^= 1;
         images.push_back(image);
     }
     for (int k = 0; k < 2; ++k) // pixels of 0 and 255
