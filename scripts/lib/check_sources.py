@@ -409,9 +409,15 @@ CHECKS = {"files": check_files, "functions": check_functions, "walls": check_wal
           "base-layer": check_base_layer, "locks": check_locks, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 
-if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in CHECKS:
-        sys.exit(__doc__)
-    findings = list(CHECKS[sys.argv[1]](Path(sys.argv[2])))
+
+def main(checks, usage):
+    """Runs the check that the command line names, for a program of checks; prints its findings."""
+    if len(sys.argv) != 3 or sys.argv[1] not in checks:
+        sys.exit(usage)
+    findings = list(checks[sys.argv[1]](Path(sys.argv[2])))
     print("\n".join(findings))
     sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main(CHECKS, __doc__)

@@ -8,8 +8,8 @@ Prints one line per finding and exits with 1 when there is any.
 """
 import posixpath
 import re
-import sys
-from pathlib import Path
+
+from check_sources import main
 
 UMBRELLA = "include/opencv2/cudatracking.hpp"
 CODES_TEST = "test/common/error_codes.cpp"
@@ -90,8 +90,4 @@ def check_units(root):
 CHECKS = {"error-codes": check_error_codes, "figures": check_figures, "units": check_units}
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in CHECKS:
-        sys.exit(__doc__)
-    findings = list(CHECKS[sys.argv[1]](Path(sys.argv[2])))
-    print("\n".join(findings))
-    sys.exit(1 if findings else 0)
+    main(CHECKS, __doc__)
