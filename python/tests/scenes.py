@@ -17,6 +17,21 @@ def needs_device(test):
     return unittest.skipUnless(ct.devices(), "no CUDA device")(test)
 
 
+class OnDevice:
+    """Base of tests with arrays of one library on a device; skipped without either."""
+
+    library = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not ct.devices():
+            raise unittest.SkipTest("no CUDA device")
+        try:
+            cls.on = cls.library()
+        except ImportError as raised:
+            raise unittest.SkipTest(str(raised))
+
+
 def read(name, flags=1):
     image = ct.cv2.imread(os.path.join(DATA, name), flags)
     assert image is not None, name

@@ -13,7 +13,7 @@ import fake_device
 from calls import AREAS, OTHERS, Calls, parts
 from cudatracking import _devices, _results
 from fake_device import BUSY, CAPTURING, COUNTS, LOG, CupyArray, DeviceArray, Interface, Mat, Tensor
-from scenes import box, frame, needs_device
+from scenes import OnDevice, box, frame, needs_device
 
 
 def placed(put, name, array):
@@ -411,19 +411,8 @@ class Mats(Cupy):
         return mat
 
 
-class DeviceWaits:
+class DeviceWaits(OnDevice):
     """The tests on a device, once for each kind of array."""
-
-    library = None
-
-    @classmethod
-    def setUpClass(cls):
-        if not ct.devices():
-            raise unittest.SkipTest("no CUDA device")
-        try:
-            cls.on = cls.library()
-        except ImportError as raised:
-            raise unittest.SkipTest(str(raised))
 
     def returns_while_another_stream_is_busy(self, calls):
         for name, function in calls.items():

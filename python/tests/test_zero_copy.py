@@ -12,7 +12,7 @@ import numpy as np
 
 import cudatracking as ct
 from cudatracking import _arrays
-from scenes import DATA, box, frame, needs_device, read, texture
+from scenes import DATA, OnDevice, box, frame, needs_device, read, texture
 
 
 class Torch:
@@ -99,19 +99,8 @@ class Interface:
         self.__cuda_array_interface__ = {"shape": shape, "strides": strides, "typestr": typestr, "data": (pointer, False), "version": 3, "stream": 1}
 
 
-class Cases:
+class Cases(OnDevice):
     """The tests, once for each library."""
-
-    library = None
-
-    @classmethod
-    def setUpClass(cls):
-        if not ct.devices():
-            raise unittest.SkipTest("no CUDA device")
-        try:
-            cls.on = cls.library()
-        except ImportError as raised:
-            raise unittest.SkipTest(str(raised))
 
     def inputs_of(self, call):
         """Pointers and steps that the extension was given during a call, and how often something was uploaded."""
