@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx compared with cv::CascadeClassifier on the same image with the same number of threads. `nodes` is the number of
-// weak classifiers that windows reach, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
+// CascadeClassifierEx compared with cv::CascadeClassifier on the same image with the same number of threads. `nodes` is
+// the number of weak classifiers that windows reach, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "images.hpp"
 #include "../test/cascade/peer.hpp"
@@ -152,8 +152,8 @@ TEST(Cascade_CpuTogether, detectTogether)
 
 #ifdef HAVE_CUDA
 
-/** Measures cv::cuda::CascadeClassifier on the same image and factor, including its wait for the objects. It uses integer factors only, so
-far fewer windows. @return time in us; 0 if it is not built or fails. */
+/** Measures cv::cuda::CascadeClassifier on the same image and factor, including its wait for the objects. It uses
+integer factors only, so far fewer windows. @return time in us; 0 if it is not built or fails. */
 double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
 {
 #if CUDATRACKING_CASCADE_CUDA_PEER
@@ -177,7 +177,8 @@ double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
     return 0.;
 }
 
-//! Computes the lower bound on an H200: 132 x 32 loads from shared memory per clock of 1.98 GHz; 7.5 per Haar feature, 16 per LBP feature.
+//! Computes the lower bound on an H200: 132 x 32 loads from shared memory per clock of 1.98 GHz; 7.5 per Haar feature,
+//! 16 per LBP feature.
 double lowerBoundUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
 
 typedef ::testing::TestWithParam<std::tuple<Cascade, Size, double>> Cascade_Cuda;

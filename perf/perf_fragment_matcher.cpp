@@ -4,6 +4,7 @@
 // FragmentMatcher: many small fragments in small areas (A), one fragment in a whole frame (B gray, B' BGR, C large).
 // FragmentMatcher_CudaGrid walks a grid of sizes and counts the places where more work takes less time.
 // Lines with [ PERFROW ] go to scripts/perf_report.py.
+// over budget: cases and peers of one table, measured on the same input.
 #include "perf_precomp.hpp"
 #include "images.hpp"
 #include "opencv2/videoio.hpp"
@@ -23,7 +24,8 @@ namespace opencv_test { namespace {
 using cuda::FragmentMatcher;
 using cuda::GpuMat;
 
-//! Image that is searched, and the one that fragments are cut from. Noise, of which no position can be eliminated, is the worst case of SAD.
+//! Image that is searched, and the one that fragments are cut from. Noise, of which no position can be eliminated, is
+//! the worst case of SAD.
 enum Content
 {
     NOISE,
@@ -39,8 +41,8 @@ struct Case
     int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
     int metric;
     bool weighted;
-    double
-        lowerBoundUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
+    //! H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
+    double lowerBoundUs;
     int peaks = 2;
     Content content = NOISE;
     int shift = -1; //!< most by which the centre of an area is beside the fragment; -1: `reach`
@@ -127,7 +129,8 @@ std::vector<Case> cpuPlotCases()
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-//! Returns two images of a natural scene, enlarged or reduced to `size`: where fragments are cut from, and where they are searched.
+//! Returns two images of a natural scene, enlarged or reduced to `size`: where fragments are cut from, and where they
+//! are searched.
 void naturalPair(Content content, Size size, Mat& source, Mat& frame)
 {
     const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
@@ -497,7 +500,8 @@ PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { 
 #ifdef CUDATRACKING_HAVE_CUFFT_PEER
 
 /** Returns the device time of cuFFT's match() in microseconds, and checks the place that it finds.
-@param size size of the transforms. @param eachCall true: the fragment is transformed in each call too, not only once. */
+@param size size of the transforms. @param eachCall true: the fragment is transformed in each call too, not only
+once. */
 double cufftUs(const Case& c, const Input& input, const GpuMat& frame, Size size, bool inDouble, bool eachCall)
 {
     cuda::Stream stream;
@@ -593,7 +597,8 @@ PERF_TEST_P(FragmentMatcher_CudaFft, match,
 const std::vector<int> GRID_COUNTS = {1, 10, 100, 1000}, GRID_SIDES = {16, 24, 32, 48, 64, 96, 128},
                        GRID_REACHES = {4, 8, 16, 24, 48};
 
-//! Time of match() for each count, side and reach of GRID_COUNTS, GRID_SIDES and GRID_REACHES, reach fastest; 0: too much work to measure.
+//! Time of match() for each count, side and reach of GRID_COUNTS, GRID_SIDES and GRID_REACHES, reach fastest; 0: too
+//! much work to measure.
 std::vector<double> gridTimes(const Mat& frame, int metric)
 {
     std::vector<double> times;
@@ -629,8 +634,8 @@ std::vector<double> gridTimes(const Mat& frame, int metric)
     return times;
 }
 
-//! Prints the times of the grid, and returns the number of neighbours in it of which the one with more work takes less time by more than a
-//! tenth, which it prints too.
+//! Prints the times of the grid, and returns the number of neighbours in it of which the one with more work takes less
+//! time by more than a tenth, which it prints too.
 int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& name)
 {
     const int counts = static_cast<int>(GRID_COUNTS.size()), sides = static_cast<int>(GRID_SIDES.size()),

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Measuring, for all algorithms: medians, CUDA-event time of captured graphs, and the lines that scripts/perf_report.py reads.
+// Measuring, for all algorithms: medians, CUDA-event time of captured graphs, and the lines that scripts/perf_report.py
+// reads.
 #ifndef OPENCV_CUDATRACKING_PERF_MEASURE_HPP
 #define OPENCV_CUDATRACKING_PERF_MEASURE_HPP
 
@@ -40,7 +41,8 @@ public:
     Threads& operator=(const Threads&) = delete;
 };
 
-//! Host time of `work` in microseconds: median of at least 3 and at most `samples` runs in about `seconds`, after one run.
+//! Host time of `work` in microseconds: median of at least 3 and at most `samples` runs in about `seconds`, after one
+//! run.
 template <typename Work> double medianUs(Work work, double seconds = 1., int samples = 200)
 {
     work();

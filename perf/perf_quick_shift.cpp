@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift: tables at 1080p, several images, and the paper's three plots: time against resolution, sigma and tau. Lines with
-// [ PERFROW ] go to scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
+// QuickShift: tables at 1080p, several images, and the paper's three plots: time against resolution, sigma and tau.
+// Lines with [ PERFROW ] go to scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
 #include "perf_precomp.hpp"
 #include "../test/quick_shift/vlfeat.hpp"
 #include "opencv2/imgcodecs.hpp"
@@ -119,7 +119,8 @@ double pairsOf(const Case& c)
     return (side * side - 1) / 2 * c.size.area();
 }
 
-//! Returns the lower bound of the density's time on an H200: 12.5 instructions per pair at 32.6e12 instructions per second.
+//! Returns the lower bound of the density's time on an H200: 12.5 instructions per pair at 32.6e12 instructions per
+//! second.
 double lowerBoundUs(const Case& c) { return pairsOf(c) * 12.5 / 32.6e12 * 1e6; }
 
 //! Returns VLFeat's time in microseconds; 0 without VLFeat.

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLDDetector and the trackers on a view that wanders over real images: detector by stage, flow, whole frames with learning, for
-// 1, 8 and 64 objects. `windows` are those of one object; `passed` go through the ferns. Lines with [ PERFROW ] go to
-// scripts/perf_report.py.
+// TLDDetector and the trackers on a view that wanders over real images: detector by stage, flow, whole frames with
+// learning, for 1, 8 and 64 objects. `windows` are those of one object; `passed` go through the ferns. Lines with
+// [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "images.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
@@ -27,7 +27,8 @@ using cuda::TrackerTLD;
 const Size SIZES[] = {Size(320, 240), Size(480, 270), Size(960, 540), Size(1920, 1080), Size(3840, 2160)};
 const int OBJECTS[] = {1, 8, 64};
 
-//! Frames that go round in a small circle, so that the last one is followed by the first one; objects that move with them.
+//! Frames that go round in a small circle, so that the last one is followed by the first one; objects that move with
+//! them.
 struct Video
 {
     enum

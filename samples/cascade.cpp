@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Finds objects with cascades in an image, a folder of images, a video or a camera: annotated images or video, tables, and how
-// long it took. A thread of its own decodes, so that detection does not wait for it.
+// Finds objects with cascades in an image, a folder of images, a video or a camera: annotated images or video, tables,
+// and how long it took. A thread of its own decodes, so that detection does not wait for it.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"

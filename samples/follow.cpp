@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Follows everything that a cascade finds: CascadeClassifierEx detects objects in one of several frames, MultiTrackerTLD tracks them in
-// between and finds lost ones again. Leaves an annotated video with ids and states, and a table.
+// Follows everything that a cascade finds: CascadeClassifierEx detects objects in one of several frames,
+// MultiTrackerTLD tracks them in between and finds lost ones again. Leaves an annotated video with ids and states, and
+// a table.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
@@ -136,7 +137,8 @@ const char* nameOf(int event)
     return names[event];
 }
 
-//! Draws located objects with their ids, and lists them; the others, of which the place is not certain, are only listed, until they are lost.
+//! Draws located objects with their ids, and lists them; the others, of which the place is not certain, are only
+//! listed, until they are lost.
 void draw(Mat& image, const Mat& results)
 {
     static const Scalar colours[] = {Scalar(60, 220, 60), Scalar(220, 160, 40), Scalar(40, 120, 250),

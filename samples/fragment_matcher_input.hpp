@@ -15,7 +15,8 @@ namespace sample {
 
 using namespace cv;
 
-//! The most textured place of each cell of a grid of at most `count` cells, where there is texture at all. Throws if no fragment fits.
+//! The most textured place of each cell of a grid of at most `count` cells, where there is texture at all. Throws if no
+//! fragment fits.
 inline std::vector<Rect> texturedRegions(const Mat& image, int count, int size)
 {
     Mat gray, texture;

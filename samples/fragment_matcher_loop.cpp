@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Follows fragments of one frame through a video. On a CUDA device the loop stays there: the frame goes up, match() finds the
-// fragments, predictAreas() makes the next frame's areas, locations come back to page-locked memory; all of it is one CUDA
-// graph, and the host waits once a frame. Without a device the same calls run on the CPU backend.
+// Follows fragments of one frame through a video. On a CUDA device the loop stays there: the frame goes up, match()
+// finds the fragments, predictAreas() makes the next frame's areas, locations come back to page-locked memory; all of
+// it is one CUDA graph, and the host waits once a frame. Without a device the same calls run on the CPU backend.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
 #include "input.hpp"

@@ -78,8 +78,8 @@ inline std::vector<std::string> imagesOf(const std::string& folder)
                             ".webp", ".tif",  ".tiff", ".jp2", ".gif", ".avif", ".exr", ".hdr", ".sr",  ".ras"});
 }
 
-/** The files that an input consists of, where it has any. @param sequence as of Source. @param results patterns of names of images that an
-earlier run left in the folder, which are no input. */
+/** The files that an input consists of, where it has any. @param sequence as of Source. @param results patterns of
+names of images that an earlier run left in the folder, which are no input. */
 inline std::vector<std::string> filesOfInput(const std::string& input, bool sequence = false,
                                              const std::vector<std::string>& results = {})
 {
@@ -109,7 +109,8 @@ inline std::vector<std::string> filesOfInput(const std::string& input, bool sequ
 class Source
 {
 public:
-    //! @param sequence an image begins a sequence of files that are numbered like it; else it is read alone. @param results as of filesOfInput().
+    //! @param sequence an image begins a sequence of files that are numbered like it; else it is read alone. @param
+    //! results as of filesOfInput().
     explicit Source(const std::string& input, bool sequence = false, const std::vector<std::string>& results = {})
     {
         if (std::filesystem::is_directory(input))

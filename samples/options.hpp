@@ -1,7 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Options of a sample: a table says what there is; names, numbers and their ranges are checked before anything else happens.
+// Options of a sample: a table says what there is; names, numbers and their ranges are checked before anything else
+// happens.
+// over budget: a program needs no more than this file.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_OPTIONS_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_OPTIONS_HPP
 
@@ -68,7 +70,8 @@ inline Option choice(const std::string& name, const std::vector<std::string>& ch
     return {Option::CHOICE, name, choices[0], help, 0., 0., choices};
 }
 
-//! Reads whole numbers between which `separator` stands. @return false if there are other than `count`, or one is none or does not fit int.
+//! Reads whole numbers between which `separator` stands. @return false if there are other than `count`, or one is none
+//! or does not fit int.
 inline bool readIntegers(const std::string& text, char separator, size_t count, std::vector<int>& numbers)
 {
     numbers.clear();
@@ -90,7 +93,8 @@ inline bool readIntegers(const std::string& text, char separator, size_t count, 
 class Options
 {
 public:
-    //! @param about what the program does; @param examples lines of what follows the program's name; @param known without a name: left out.
+    //! @param about what the program does; @param examples lines of what follows the program's name; @param known
+    //! without a name: left out.
     Options(const std::string& about, const std::vector<std::string>& examples, const std::vector<Option>& known)
         : about_(about), examples_(examples)
     {
@@ -99,7 +103,8 @@ public:
                 known_.push_back(option);
     }
 
-    //! @return false when it has printed the help or the version, which was asked for. Throws a UsageError that names what is wrong.
+    //! @return false when it has printed the help or the version, which was asked for. Throws a UsageError that names
+    //! what is wrong.
     bool parse(int argc, char** argv)
     {
         const std::string path = argc > 0 ? argv[0] : "";

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Files that the samples write, whole or not at all: each grows under another name in its folder, every write is checked, and the
-// last step puts it in the place of an older file. A program that fails leaves older files as they were.
+// Files that the samples write, whole or not at all: each grows under another name in its folder, every write is
+// checked, and the last step puts it in the place of an older file. A program that fails leaves older files as they
+// were.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_OUTPUT_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_OUTPUT_HPP
 
@@ -153,7 +154,8 @@ inline void writeImage(const std::string& target, const cv::Mat& image)
     file.finish();
 }
 
-//! A video: MJPEG in .avi, or what FFmpeg makes of .mp4. An .avi that reaches 2 GB, where the format ends, goes on in NAME_002.avi.
+//! A video: MJPEG in .avi, or what FFmpeg makes of .mp4. An .avi that reaches 2 GB, where the format ends, goes on in
+//! NAME_002.avi.
 class VideoFile
 {
 public:

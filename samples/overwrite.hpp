@@ -17,7 +17,8 @@
 
 namespace sample {
 
-//! Files that a program may write, and the option that says where. In their names # stands for a number and * for anything.
+//! Files that a program may write, and the option that says where. In their names # stands for a number and * for
+//! anything.
 struct Output
 {
     std::string option, files;
@@ -90,7 +91,8 @@ inline void refuseOverwriting(const std::vector<std::string>& inputs, const std:
             throw UsageError(output.option + ": " + output.files + " is another output, too; give another name");
 }
 
-//! Outputs of a program that has --output-dir, and maybe --video-file. @param names in the folder. @param video whether it writes one.
+//! Outputs of a program that has --output-dir, and maybe --video-file. @param names in the folder. @param video whether
+//! it writes one.
 inline std::vector<Output> outputsOf(const Options& options, const std::vector<std::string>& names, bool video = true)
 {
     const std::filesystem::path folder = options.text("output-dir");
@@ -108,8 +110,8 @@ inline std::vector<Output> outputsOf(const Options& options, const std::vector<s
     return outputs;
 }
 
-/** Which files of a folder an earlier run made of others of them. @param files with folder. @param patterns of names; what * stands for is
-another file, maybe without its ending, or with one more. */
+/** Which files of a folder an earlier run made of others of them. @param files with folder. @param patterns of names;
+what * stands for is another file, maybe without its ending, or with one more. */
 inline std::vector<std::string> resultsIn(const std::vector<std::string>& files,
                                           const std::vector<std::string>& patterns)
 {

@@ -28,7 +28,8 @@ namespace sample {
     throw std::runtime_error("cannot write " + file + (why.empty() ? std::string() : ": " + why));
 }
 
-//! Returns the descriptor that a name such as /dev/stdout or /dev/fd/3 stands for, also behind links; -1: the name is no such.
+//! Returns the descriptor that a name such as /dev/stdout or /dev/fd/3 stands for, also behind links; -1: the name is
+//! no such.
 inline int descriptorOf(std::filesystem::path path)
 {
     namespace fs = std::filesystem;
@@ -134,7 +135,8 @@ public:
     }
 
 private:
-    //! Makes the file, from the first byte on with the permissions of an old one. @return false, and errno, where it cannot.
+    //! Makes the file, from the first byte on with the permissions of an old one. @return false, and errno, where it
+    //! cannot.
     bool create(bool old) const
     {
 #ifdef _WIN32

@@ -3,7 +3,8 @@
 
 // Common to all samples: exit codes, signals, progress, choice of the backend.
 //
-// Exit codes: 0; 1 the program failed; 2 it was called wrongly; 130 it was interrupted, and what was done until then is written.
+// Exit codes: 0; 1 the program failed; 2 it was called wrongly; 130 it was interrupted, and what was done until then is
+// written.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP
 
@@ -159,8 +160,8 @@ inline bool show(const Options& options, const cv::Mat& image)
     return true;
 }
 
-//! Says on stderr how far the work is: a line that stays in its place on a terminal; elsewhere lines, one each second at first and every
-//! ten seconds after a minute.
+//! Says on stderr how far the work is: a line that stays in its place on a terminal; elsewhere lines, one each second
+//! at first and every ten seconds after a minute.
 class Progress
 {
 public:

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Superpixels of an image, of all images of a folder, of a video or of a camera: contours, mean colours, labels and a table.
+// Superpixels of an image, of all images of a folder, of a video or of a camera: contours, mean colours, labels and a
+// table.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tracks one or several objects in a video, a folder of images or from a camera. Boxes are drawn with the mouse or given, or
-// learned objects are loaded. Leaves an annotated video with states, scores and learned templates, images, a table, the
-// templates, and the learned objects in files.
+// Tracks one or several objects in a video, a folder of images or from a camera. Boxes are drawn with the mouse or
+// given, or learned objects are loaded. Leaves an annotated video with states, scores and learned templates, images, a
+// table, the templates, and the learned objects in files.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"

@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Runs TrackerTLD, and its peers where that is wanted, on sequences with known truth and says how well and how fast they did.
+// Runs TrackerTLD, and its peers where that is wanted, on sequences with known truth and says how well and how fast
+// they did.
 //
-// A sequence is a folder. Layout of TLD: a video or images, init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a
-// line per frame, nan: absent). Layout of OTB: images in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
-// the tracker begins). All trackers get the same frames and the same first box; tld_benchmark_quality.hpp has the measures.
-// Times are those of update() alone.
+// A sequence is a folder. Layout of TLD: a video or images, init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the
+// same, a line per frame, nan: absent). Layout of OTB: images in img/, groundtruth_rect.txt (x,y,width,height; the
+// first line is where the tracker begins). All trackers get the same frames and the same first box;
+// tld_benchmark_quality.hpp has the measures. Times are those of update() alone.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The trackers that tld_benchmark measures: TrackerTLD of this module and its peers, those of OpenCV that this build has.
+// The trackers that tld_benchmark measures: TrackerTLD of this module and its peers, those of OpenCV that this build
+// has.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_TLD_BENCHMARK_TRACKERS_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_TLD_BENCHMARK_TRACKERS_HPP
 

@@ -30,7 +30,8 @@ inline cv::Rect boxOf(const double* row)
                     cvRound(row[TrackerTLD::RESULT_WIDTH]), cvRound(row[TrackerTLD::RESULT_HEIGHT]));
 }
 
-//! Draws text on a dark ground, so that it can be read on any image. @param at left end of the base line; is moved to where the text fits.
+//! Draws text on a dark ground, so that it can be read on any image. @param at left end of the base line; is moved to
+//! where the text fits.
 inline void drawLabel(cv::Mat& image, const std::string& text, cv::Point at, const cv::Scalar& colour)
 {
     const int font = cv::FONT_HERSHEY_SIMPLEX;

@@ -18,10 +18,10 @@ namespace vector_cuda {
 typedef std::vector<cv::cuda::GpuMat> GpuMat;
 }
 
-// This file is included before the generated code of the module's types and replaces functions that this code calls. They are
-// templates, because builds that leave out the headers have no such types.
+// This file is included before the generated code of the module's types and replaces functions that this code calls.
+// They are templates, because builds that leave out the headers have no such types.
 
-// --- text of a FragmentMatch ------------------------------------------------------------------------------------------
+// --- text of a FragmentMatch -----------------------------------------------------------------------------------------
 
 template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
 {
@@ -39,10 +39,10 @@ template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
 }
 #define pyopencv_cuda_FragmentMatch_repr cudatracking_reprOfMatch<PyObject>
 
-// --- objects that were not made by create() ---------------------------------------------------------------------------
+// --- objects that were not made by create() --------------------------------------------------------------------------
 
-// Python can construct objects of abstract classes, whose methods would call through a null pointer. For these objects the
-// functions below report a wrong type.
+// Python can construct objects of abstract classes, whose methods would call through a null pointer. For these objects
+// the functions below report a wrong type.
 #define CUDATRACKING_CHECKED(CLASS)                                                                                    \
     template <typename Object> bool cudatracking_##CLASS##_getp(Object* self, cv::Ptr<cv::cuda::CLASS>*& pointer)      \
     {                                                                                                                  \
@@ -62,12 +62,12 @@ CUDATRACKING_CHECKED(MultiTrackerTLD)
 #define pyopencv_cuda_TrackerTLD_getp cudatracking_TrackerTLD_getp
 #define pyopencv_cuda_MultiTrackerTLD_getp cudatracking_MultiTrackerTLD_getp
 
-// --- lists of rectangles and points -----------------------------------------------------------------------------------
-// Overload resolution prefers the functions below to OpenCV's template of the same name. They change only arguments of certain
-// names and pass on all others.
+// --- lists of rectangles and points ----------------------------------------------------------------------------------
+// Overload resolution prefers the functions below to OpenCV's template of the same name. They change only arguments of
+// certain names and pass on all others.
 
-/** Converts a list of tuples or an array of integers of any width to an array of 32-bit integers. If a value does not fit, the
-result has doubles, which the C++ side refuses with that value; OpenCV would drop the upper bits silently.
+/** Converts a list of tuples or an array of integers of any width to an array of 32-bit integers. If a value does not
+fit, the result has doubles, which the C++ side refuses with that value; OpenCV would drop the upper bits silently.
 @return null if numpy has set an error. */
 static PyObject* cudatracking_integers(PyObject* given)
 {
@@ -96,8 +96,8 @@ static bool cudatracking_isList(PyObject* object, const ArgInfo& info)
     return named && !info.outputarg && object;
 }
 
-/** Refuses a number, or numbers in one row, where a list of points or rectangles is needed. OpenCV would make doubles of a number
-and of True, and the C++ side would refuse these by a message that does not help. */
+/** Refuses a number, or numbers in one row, where a list of points or rectangles is needed. OpenCV would make doubles
+of a number and of True, and the C++ side would refuse these by a message that does not help. */
 static bool cudatracking_refused(PyObject* object, const ArgInfo& info)
 {
     if (PyLong_Check(object) || PyFloat_Check(object))
@@ -138,9 +138,9 @@ static bool pyopencv_to_safe(PyObject* object, cv::UMat& mat, const ArgInfo& inf
     return pyopencv_to_safe<cv::UMat>(object, mat, info);
 }
 
-/** Whether one array, of the shape of one image, stands where a list of images is needed. OpenCV takes each row as an image; the C++
-side knows these rows by their places behind each other. But OpenCV copies the rows of a transposed or reversed array, each on its
-own, so such an array has to be copied as a whole before. */
+/** Whether one array, of the shape of one image, stands where a list of images is needed. OpenCV takes each row as an
+image; the C++ side knows these rows by their places behind each other. But OpenCV copies the rows of a transposed or
+reversed array, each on its own, so such an array has to be copied as a whole before. */
 static bool cudatracking_isImageForList(PyObject* object, const ArgInfo& info)
 {
     if (info.outputarg || !object || !PyArray_Check(object) ||

@@ -129,7 +129,8 @@ template <bool ZNCC> __global__ void sumFragment(Image fragment, FragmentSums* o
         out->squares = spread;
 }
 
-//! Reads N bytes, a multiple of 4, by words where all are there and aligned. @param count bytes that are there; the others become 0.
+//! Reads N bytes, a multiple of 4, by words where all are there and aligned. @param count bytes that are there; the
+//! others become 0.
 template <int N> __device__ void loadBytes(uchar (&bytes)[N], const uchar* from, int count)
 {
     if (count >= N && reinterpret_cast<size_t>(from) % 4 == 0)
@@ -194,7 +195,8 @@ __global__ void multiplySpectra(const Complex* image, const Complex* fragment, C
     out[i].y = scale * im;
 }
 
-//! Adds up `width` pixels of a row from each column on, modulo 2^32: squares, and for ZNCC each channel too. A block has one row.
+//! Adds up `width` pixels of a row from each column on, modulo 2^32: squares, and for ZNCC each channel too. A block
+//! has one row.
 template <bool ZNCC> __global__ void sumRows(Image frame, int width, uint32_t* planes)
 {
     typedef cub::BlockScan<uint32_t, ROW_THREADS> Scan;
@@ -253,9 +255,10 @@ __global__ void addUpColumns(const uint32_t* __restrict__ planes, uint32_t* __re
     }
 }
 
-/** Writes what the score of a position takes from the image alone. SSD: the sum of squares. ZNCC: 1 / sqrt(v), v being the sum
-over the channels of the squared differences from the mean, and 0 where v is 0.
-@param columns what addUpColumns() has made. @param rows positions. @param frameRows rows of `columns`. @param height of the fragment. */
+/** Writes what the score of a position takes from the image alone. SSD: the sum of squares. ZNCC: 1 / sqrt(v), v being
+the sum over the channels of the squared differences from the mean, and 0 where v is 0.
+@param columns what addUpColumns() has made. @param rows positions. @param frameRows rows of `columns`. @param height of
+the fragment. */
 template <bool ZNCC, typename Real>
 __global__ void sumBoxes(const uint32_t* columns, int cols, int rows, int frameRows, int height, double inverseArea,
                          Real* boxes)

@@ -20,9 +20,10 @@ struct Setup
     bool inDouble;      //!< true: transforms in double precision; false: in single precision
 };
 
-/** Finds the best position of a fragment in a frame, both CV_8UC3. Fragment and frame are transformed channel by channel, the
-products of the spectra are added up and transformed back once. Box sums of the frame run on a stream of their own beside
-the transforms. Results have the precision of the transforms; they are not exact as FragmentMatcher's are. */
+/** Finds the best position of a fragment in a frame, both CV_8UC3. Fragment and frame are transformed channel by
+channel, the products of the spectra are added up and transformed back once. Box sums of the frame run on a stream of
+their own beside the transforms. Results have the precision of the transforms; they are not exact as FragmentMatcher's
+are. */
 class Matcher
 {
 public:

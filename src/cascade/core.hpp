@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic of boosted cascades, for both backends. Everything that decides a result is here: scales, resizing, contrast,
-// features, stages, the skip rule, boxes and their groups. Compiled without contraction.
+// The arithmetic of boosted cascades, for both backends. Everything that decides a result is here: scales, resizing,
+// contrast, features, stages, the skip rule, boxes and their groups. Compiled without contraction.
 //
-// Integral images hold 32 bits and may wrap: results depend on differences modulo 2^32 only, so an integral image may begin
-// anywhere in a layer.
+// Integral images hold 32 bits and may wrap: results depend on differences modulo 2^32 only, so an integral image may
+// begin anywhere in a layer.
 #ifndef OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 #define OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 
@@ -24,8 +24,8 @@ const int MAX_WINDOW = 256; //!< 32 bits hold the sum of squares of a window up 
 const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_IMAGES = 1 << 20; //!< limits of a Key
 const int MAX_CAPACITY = 65536; //!< largest number of objects and of candidates per image in tables
 
-//! Type of a cascade's features; the values are those of CascadeClassifierEx::getFeatureType(). Code that depends on it switches over
-//! all types without a default, so that the compiler names every place that a new type needs.
+//! Type of a cascade's features; the values are those of CascadeClassifierEx::getFeatureType(). Code that depends on it
+//! switches over all types without a default, so that the compiler names every place that a new type needs.
 enum FeatureType : int
 {
     HAAR = 0,
@@ -59,9 +59,9 @@ CT_HOST_DEVICE int boxSide(int side, float factor) { return roundEven(static_cas
 //! Returns the distance of neighbouring windows, in pixels of the layer.
 CT_HOST_DEVICE int stepOf(float factor) { return factor >= 2.f ? 1 : 2; }
 
-/** Limits rows of windows as cv::CascadeClassifier does: it cuts a layer into stripes of rows for its threads, and their rounding
-loses rows at the bottom. @param places rows of pixels where a window can begin. @param stripes ceil(columns of pixels where a window
-can begin in the task's first layer / 32). @return rows of pixels that count. */
+/** Limits rows of windows as cv::CascadeClassifier does: it cuts a layer into stripes of rows for its threads, and
+their rounding loses rows at the bottom. @param places rows of pixels where a window can begin. @param stripes
+ceil(columns of pixels where a window can begin in the task's first layer / 32). @return rows of pixels that count. */
 CT_HOST_DEVICE int placesInStripes(int places, int step, int stripes)
 {
     if (stripes <= 0 || places <= 0)
@@ -77,7 +77,8 @@ struct Tap
     int first, weight; //!< if weight is 0, pixel first + 1 need not exist
 };
 
-//! Returns the tap of pixel d of `dst` pixels, made of `src` pixels: INTER_LINEAR_EXACT for 8 bits, with 8 fractional bits.
+//! Returns the tap of pixel d of `dst` pixels, made of `src` pixels: INTER_LINEAR_EXACT for 8 bits, with 8 fractional
+//! bits.
 inline Tap tapOf(int d, int dst, int src)
 {
     const double scale = 1. / (static_cast<double>(dst) / src);
@@ -116,7 +117,8 @@ CT_HOST_DEVICE int64_t contrastOf(uint32_t sum, uint32_t squares, int area)
 }
 //! Returns the factor of Haar features: 1 / sqrt(contrast). @param contrast above 0.
 CT_HOST_DEVICE float normOf(int64_t contrast) { return static_cast<float>(1. / sqrt(static_cast<double>(contrast))); }
-//! Returns whether a window has enough contrast to be evaluated. Windows with less are dropped, but do not fail: see skippedOf().
+//! Returns whether a window has enough contrast to be evaluated. Windows with less are dropped, but do not fail: see
+//! skippedOf().
 CT_HOST_DEVICE bool hasContrast(int64_t contrast, int area)
 {
     return contrast > 0 && area * static_cast<double>(normOf(contrast)) < 1e-1;
@@ -133,15 +135,15 @@ inline int64_t leastContrast(int area)
     return with;
 }
 
-/** Applies the skip rule: in a row of windows, from left to right, the window after an evaluated window that failed the first
-stage is skipped. A window without contrast does not fail. T is uint32_t or uint64_t.
+/** Applies the skip rule: in a row of windows, from left to right, the window after an evaluated window that failed the
+first stage is skipped. A window without contrast does not fail. T is uint32_t or uint64_t.
 @param failed bit k is set if window k would fail the first stage.
 @param carry in: whether the first window is skipped; out: whether the window after the last one is.
 @return bit k is set if window k is skipped. */
 template <typename T> CT_HOST_DEVICE T skippedOf(T failed, bool& carry)
 {
-    // In each run of ones, every second window is skipped, beginning with the second; so is the window after a run of odd
-    // length. An addition carries through the runs that begin at odd bits, which swaps even and odd bits for those.
+    // In each run of ones, every second window is skipped, beginning with the second; so is the window after a run of
+    // odd length. An addition carries through the runs that begin at odd bits, which swaps even and odd bits for those.
     const T even = static_cast<T>(0x5555555555555555ull), in = carry ? 1 : 0;
     const T ones = failed & ~in;
     const T after = static_cast<T>(ones << 1) | in;
@@ -174,7 +176,8 @@ struct HaarFeature
     Corner corner[MAX_CORNERS];
 };
 
-//! Computes corner k of a rectangle, whose sign is cornerSign(). Sides of rotated rectangles run to the lower right and lower left.
+//! Computes corner k of a rectangle, whose sign is cornerSign(). Sides of rotated rectangles run to the lower right and
+//! lower left.
 CT_HOST_DEVICE void cornerOf(const int16_t* r, bool tilted, int k, int& x, int& y)
 {
     const int right = (k & 1) ? r[2] : 0, down = (k & 2) ? r[3] : 0;
@@ -217,7 +220,8 @@ struct LbpFeature
     int16_t x, y, width, height;
 };
 
-//! Computes the code of a feature: bit 7 for the upper left cell, then clockwise; set if the cell is not darker than the centre.
+//! Computes the code of a feature: bit 7 for the upper left cell, then clockwise; set if the cell is not darker than
+//! the centre.
 template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At& at)
 {
     uint32_t p[4][4];
@@ -260,9 +264,9 @@ struct Tree
     int firstNode, nodes;
 };
 
-/** Trees whose leaves are added up. Windows whose sum is below the threshold fail. cv::CascadeClassifier adds floats in double
-precision, tree by tree. If leaf * 2^shift is an integer for all leaves and the sum stays below 2^53, as in all of OpenCV's files,
-the sum in integers is equal and does not depend on the order. */
+/** Trees whose leaves are added up. Windows whose sum is below the threshold fail. cv::CascadeClassifier adds floats in
+double precision, tree by tree. If leaf * 2^shift is an integer for all leaves and the sum stays below 2^53, as in all
+of OpenCV's files, the sum in integers is equal and does not depend on the order. */
 struct Stage
 {
     int firstTree, trees;
@@ -277,7 +281,8 @@ CT_HOST_DEVICE double weightOf(int64_t fixedSum, int shift) { return ldexp(stati
 
 // --- candidates ------------------------------------------------------------------------------------------------------
 
-//! Position of a window: image (20 bits), scale (12), y and x in the layer (16 each). Results are in ascending order of keys.
+//! Position of a window: image (20 bits), scale (12), y and x in the layer (16 each). Results are in ascending order of
+//! keys.
 typedef uint64_t Key;
 
 CT_HOST_DEVICE Key keyOf(int image, int scale, int x, int y)
@@ -319,7 +324,8 @@ CT_HOST_DEVICE int meanOf(uint32_t sum, int count)
 {
     return roundEven(static_cast<float>(static_cast<int32_t>(sum)) * (1.f / static_cast<float>(count)));
 }
-//! Returns whether group a, of countA candidates, is dropped in favour of group b. Both have more candidates than minNeighbors.
+//! Returns whether group a, of countA candidates, is dropped in favour of group b. Both have more candidates than
+//! minNeighbors.
 CT_HOST_DEVICE bool isPartOf(const Box& a, int countA, const Box& b, int countB)
 {
     const int dx = roundEven(b.width * 0.2), dy = roundEven(b.height * 0.2);

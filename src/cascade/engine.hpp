@@ -42,8 +42,8 @@ class Engine
 public:
     virtual ~Engine() = default;
 
-    /** Fills one table per task, in stream order. If an image has more than maxCandidates candidates, none of its objects is
-    stored, and the head holds the exact number of candidates. */
+    /** Fills one table per task, in stream order. If an image has more than maxCandidates candidates, none of its
+    objects is stored, and the head holds the exact number of candidates. */
     virtual void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) = 0;
     //! Finds all objects of the first image and task, without a limit of their number. Waits.
     virtual void find(const Request& request, Objects& objects, StreamHandle stream) = 0;

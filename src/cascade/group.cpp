@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage group on the host: for the CPU backend, and for single images of the CUDA backend with too many candidates for its tables.
+// Stage group on the host: for the CPU backend, and for single images of the CUDA backend with too many candidates for
+// its tables.
 #include "../precomp.hpp"
 #include "stages.hpp"
 #include <algorithm>
@@ -33,8 +34,8 @@ private:
     std::vector<int> parent_;
 };
 
-/** Assigns each box to a group; groups are numbered in the order of their first boxes. Similar boxes have similar x, so only boxes
-with similar x are compared. @return number of groups. */
+/** Assigns each box to a group; groups are numbered in the order of their first boxes. Similar boxes have similar x, so
+only boxes with similar x are compared. @return number of groups. */
 int groupsOf(const std::vector<Box>& boxes, std::vector<int>& group)
 {
     const int count = static_cast<int>(boxes.size());

@@ -184,7 +184,8 @@ static void readNew(const Item& root, Model& model, Builder& builder)
 
 // --- the old format --------------------------------------------------------------------------------------------------
 
-//! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new format.
+//! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new
+//! format.
 static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
 {
     if (!item.has(value))

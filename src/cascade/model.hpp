@@ -16,8 +16,9 @@ namespace cv { namespace cuda { namespace cascade {
 const size_t MAX_FILE_BYTES = static_cast<size_t>(8) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
 
-/** A cascade in the order of its file. Invariants: every index is within its array; features, including rotated ones, lie in the
-window; child nodes come after their parents in the same tree; each tree has one leaf more than nodes; values are finite. */
+/** A cascade in the order of its file. Invariants: every index is within its array; features, including rotated ones,
+lie in the window; child nodes come after their parents in the same tree; each tree has one leaf more than nodes; values
+are finite. */
 struct Model
 {
     int kind;                          //!< a FeatureType: see featureType()
@@ -38,7 +39,8 @@ struct Model
     bool fixedPoint;       //!< all stages can be added up as integers
     int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
     uint64_t version;      //!< unique in this process
-    //! The cascade with its stages in the order in which they are best evaluated, with the same results; null: in that of the file.
+    //! The cascade with its stages in the order in which they are best evaluated, with the same results; null: in that
+    //! of the file.
     std::shared_ptr<const Model> ordered;
 
     FeatureType featureType() const { return static_cast<FeatureType>(kind); }
@@ -48,8 +50,8 @@ typedef std::shared_ptr<const Model> ModelPtr;
 //! Returns the cascade with its stages in the order in which they are best evaluated.
 inline const ModelPtr& orderedOf(const ModelPtr& model) { return model->ordered ? model->ordered : model; }
 
-/** Counts in which order stages reject windows with the fewest nodes. The first stages and the last one keep their place. @return indices of
-stages. */
+/** Counts in which order stages reject windows with the fewest nodes. The first stages and the last one keep their
+place. @return indices of stages. */
 std::vector<int> orderOfStages(const Model& model);
 //! Copies a cascade with its stages in another order. @param order indices of all stages.
 std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order);

@@ -118,8 +118,9 @@ void Builder::linkTrees(const Item& item, const char* trees)
     }
 }
 
-/** Returns whether a stage can be added up in integers, with the lowest bit of any leaf as the unit: the sum of the largest leaves
-must be below 2^53, so that sums in double precision are exact, too. @param shift out: bits of the fraction. */
+/** Returns whether a stage can be added up in integers, with the lowest bit of any leaf as the unit: the sum of the
+largest leaves must be below 2^53, so that sums in double precision are exact, too. @param shift out: bits of the
+fraction. */
 bool Builder::fixStage(const Stage& stage, int& shift) const
 {
     int lowest = 0;

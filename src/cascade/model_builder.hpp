@@ -43,7 +43,8 @@ public:
         model_.trees.push_back({static_cast<int>(model_.nodes.size()), 0});
         ++model_.stages.back().trees;
     }
-    //! Adds a node. @param left,right children as in files of the new format: above 0 a node of the tree, else minus the leaf.
+    //! Adds a node. @param left,right children as in files of the new format: above 0 a node of the tree, else minus
+    //! the leaf.
     void node(const Item& item, int feature, float threshold, int left, int right)
     {
         if (model_.nodes.size() >= static_cast<size_t>(MAX_NODES))
@@ -71,7 +72,8 @@ public:
                               static_cast<int16_t>(height)});
     }
 
-    //! Checks and links all nodes and computes what follows from them. @param trees name of the list of trees, for messages.
+    //! Checks and links all nodes and computes what follows from them. @param trees name of the list of trees, for
+    //! messages.
     void finish(const Item& item, const char* trees);
 
 private:

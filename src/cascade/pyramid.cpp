@@ -30,7 +30,8 @@ std::vector<float> powersOf(int cols, int rows, const Task& task)
     }
 }
 
-//! Lists the indices of factors within the limits of object sizes; if there are none, that of the size nearest to the minimum.
+//! Lists the indices of factors within the limits of object sizes; if there are none, that of the size nearest to the
+//! minimum.
 std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows, const Task& task)
 {
     const Settings& s = task.settings;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The parameters of detection, once: eachSetting() visits name, member, default and range of each. Defaults, checks, reading and
-// writing are made from it.
+// The parameters of detection, once: eachSetting() visits name, member, default and range of each. Defaults, checks,
+// reading and writing are made from it.
 #ifndef OPENCV_CUDATRACKING_CASCADE_SETTINGS_HPP
 #define OPENCV_CUDATRACKING_CASCADE_SETTINGS_HPP
 
@@ -58,7 +58,8 @@ template <typename SettingsType, typename Visit> void eachSetting(SettingsType& 
 
 //! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range.
 void checkSettings(const Settings& settings);
-//! Reads the parameters that a map has, and keeps the others. @throws cv::Exception if one is malformed or out of its range.
+//! Reads the parameters that a map has, and keeps the others. @throws cv::Exception if one is malformed or out of its
+//! range.
 void readSettings(const detail::Item& map, Settings& settings);
 //! Writes all parameters as members of the current map.
 void writeSettings(FileStorage& storage, const Settings& settings);

@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Order in which stages are evaluated. A window must pass all of them, so results do not depend on the order, but the number of nodes
-// does. Files order stages as they were trained, with more trees from stage to stage. Which stages reject most windows per node is
-// counted once, when a cascade is loaded, on two images that have what images of cameras have: one of discs and rectangles of all sizes
-// that hide each other, one of noise of all scales.
+// Order in which stages are evaluated. A window must pass all of them, so results do not depend on the order, but the
+// number of nodes does. Files order stages as they were trained, with more trees from stage to stage. Which stages
+// reject most windows per node is counted once, when a cascade is loaded, on two images that have what images of
+// cameras have: one of discs and rectangles of all sizes that hide each other, one of noise of all scales.
 #include "../precomp.hpp"
 #include "model.hpp"
 #include <algorithm>
@@ -46,8 +46,8 @@ private:
 
 typedef std::vector<uint8_t> Pixels; //!< SIDE x SIDE
 
-/** Draws discs and rectangles in random order, whose radii r from 1 to 100 pixels have a density in proportion to r^-3: the image looks
-alike at all scales. */
+/** Draws discs and rectangles in random order, whose radii r from 1 to 100 pixels have a density in proportion to r^-3:
+the image looks alike at all scales. */
 Pixels makeShapes()
 {
     Random random;

@@ -3,7 +3,8 @@
 
 // The stages of detection with a boosted cascade, in the order of the literature:
 //
-//   makePyramid    scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
+//   makePyramid    scales of an image, and the source pixels of each pixel of a layer (on the host:
+//                  src/cascade/pyramid.cpp)
 //   toGray         gray values of a colour image
 //   resize         layers of the pyramid (cpu: in integral_image.cpp)
 //   integralImage  sums of pixels, of their squares, and of pixels rotated by 45 degrees (cuda: in integral_image.hpp)
@@ -61,7 +62,8 @@ struct Pyramid
     std::vector<std::vector<Grid>> grids; //!< grids of each task, by ascending layer
 };
 
-//! Makes the pyramid. @param tasks all have one scale factor. @throws cv::Exception if there are more than MAX_SCALES layers.
+//! Makes the pyramid. @param tasks all have one scale factor. @throws cv::Exception if there are more than MAX_SCALES
+//! layers.
 Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks);
 
 // --- candidates and objects ------------------------------------------------------------------------------------------
@@ -91,8 +93,8 @@ struct Passes
     std::vector<int64_t> stages; //!< windows that passed each stage
 };
 
-/** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more candidates than
-its tables hold. @param candidates in the order of keys. @param objects out. */
+/** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more
+candidates than its tables hold. @param candidates in the order of keys. @param objects out. */
 void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
            Objects& objects);
 
@@ -127,8 +129,8 @@ void toGray(const ImageView& image, RowsView<uint8_t> gray);
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const IntegralImages& needed,
                    Scratch& scratch);
 
-/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all tasks'
-grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
+/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all
+tasks' grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
 @param passes null, or one per task, to which counts are added. */
 void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
               std::vector<Candidate>* candidates, Passes* passes);
@@ -149,8 +151,9 @@ void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle
 //! Resizes all images to all layers, for all cascades.
 void resize(const Resizing& job, detail::StreamHandle stream);
 
-/** Runs integralImage and classify for all tiles of all layers and images of one cascade. Candidates come in any order; their
-counts are exact even if the lists are too short. @param constant first stages for windows in pairs; null: windows one by one. */
+/** Runs integralImage and classify for all tiles of all layers and images of one cascade. Candidates come in any order;
+their counts are exact even if the lists are too short. @param constant first stages for windows in pairs; null: windows
+one by one. */
 void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream);
 
 //! Groups the candidates of one cascade into one row of result tables per image.

@@ -220,7 +220,8 @@ void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this O
 
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
-//! Allocates or frees outside of any graph: memory of the caller's array is no part of one, and to free would end a capture.
+//! Allocates or frees outside of any graph: memory of the caller's array is no part of one, and to free would end a
+//! capture.
 template <typename Change> static void changeTarget(const _OutputArray& target, const Change& change)
 {
 #ifdef HAVE_CUDA

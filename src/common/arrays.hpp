@@ -35,11 +35,13 @@ GpuMat deviceArray(const char* name, const _InputArray& array);
 //! Returns the elements of an array of arrays; a single Mat, UMat or GpuMat counts as one, noArray() as none.
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays);
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
-/** Returns whether the arrays are the rows of one image, behind each other, which Python passes if a bare image is given in place of a
-list. A row of gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5, a row of colours has 2 to 4 columns. */
+/** Returns whether the arrays are the rows of one image, behind each other, which Python passes if a bare image is
+given in place of a list. A row of gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5, a row
+of colours has 2 to 4 columns. */
 bool areRowsOfOne(const std::vector<Mat>& mats);
 
-//! Returns an array that is kept beyond the call: the user's own Mat, but a copy of an array without reference count, such as a std::vector.
+//! Returns an array that is kept beyond the call: the user's own Mat, but a copy of an array without reference count,
+//! such as a std::vector.
 Mat keptArray(const char* name, const _InputArray& array);
 
 //! View of an array; the address is null when the array has no pixels.
@@ -49,8 +51,8 @@ ImageView viewOf(const GpuMat& image);
 //! Returns hostArray() with a std::vector as one column, in OpenCV 4 (a column) and 5 (a row) alike.
 Mat columnArray(const char* name, const _InputArray& array);
 
-/** A list of points (2 channels) or rectangles (4): CV_32S of so many channels, one a row or all in one row, or CV_32SC1 with so
-many columns, as numpy writes them. */
+/** A list of points (2 channels) or rectangles (4): CV_32S of so many channels, one a row or all in one row, or
+CV_32SC1 with so many columns, as numpy writes them. */
 struct ListView
 {
     const void* data;
@@ -80,12 +82,14 @@ struct ResultsPlace
 };
 const ResultsPlace ON_HOST = {false, nullptr};
 
-/** Checks that results can go to an array. @param toDevice the array is a GpuMat. @param pinned the array is page-locked.
-@throws cv::Exception when it is a GpuMat and the results are on the host, or when a captured call would wait for the copy to it. */
+/** Checks that results can go to an array. @param toDevice the array is a GpuMat. @param pinned the array is
+page-locked.
+@throws cv::Exception when it is a GpuMat and the results are on the host, or when a captured call would wait for the
+copy to it. */
 void checkPlace(const char* name, bool toDevice, bool pinned, const ResultsPlace& results);
 
-/** One output of a call, rows x cols of a type. All outputs of a call are made before the first is allocated, so that a call that is
-refused leaves the caller's arrays as they were. Lives until the work is done. */
+/** One output of a call, rows x cols of a type. All outputs of a call are made before the first is allocated, so that a
+call that is refused leaves the caller's arrays as they were. Lives until the work is done. */
 class Output
 {
 public:

@@ -10,8 +10,8 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-/** Throws when a call failed, and takes the error away that the failure left behind: whoever asks CUDA next for the last
-error is not to find ours. @param what the stage that failed, with its shapes where they help. */
+/** Throws when a call failed, and takes the error away that the failure left behind: whoever asks CUDA next for the
+last error is not to find ours. @param what the stage that failed, with its shapes where they help. */
 inline void cudaCheck(cudaError_t error, const char* what)
 {
     if (error == cudaSuccess)
@@ -20,7 +20,8 @@ inline void cudaCheck(cudaError_t error, const char* what)
     CV_Error_(Error::GpuApiCallError, ("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
-//! For destructors, which report nothing: an error there is the context's end, or that of the process. Errors of others stay.
+//! For destructors, which report nothing: an error there is the context's end, or that of the process. Errors of others
+//! stay.
 inline void ignore(cudaError_t error) noexcept
 {
     if (error != cudaSuccess)
@@ -45,8 +46,8 @@ inline bool isCapturing(cudaStream_t stream)
     return status != cudaStreamCaptureStatusNone;
 }
 
-/** While it lives, this thread may allocate, free and query although a stream is being captured: that does not belong into
-the graph. Without it, a capture in the global mode on any thread makes such calls fail, and fails itself. */
+/** While it lives, this thread may allocate, free and query although a stream is being captured: that does not belong
+into the graph. Without it, a capture in the global mode on any thread makes such calls fail, and fails itself. */
 class OutsideOfCapture
 {
 public:

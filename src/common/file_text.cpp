@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FileStorage's parsers may use up the stack, never return, or read beyond the end of untrusted texts: those that they would not survive
-// are refused before they see them.
+// FileStorage's parsers may use up the stack, never return, or read beyond the end of untrusted texts: those that they
+// would not survive are refused before they see them.
 #include "../precomp.hpp"
 #include "file_text.hpp"
 #include "text_cursor.hpp"
@@ -36,8 +36,8 @@ void normalize(std::string& text, const std::string& name)
         text.erase(0, 3);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         refuse(name, "is empty");
-    text +=
-        '\n'; // FileStorage takes what has no line end for a file's name, and reads beyond the last line where it has none
+    // FileStorage takes what has no line end for a file's name, and reads beyond the last line where it has none
+    text += '\n';
 }
 
 //! FileStorage ends a line at a carriage return and a text at a zero, and drops what comes behind.

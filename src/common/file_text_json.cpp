@@ -3,8 +3,8 @@
 
 // JSON as FileStorage reads it: also with comments of both kinds.
 //
-// Refused although FileStorage takes it: strings that begin with $base64$, on which it may never return; backslashes in names, where it may
-// read beyond the end; repeated commas, and one after the last element; anything after the end.
+// Refused although FileStorage takes it: strings that begin with $base64$, on which it may never return; backslashes in
+// names, where it may read beyond the end; repeated commas, and one after the last element; anything after the end.
 #include "text_cursor.hpp"
 
 namespace cv { namespace cuda { namespace detail {

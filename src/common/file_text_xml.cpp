@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// XML as FileStorage reads it: a header, one root element, elements with attributes, text, comments between them. In text, '<' always
-// begins markup, also inside of quotes; in attributes, quotes hide all but the end of the line.
+// XML as FileStorage reads it: a header, one root element, elements with attributes, text, comments between them. In
+// text, '<' always begins markup, also inside of quotes; in attributes, quotes hide all but the end of the line.
 //
-// Refused although it is XML: empty elements, directives, CDATA and processing instructions (FileStorage has none of these), and a type_id
-// other than opencv-...: with "binary" FileStorage may never return, with "str" and an empty element it reads a length nobody wrote.
+// Refused although it is XML: empty elements, directives, CDATA and processing instructions (FileStorage has none of
+// these), and a type_id other than opencv-...: with "binary" FileStorage may never return, with "str" and an empty
+// element it reads a length nobody wrote.
 #include "text_cursor.hpp"
 #include <vector>
 

@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// YAML as FileStorage reads it: lists and maps by indentation, several of which may begin in one line ("- - a: b: 1" nests four), lists and
-// maps in brackets, comments. A column is counted from the begin of the line.
+// YAML as FileStorage reads it: lists and maps by indentation, several of which may begin in one line ("- - a: b: 1"
+// nests four), lists and maps in brackets, comments. A column is counted from the begin of the line.
 //
-// Refused although FileStorage takes it: types other than !!opencv-..., among them !!binary, on which it may never return; a second document,
-// before which it may wait for ever, too; escapes other than of quotes, backslashes and white space; a name without a value at the end.
+// Refused although FileStorage takes it: types other than !!opencv-..., among them !!binary, on which it may never
+// return; a second document, before which it may wait for ever, too; escapes other than of quotes, backslashes and
+// white space; a name without a value at the end.
 #include "text_cursor.hpp"
 
 namespace cv { namespace cuda { namespace detail {

@@ -76,7 +76,8 @@ int write(FILE* file, const std::string& bytes, size_t begin, size_t end)
 //! @param number error until then, or 0. @return the same with that of closing.
 int close(FILE* file, int number) { return std::fclose(file) != 0 && number == 0 ? (errno ? errno : EIO) : number; }
 
-//! Adds to what a process has open, at the place that it shares with others who have it open. @return 0 or the error's number.
+//! Adds to what a process has open, at the place that it shares with others who have it open. @return 0 or the error's
+//! number.
 int writeOpened(const Target& target, const std::string& bytes)
 {
     std::fflush(stdout); // what the program has printed comes first
@@ -91,7 +92,8 @@ int writeOpened(const Target& target, const std::string& bytes)
     return file ? close(file, write(file, bytes, 0, bytes.size())) : errno;
 }
 
-//! Makes a file, from the first byte on with the permissions of another where there is that. @return null, and errno, where it cannot.
+//! Makes a file, from the first byte on with the permissions of another where there is that. @return null, and errno,
+//! where it cannot.
 FILE* createFile(const fs::path& path, const fs::path& other)
 {
 #ifdef _WIN32
@@ -126,7 +128,8 @@ void syncFolder(const fs::path& folder)
 #endif
 }
 
-//! Puts a new file in the place of one. Throws where it cannot be written. @return 0, or the error's number where there cannot be a new one.
+//! Puts a new file in the place of one. Throws where it cannot be written. @return 0, or the error's number where there
+//! cannot be a new one.
 int replaceFile(const std::string& filename, const fs::path& target, const std::string& bytes)
 {
 #ifdef _WIN32
@@ -156,7 +159,8 @@ int replaceFile(const std::string& filename, const fs::path& target, const std::
     return error.value();
 }
 
-//! Writes over a file. What exceeds its old end comes first, so that a full disk leaves it as it was. @return 0 or the error's number.
+//! Writes over a file. What exceeds its old end comes first, so that a full disk leaves it as it was. @return 0 or the
+//! error's number.
 int overwriteFile(const fs::path& target, const std::string& bytes)
 {
     FILE* const file = std::fopen(target.string().c_str(), "r+b");

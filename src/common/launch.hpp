@@ -13,13 +13,14 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Set to 1 (compiler option) to wait after every launch, so that an asynchronous fault names its kernel. Launches that are being
-//! captured are left alone: they have not happened.
+//! Set to 1 (compiler option) to wait after every launch, so that an asynchronous fault names its kernel. Launches that
+//! are being captured are left alone: they have not happened.
 #ifndef CUDATRACKING_DEBUG_SYNC
 #define CUDATRACKING_DEBUG_SYNC 0
 #endif
 
-//! Blocks of `threads` for n items, one per thread. What is more than any grid can have remains so, and checkGrid() refuses it.
+//! Blocks of `threads` for n items, one per thread. What is more than any grid can have remains so, and checkGrid()
+//! refuses it.
 inline dim3 linearGrid(int64_t n, int threads)
 {
     return dim3(static_cast<unsigned>(std::min<int64_t>(ceilDiv<int64_t>(n, threads), UINT_MAX)));
@@ -33,7 +34,8 @@ inline void checkGrid(const char* name, dim3 grid, dim3 block)
                                          name, grid.x, grid.y, grid.z, block.x, block.y, block.z));
 }
 
-//! Waits for the stream, unless it is being captured, which a wait would end. @param name of the kernel that it waits for.
+//! Waits for the stream, unless it is being captured, which a wait would end. @param name of the kernel that it waits
+//! for.
 inline void waitForLaunch(const char* name, cudaStream_t stream)
 {
     if (!isCapturing(stream))
@@ -41,7 +43,8 @@ inline void waitForLaunch(const char* name, cudaStream_t stream)
 }
 
 /** Launches `kernel` on `stream`. An empty grid or block does nothing.
-@param name for the error message. An error that stood before is neither reported nor taken away, unless this launch fails.
+@param name for the error message. An error that stood before is neither reported nor taken away, unless this launch
+fails.
 @param early see launchEarly() */
 template <typename... Params, typename... Args>
 void launchAs(bool early, const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes,
@@ -89,8 +92,9 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
 }
 
 /** Launches a kernel that may begin while the one before it on the stream still runs, as soon as all blocks of that one
-have called letNextKernelBegin() or ended. All its blocks must call waitForKernelBefore(), and before that touch nothing that
-the one before writes or reads for writing. Where the device cannot do that, kernels follow each other as always. */
+have called letNextKernelBegin() or ended. All its blocks must call waitForKernelBefore(), and before that touch nothing
+that the one before writes or reads for writing. Where the device cannot do that, kernels follow each other as
+always. */
 template <typename... Params, typename... Args>
 void launchEarly(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes,
                  cudaStream_t stream, Args... args)

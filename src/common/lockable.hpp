@@ -23,10 +23,10 @@ private:
     const std::lock_guard<std::recursive_mutex> lock_;
 };
 
-/** Base of the class behind a public class. Each override of a public method begins with `const auto lock = locked();`, or is a single
-statement that uses the instance through `locked()->`; the check `locks` of scripts/check.sh finds those that do not. Methods may call
-each other. A method that uses other instances copies what it needs from each before it locks its own, so that no thread holds the
-locks of two instances. */
+/** Base of the class behind a public class. Each override of a public method begins with `const auto lock = locked();`,
+or is a single statement that uses the instance through `locked()->`; the check `locks` of scripts/check.sh finds those
+that do not. Methods may call each other. A method that uses other instances copies what it needs from each before it
+locks its own, so that no thread holds the locks of two instances. */
 template <class Impl> class Lockable
 {
 protected:

@@ -9,12 +9,13 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-/** Divides a block of memory into arrays, one after the other. Without a block it only counts their bytes, so that the code that divides
-a block also tells its size. */
+/** Divides a block of memory into arrays, one after the other. Without a block it only counts their bytes, so that the
+code that divides a block also tells its size. */
 class Parts
 {
 public:
-    //! @param block aligned as the arrays; null: no block. @param alignment of all arrays in the block, bytes. Default: that of their types.
+    //! @param block aligned as the arrays; null: no block. @param alignment of all arrays in the block, bytes. Default:
+    //! that of their types.
     explicit Parts(void* block = nullptr, size_t alignment = 1)
         : block_(static_cast<uint8_t*>(block)), alignment_(alignment)
     {}
@@ -23,7 +24,8 @@ public:
     template <typename T> size_t place(size_t count) { return placeAligned<T>(count, alignment_); }
     //! Places an array behind the last one. @return its address; null without a block.
     template <typename T> T* take(size_t count) { return at<T>(place<T>(count)); }
-    //! Places an array directly behind the last one, aligned for its type only. @return its address; null without a block.
+    //! Places an array directly behind the last one, aligned for its type only. @return its address; null without a
+    //! block.
     template <typename T> T* takeNext(size_t count) { return at<T>(placeAligned<T>(count, 1)); }
 
     //! Bytes from the begin of the block to the end of the last array.
@@ -45,7 +47,8 @@ private:
     size_t alignment_, bytes_ = 0;
 };
 
-//! Returns the bytes of a block for the arrays that take(parts) takes. @param alignment as in Parts. Default: that of their types.
+//! Returns the bytes of a block for the arrays that take(parts) takes. @param alignment as in Parts. Default: that of
+//! their types.
 template <typename Take> size_t bytesOf(const Take& take, size_t alignment = 1)
 {
     Parts parts(nullptr, alignment);

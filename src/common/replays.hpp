@@ -11,9 +11,10 @@
 namespace cv { namespace cuda { namespace detail {
 
 /** An event that each captured call records by a node of the graph, so that launching the graph records the event. The
-event stands for the replay that recorded it last. Replays of an instance share its memory, so the caller must order them; then the last one
-comes after all others, and a direct call can begin after all replays that were launched before it, whatever their streams. What the stream
-does next does not depend on these nodes, so that they delay no later call of the same capture; each depends on the one before. */
+event stands for the replay that recorded it last. Replays of an instance share its memory, so the caller must order
+them; then the last one comes after all others, and a direct call can begin after all replays that were launched before
+it, whatever their streams. What the stream does next does not depend on these nodes, so that they delay no later call
+of the same capture; each depends on the one before. */
 class Replays
 {
 public:
@@ -45,7 +46,8 @@ public:
                   "marking the end of a captured call");
         capture_ = call.capture();
     }
-    //! Lets all that a direct call does from here on come after the replays that were launched before, which the caller has ordered.
+    //! Lets all that a direct call does from here on come after the replays that were launched before, which the caller
+    //! has ordered.
     void wait(const Call& call) const
     {
         if (event_ && !call.capturing())

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Scratch memory for the threads of parallel_for_, kept by an instance and gone with it. (Memory of thread_local variables
-// would outlive the instance, on threads that nobody can reach.)
+// Scratch memory for the threads of parallel_for_, kept by an instance and gone with it. (Memory of thread_local
+// variables would outlive the instance, on threads that nobody can reach.)
 #ifndef OPENCV_CUDATRACKING_COMMON_SCRATCH_POOL_HPP
 #define OPENCV_CUDATRACKING_COMMON_SCRATCH_POOL_HPP
 

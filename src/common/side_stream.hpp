@@ -23,8 +23,8 @@ public:
 private:
     friend class Fork;
 
-    //! A stream that has joined a capture belongs to it until that ends, so there may be several. One made by a call that is
-    //! then refused, because another device is current than the instance's, serves no call of the instance.
+    //! A stream that has joined a capture belongs to it until that ends, so there may be several. One made by a call
+    //! that is then refused, because another device is current than the instance's, serves no call of the instance.
     struct Lane
     {
         int device = -1;
@@ -37,8 +37,8 @@ private:
     std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
-/** Between its begin and join(), a side stream works concurrently with the call's. It begins after what is on the call's stream
-then, and belongs to its capture if there is one. */
+/** Between its begin and join(), a side stream works concurrently with the call's. It begins after what is on the
+call's stream then, and belongs to its capture if there is one. */
 class Fork
 {
 public:

@@ -23,8 +23,8 @@ StreamHandle handleOf(const Stream& stream) { return StreamAccessor::getStream(s
 
 Stream& noStream()
 {
-    // In a host-only build every constructor of Stream throws, and nothing ever looks into one. So this is storage for a
-    // Stream with an empty handle (all zero), good for passing on and for copying.
+    // In a host-only build every constructor of Stream throws, and nothing ever looks into one. So this is storage for
+    // a Stream with an empty handle (all zero), good for passing on and for copying.
     alignas(Stream) static unsigned char storage[sizeof(Stream)] = {};
     return *reinterpret_cast<Stream*>(storage);
 }

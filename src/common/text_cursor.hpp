@@ -85,7 +85,8 @@ public:
             fail("is nested deeper than " + std::to_string(MAX_TEXT_NESTING) + " levels");
     }
     void leave() { levels_.pop_back(); }
-    //! Notes a name in the map of this level; FileStorage will keep it. Trees: names can be made to collide in any hash.
+    //! Notes a name in the map of this level; FileStorage will keep it. Trees: names can be made to collide in any
+    //! hash.
     void note(std::string_view name)
     {
         if (!levels_.back().insert(name).second)
@@ -105,8 +106,9 @@ private:
     std::vector<std::set<std::string_view>> levels_ = {{}}; //!< names of each map that is open
 };
 
-/** Check that FileStorage's parser survives a text: that its structure is what the format allows, with limits on nesting and names,
-and without what no file of ours needs (see each). They read structure as that parser does, so that nothing can hide from them.
+/** Check that FileStorage's parser survives a text: that its structure is what the format allows, with limits on
+nesting and names, and without what no file of ours needs (see each). They read structure as that parser does, so that
+nothing can hide from them.
 @throws TextFault */
 void checkXml(TextCursor& at);
 void checkYaml(TextCursor& at);

@@ -7,8 +7,8 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Returns true if double precision has at least a quarter of the throughput of single precision on the current device. Costs one query of
-//! the driver; may be asked during a capture.
+//! Returns true if double precision has at least a quarter of the throughput of single precision on the current device.
+//! Costs one query of the driver; may be asked during a capture.
 bool fastDoubles();
 
 }}} // namespace cv::cuda::detail

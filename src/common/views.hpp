@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Views of a Mat or GpuMat for stages and kernels: pointer, step, size. Plain structs, passed by value, for host and device code.
+// Views of a Mat or GpuMat for stages and kernels: pointer, step, size. Plain structs, passed by value, for host and
+// device code.
 #ifndef OPENCV_CUDATRACKING_COMMON_VIEWS_HPP
 #define OPENCV_CUDATRACKING_COMMON_VIEWS_HPP
 
@@ -44,7 +45,8 @@ struct ImageView
     }
 };
 
-//! 8-bit image with interleaved channels: the first `channels` (1 or 3) of pixels that are `pixelStride` bytes (1, 3 or 4) apart.
+//! 8-bit image with interleaved channels: the first `channels` (1 or 3) of pixels that are `pixelStride` bytes (1, 3 or
+//! 4) apart.
 struct ByteImageView
 {
     const uint8_t* data;

@@ -10,11 +10,12 @@
 //   Uploader      pinned memory for asynchronous uploads
 //   Downloads     device memory for results on their way to the host
 //
-// What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured call
-// notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both the
-// graph and the instance live. CUDA tells of a graph's end by a user object that the graph owns, but such an object costs
-// each replay 1.3 us (H200, 2026-11-21). So the first graphs of an instance are taken to live as long as the instance;
-// only those after them, of programs that capture again and again, are watched, and their memory is used again.
+// What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured
+// call notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both
+// the graph and the instance live. CUDA tells of a graph's end by a user object that the graph owns, but such an object
+// costs each replay 1.3 us (H200, 2026-11-21). So the first graphs of an instance are taken to live as long as the
+// instance; only those after them, of programs that capture again and again, are watched, and their memory is used
+// again.
 #ifndef OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 #define OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 
@@ -35,8 +36,8 @@ struct CaptureInfo
     cudaGraph_t graph;
 };
 
-/** Asks for the capture of a stream, without a throw. @param last,count null, or what gets the nodes on which the next work of the
-stream will depend; they belong to CUDA and hold until the stream gets work. */
+/** Asks for the capture of a stream, without a throw. @param last,count null, or what gets the nodes on which the next
+work of the stream will depend; they belong to CUDA and hold until the stream gets work. */
 inline cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info, const cudaGraphNode_t** last = nullptr,
                                size_t* count = nullptr)
 {
@@ -77,8 +78,8 @@ public:
 
     typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> Tokens;
 
-    //! @param owner the class, for messages. @param tokens of unwatched graphs, of instances that replace their workspaces: those
-    //! of all count together. Default: own ones.
+    //! @param owner the class, for messages. @param tokens of unwatched graphs, of instances that replace their
+    //! workspaces: those of all count together. Default: own ones.
     explicit Workspace(const char* owner, const Tokens& tokens = nullptr)
         : owner_(owner), unwatched_(tokens ? tokens : std::make_shared<Tokens::element_type>())
     {}
@@ -126,12 +127,13 @@ private:
     size_t bytes_ = 0;
 };
 
-//! Lets `event` stand for what is on the stream. Where that fails, waits, so that nothing is left to stand for, and returns false.
+//! Lets `event` stand for what is on the stream. Where that fails, waits, so that nothing is left to stand for, and
+//! returns false.
 bool record(cudaEvent_t event, cudaStream_t stream) noexcept;
 
-/** From the begin to the end of a method that works on the device. Begins after the last call of this instance, on whatever
-stream that was, by an event and without a wait of the host. A captured call begins after the last one of the same capture, and
-after nothing else.
+/** From the begin to the end of a method that works on the device. Begins after the last call of this instance, on
+whatever stream that was, by an event and without a wait of the host. A captured call begins after the last one of the
+same capture, and after nothing else.
 @throws cv::Exception when another device is current than in the first call, or than that of the stream. */
 class Call
 {
@@ -174,14 +176,16 @@ public:
     {
         return static_cast<T*>(reserve(call, count * sizeof(T), purpose));
     }
-    /** Reserves one block for several arrays. @param take function that takes the arrays from Parts; called twice, at first without a block.
+    /** Reserves one block for several arrays. @param take function that takes the arrays from Parts; called twice, at
+    first without a block.
     @param alignment as in Parts. Default: that of the arrays' types. */
     template <typename Take> void divide(const Call& call, const char* purpose, const Take& take, size_t alignment = 1)
     {
         Parts parts(reserve(call, bytesOf(take, alignment), purpose), alignment);
         take(parts);
     }
-    //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not have happened.
+    //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not
+    //! have happened.
     void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);
     //! Leaves the block to the graphs that refer to it, if there are others than the call's; the buffer is empty then.
     void leaveToGraphs(const Call& call);
@@ -196,8 +200,8 @@ private:
     GraphUses uses_;
 };
 
-/** Pinned host memory for asynchronous uploads. Each upload takes a block that neither a copy in flight nor a graph will read;
-if there is none, a new one is made, so upload() never waits. */
+/** Pinned host memory for asynchronous uploads. Each upload takes a block that neither a copy in flight nor a graph
+will read; if there is none, a new one is made, so upload() never waits. */
 class Uploader
 {
 public:
@@ -223,8 +227,8 @@ private:
     std::vector<Pinned> blocks_;
 };
 
-/** Values of the host that kernels read: uploaded when they change, and not by each call. A graph goes on with those that it
-was captured with, whatever is put here later. */
+/** Values of the host that kernels read: uploaded when they change, and not by each call. A graph goes on with those
+that it was captured with, whatever is put here later. */
 class DeviceTable
 {
 public:
@@ -256,7 +260,8 @@ public:
     public:
         Batch(Downloads& memory, const Call& call) : memory_(memory), call_(call) {}
 
-        /** Where kernels write an output: the caller's device memory, or memory of the instance. Null when it is not wanted.
+        /** Where kernels write an output: the caller's device memory, or memory of the instance. Null when it is not
+        wanted.
         @throws cv::Exception when the output would make a captured call wait. */
         template <typename T> RowsView<T> view(const OutputView& output)
         {

@@ -14,7 +14,8 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 const int MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
 
-//! Returns the view of a frame or template; throws unless it is CV_8UC1, CV_8UC3 or CV_8UC4 with sides of 1 to MAX_SIDE.
+//! Returns the view of a frame or template; throws unless it is CV_8UC1, CV_8UC3 or CV_8UC4 with sides of 1 to
+//! MAX_SIDE.
 ByteImageView imageOf(const std::string& name, const Mat& image);
 ByteImageView imageOf(const std::string& name, const GpuMat& image);
 
@@ -24,7 +25,8 @@ Fragment fragmentFrom(InputArray templ, InputArray weights);
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights);
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights);
 
-//! Returns true for noArray(), and for an array without a size that was never allocated, into which Python's None is converted.
+//! Returns true for noArray(), and for an array without a size that was never allocated, into which Python's None is
+//! converted.
 bool isNone(InputArray array);
 //! Returns search areas in host memory; throws if a width or height is negative.
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count);

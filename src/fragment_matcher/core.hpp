@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic that decides FragmentMatcher's results, written once for both backends. g++ and nvcc compile it with contraction
-// off. Every operation on doubles below is a plain IEEE operation, so that both give the same bits.
+// The arithmetic that decides FragmentMatcher's results, written once for both backends. g++ and nvcc compile it with
+// contraction off. Every operation on doubles below is a plain IEEE operation, so that both give the same bits.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
 
@@ -13,8 +13,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! Metrics, numbered as in FragmentMatcher. Each switch over them lists all, without a default, so that the compiler names the
-//! places that a new one needs.
+//! Metrics, numbered as in FragmentMatcher. Each switch over them lists all, without a default, so that the compiler
+//! names the places that a new one needs.
 enum class Metric : int
 {
     SAD,
@@ -43,7 +43,8 @@ const int MAX_PEAKS = 16;
 
 // Properties of metrics, besides the sums that they are made of.
 
-//! Returns true if values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of differences.
+//! Returns true if values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of
+//! differences.
 CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric)
 {
     switch (metric)
@@ -57,8 +58,8 @@ CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric)
     return false;
 }
 
-//! Returns true if S is made of products of image and template bytes, and of sums of the image alone. Such metrics can be computed by
-//! matrix instructions and Fourier transforms.
+//! Returns true if S is made of products of image and template bytes, and of sums of the image alone. Such metrics can
+//! be computed by matrix instructions and Fourier transforms.
 CT_HOST_DEVICE constexpr bool isProduct(Metric metric)
 {
     switch (metric)
@@ -149,7 +150,8 @@ struct SearchWindow
     int x, y, cols, rows;
 };
 
-//! Returns 255 w, rounded half to even. NaN and values outside [0,1] become 0; host arrays with such values are refused before.
+//! Returns 255 w, rounded half to even. NaN and values outside [0,1] become 0; host arrays with such values are refused
+//! before.
 CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 {
     if (!(w >= 0.f && w <= 1.f))
@@ -157,7 +159,8 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
     return static_cast<uint8_t>(rint(255. * static_cast<double>(w))); // the product is exact
 }
 
-//! Returns the part of an area that lies in the frame; width = height = 0 if there is none. 64 bits: right and bottom edges may exceed int.
+//! Returns the part of an area that lies in the frame; width = height = 0 if there is none. 64 bits: right and bottom
+//! edges may exceed int.
 CT_HOST_DEVICE Rect4 clipToFrame(const Rect4& area, int frameCols, int frameRows)
 {
     const int64_t right = static_cast<int64_t>(area.x) + area.width,
@@ -184,7 +187,8 @@ CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int f
     return searchWindow(clipToFrame(area, frameCols, frameRows), width, height);
 }
 
-//! Returns the area that a fragment found at `location` can cover in the next frame, clipped to the frame; empty for (-1,-1).
+//! Returns the area that a fragment found at `location` can cover in the next frame, clipped to the frame; empty for
+//! (-1,-1).
 CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
 {
     const Rect4 none = {0, 0, 0, 0};
@@ -217,8 +221,8 @@ CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
     return decisive >= distance;
 }
 
-// For a whole row at offset dy from the peak (or, as zones are symmetric, a column at dx), the zone covers no position, or all of them,
-// or the positions within reach.
+// For a whole row at offset dy from the peak (or, as zones are symmetric, a column at dx), the zone covers no position,
+// or all of them, or the positions within reach.
 CT_HOST_DEVICE bool withinReach(int d, int distance) { return (d < 0 ? -d : d) < distance; }
 //! @param within the row is within reach of the peak.
 CT_HOST_DEVICE bool zoneCoversNothing(bool within, int exclusion) { return exclusion == EXCLUDE_SQUARE && !within; }
@@ -251,7 +255,8 @@ CT_HOST_DEVICE float valueToZncc(uint32_t value)
     return score;
 }
 
-//! Returns t = sum_c W S(qT^2) - S(qT)^2; 0 for a flat fragment. Exact: fits 63 bits up to 53,824 pixels of full weight.
+//! Returns t = sum_c W S(qT^2) - S(qT)^2; 0 for a flat fragment. Exact: fits 63 bits up to 53,824 pixels of full
+//! weight.
 CT_HOST_DEVICE int64_t templateVariance(const TemplateSums& sums)
 {
     const uint64_t squares = sums.qT[0] * sums.qT[0] + sums.qT[1] * sums.qT[1] + sums.qT[2] * sums.qT[2];
@@ -261,7 +266,8 @@ CT_HOST_DEVICE int64_t templateVariance(const TemplateSums& sums)
 //! Returns the square root of templateVariance(), for znccScoreOf(); 0 for a flat fragment.
 CT_HOST_DEVICE double templateDeviation(int64_t t) { return t > 0 ? sqrt(static_cast<double>(t)) : 0.; }
 
-//! Returns the weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal scores tie.
+//! Returns the weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal
+//! scores tie.
 //! @param deviation templateDeviation()
 CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 {
@@ -324,7 +330,8 @@ CT_HOST_DEVICE int firstStep(int reach)
 
 CT_HOST_DEVICE int clampTo(int value, int low, int high) { return value < low ? low : (value > high ? high : value); }
 
-//! Returns the start of the walk relative to the window: the prediction moved into the window, or the centre of the window.
+//! Returns the start of the walk relative to the window: the prediction moved into the window, or the centre of the
+//! window.
 CT_HOST_DEVICE Position walkStart(const SearchWindow& window, bool predicted, Position prediction)
 {
     const Position centre = {(window.cols - 1) / 2, (window.rows - 1) / 2};

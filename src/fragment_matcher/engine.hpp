@@ -14,8 +14,8 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 using detail::OutputView;
 using detail::StreamHandle;
 
-/** A fragment, as the public class keeps it. In host memory: four channels reduced to three, rows without gaps, 8-bit weights or none.
-In device memory: `source` is the caller's memory, and null once the CUDA engine has its copy. */
+/** A fragment, as the public class keeps it. In host memory: four channels reduced to three, rows without gaps, 8-bit
+weights or none. In device memory: `source` is the caller's memory, and null once the CUDA engine has its copy. */
 struct Fragment
 {
     uint64_t id;      //!< unique; ids ascend within the list, survive an update of the content, and are never reused
@@ -35,7 +35,8 @@ inline bool sameLayout(const Fragment& a, const Fragment& b)
            a.weighted == b.weighted;
 }
 
-/** All fragments. The public class owns them and passes them to the engine with each call; engines detect by id and version which are new. */
+/** All fragments. The public class owns them and passes them to the engine with each call; engines detect by id and
+version which are new. */
 struct Fragments
 {
     std::vector<Fragment> list;
@@ -64,7 +65,8 @@ struct MapRequest
 {
     int first;
     std::vector<SearchWindow> windows;
-    //! Start of each map in the only row of the output, elements, then the end of the last. Empty: one map, as large as the output.
+    //! Start of each map in the only row of the output, elements, then the end of the last. Empty: one map, as large as
+    //! the output.
     std::vector<int> offsets;
     Metric metric;
     int depth; //!< as in FragmentMatcher::scoreMap()
@@ -77,8 +79,8 @@ struct MatchOutputs
     OutputView locations, scores, confidence, status, refined;
 };
 
-/** A backend. Calls of the CUDA engine are asynchronous on `stream` as far as their outputs allow; the CPU engine ignores `stream`.
-A call that throws leaves the engine unchanged. */
+/** A backend. Calls of the CUDA engine are asynchronous on `stream` as far as their outputs allow; the CPU engine
+ignores `stream`. A call that throws leaves the engine unchanged. */
 class Engine
 {
 public:

@@ -62,8 +62,8 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     if (checked.weighted)
         q = Mat(source.size(), CV_8UC1, const_cast<void*>(checked.source.weights), checked.source.weightsStep);
 
-    // Counter-clockwise about the centres of source and result; y points down. Whole turns are taken off first, as the product with
-    // pi may exceed the largest double.
+    // Counter-clockwise about the centres of source and result; y points down. Whole turns are taken off first, as the
+    // product with pi may exceed the largest double.
     const double turn = (std::abs(angle) > 360. ? std::fmod(angle, 360.) : angle) * CV_PI / 180.;
     const double c = scale * std::cos(turn), s = scale * std::sin(turn);
     const double width = std::max(1., std::round(std::abs(c) * source.cols + std::abs(s) * source.rows));
@@ -78,7 +78,8 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     // Refuse outputs that cannot hold the results before either is written.
     detail::Output("warped", warped, size.height, size.width, source.type(), detail::ON_HOST);
     detail::Output("warpedWeights", warpedWeights, size.height, size.width, CV_8UC1, detail::ON_HOST);
-    // Pixels at the edge are interpolated with pixels outside: those of the template repeat its border, those of the weights are 0.
+    // Pixels at the edge are interpolated with pixels outside: those of the template repeat its border, those of the
+    // weights are 0.
     warpAffine(source, warped, rotation, size, INTER_LINEAR, BORDER_REPLICATE);
     warpAffine(q, warpedWeights, rotation, size, INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
 }
@@ -185,7 +186,8 @@ void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& list, Stream& strea
     fragments_ = std::move(next);
 }
 
-/** Passes an edited list to the CUDA engine if its fragments are in device memory. Those in host memory are uploaded with the next GpuMat.
+/** Passes an edited list to the CUDA engine if its fragments are in device memory. Those in host memory are uploaded
+with the next GpuMat.
 @param undo restores the list if the engine throws, or if the edit was captured and so has not happened. */
 template <class Undo> void FragmentMatcherImpl::synchronize(const Undo& undo, Stream& stream)
 {

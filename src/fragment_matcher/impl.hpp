@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// The class behind cv::cuda::FragmentMatcher. Fragments and parameters are in fragment_matcher.cpp, the rest is in matching.cpp.
+// The class behind cv::cuda::FragmentMatcher. Fragments and parameters are in fragment_matcher.cpp, the rest is in
+// matching.cpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 

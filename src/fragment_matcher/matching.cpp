@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// cv::cuda::FragmentMatcher: matching, score maps, prediction of areas. Arguments are checked here, then the engine for the frame's
-// memory does the work.
+// cv::cuda::FragmentMatcher: matching, score maps, prediction of areas. Arguments are checked here, then the engine for
+// the frame's memory does the work.
 
 #include "impl.hpp"
 
@@ -228,7 +228,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
     offsets.swap(request.offsets);
 }
 
-// --- prediction of areas ------------------------------------------------------------------------------------------------------
+// --- prediction of areas ---------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                        Stream& stream)

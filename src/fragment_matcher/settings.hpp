@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parameters of FragmentMatcher: name, member, default and range of each, once. Defaults, checks, reading and writing are made of this list.
+// Parameters of FragmentMatcher: name, member, default and range of each, once. Defaults, checks, reading and writing
+// are made of this list.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
 
@@ -47,7 +48,8 @@ template <typename Visit> auto withParameters(const Visit& visit)
 
 //! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range.
 void checkParams(const Params& params);
-//! Reads and checks parameters; those that the node lacks keep the values given. @throws cv::Exception if one is malformed or out of range.
+//! Reads and checks parameters; those that the node lacks keep the values given. @throws cv::Exception if one is
+//! malformed or out of range.
 Params readParams(const FileNode& node, Params params);
 void writeParams(FileStorage& storage, const Params& params);
 //! Returns the parameters as stages need them.

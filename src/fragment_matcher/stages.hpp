@@ -6,14 +6,16 @@
 //   pack           quantises weights, sums up templates, and converts both to the layout that kernels read
 //   eliminate      finds the positions that can be a peak by bounds of their values (SAD of large fragments)
 //   walk           finds an approximate best position by a three-step search (THREE_STEP only)
-//   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, bands_fused.cu, bands_values.cu, bands_tiles.cu)
-//   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp, fused.cu, bands_fused.cu)
+//   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, bands_fused.cu, bands_values.cu,
+//                  bands_tiles.cu)
+//   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp,
+//                  fused.cu, bands_fused.cu)
 //   report         writes locations, scores, confidence, status and sub-pixel positions (cuda: in device.hpp)
 //   exportScores   writes the scores of all positions to the caller's maps, instead of findPeaks and report
 //   predictAreas   derives the next frame's search areas from locations (cpu: in engine.cpp)
 //
-// Positions are compared by their "value" (core.hpp). The CPU backend's data layout is in src/cpu/fragment_matcher/scores.hpp, that of the
-// CUDA backend in src/cuda/fragment_matcher/layout.hpp.
+// Positions are compared by their "value" (core.hpp). The CPU backend's data layout is in
+// src/cpu/fragment_matcher/scores.hpp, that of the CUDA backend in src/cuda/fragment_matcher/layout.hpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 
@@ -102,26 +104,29 @@ struct Scratch;                     //!< working memory of one thread
 template <typename V> class Scores; //!< values of the positions of one window
 typedef detail::ScratchPool<Scratch> ScratchPool;
 
-//! Quantises a row of weights to bytes; part of pack, once per fragment. @return column of the first weight outside [0,1], or -1.
+//! Quantises a row of weights to bytes; part of pack, once per fragment. @return column of the first weight outside
+//! [0,1], or -1.
 int quantiseRow(const float* weights, int width, uint8_t* q);
 //! Returns the sums over one template; part of pack, once per fragment.
 TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels);
-//! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the template.
+//! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the
+//! template.
 void pack(const HostFragment& fragment, Metric metric, Plan& plan);
 
 //! Evaluates the nine points around the best position so far and halves the step, until the step is 0.
 template <typename V> Peak<V> walk(const Scores<V>& scores, Position start);
 
-//! Fills the map of `scores` where a bound allows a peak: SAD of large fragments. @param pool as in score(). @return false if nothing was
-//! done, because all positions are to be scored.
+//! Fills the map of `scores` where a bound allows a peak: SAD of large fragments. @param pool as in score(). @return
+//! false if nothing was done, because all positions are to be scored.
 template <typename V>
 bool eliminate(Scores<V>& scores, int distance, const Settings& settings, Scratch& memory, ScratchPool* pool);
 
-//! Fills the map of `scores`. @param pool null: on this thread alone; else on all threads, with working memory from the pool.
+//! Fills the map of `scores`. @param pool null: on this thread alone; else on all threads, with working memory from the
+//! pool.
 template <typename V> void score(Scores<V>& scores, Scratch& memory, ScratchPool* pool);
 
-//! Selects peaks greedily: each is the best position outside the zones of those before it. @param count peaks that are known
-//! already. @return number of peaks.
+//! Selects peaks greedily: each is the best position outside the zones of those before it. @param count peaks that are
+//! known already. @return number of peaks.
 template <typename V>
 int findPeaks(const Scores<V>& scores, int distance, const Settings& settings, int count, Peak<V>* peaks);
 
@@ -150,15 +155,18 @@ struct TileMemory;     //!< device memory for the values of these windows
 void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
           StreamHandle stream);
 
-//! Finds approximate best positions: `walked`, one per entry, is peak 0 of the stages below. Reports them if settings.peaks == 1.
+//! Finds approximate best positions: `walked`, one per entry, is peak 0 of the stages below. Reports them if
+//! settings.peaks == 1.
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
-//! Lists the tiles that can hold a peak, for matchTiles(): SAD, full search; plans of BOUNDED_TILES. Reports entries that have no position.
+//! Lists the tiles that can hold a peak, for matchTiles(): SAD, full search; plans of BOUNDED_TILES. Reports entries
+//! that have no position.
 void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                const TileMemory& memory, const Outputs& out, StreamHandle stream);
 
-// score, findPeaks and report in one call, by eight routes that plans name. BOUNDED_TILES is eliminate(), then matchTiles().
+// score, findPeaks and report in one call, by eight routes that plans name. BOUNDED_TILES is eliminate(), then
+// matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
@@ -168,7 +176,8 @@ void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& 
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks == 0: score only.
+//! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks ==
+//! 0: score only.
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
@@ -176,8 +185,9 @@ void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& 
 void matchSlices(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches SSD and ZNCC by matrix instructions in three kernels, plans of BANDS; in one kernel whose blocks are all resident at once, plans
-//! of BAND_TILES; by Fourier transforms in double precision, without weights, plans of TRANSFORMS.
+//! Matches SSD and ZNCC by matrix instructions in three kernels, plans of BANDS; in one kernel whose blocks are all
+//! resident at once, plans of BAND_TILES; by Fourier transforms in double precision, without weights, plans of
+//! TRANSFORMS.
 void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
@@ -185,8 +195,9 @@ void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settin
 void matchTransforms(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                      const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Writes the values that the route of `plan` left in `memory` as scores; depth as in FragmentMatcher::scoreMap(). @param offsets start of
-//! each fragment's map in the only row of `map`, where maps have no gaps; null: the batch is one fragment and `map` has its window's size.
+//! Writes the values that the route of `plan` left in `memory` as scores; depth as in FragmentMatcher::scoreMap().
+//! @param offsets start of each fragment's map in the only row of `map`, where maps have no gaps; null: the batch is
+//! one fragment and `map` has its window's size.
 void exportScores(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                   const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
 

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Checks of QuickShift's arguments. Each throws cv::Exception with the argument's name, its value and the allowed range.
+// Checks of QuickShift's arguments. Each throws cv::Exception with the argument's name, its value and the allowed
+// range.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_ARGUMENTS_HPP
 

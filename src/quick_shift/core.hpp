@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Arithmetic of QuickShift that decides results, written once for both backends. Compiled by g++ and nvcc with contraction off: all
-// fused multiply-adds are written out, everything else is a plain IEEE or integer operation.
+// Arithmetic of QuickShift that decides results, written once for both backends. Compiled by g++ and nvcc with
+// contraction off: all fused multiply-adds are written out, everything else is a plain IEEE or integer operation.
 //
-// Weight of a pair: approximates round(2^23 exp(-D/(2 sigma^2))), D = ds + lambda^2 dc, by the same integer on every machine.
+// Weight of a pair: approximates round(2^23 exp(-D/(2 sigma^2))), D = ds + lambda^2 dc, by the same integer on every
+// machine.
 //   y = fma(dc, -rate, 32), clamped to >= 16      the colour part: 2 (y-32) is its base-2 logarithm, down to 2^-32
 //   bits of y: 4 constant, 5 of integer, 18 of fraction; shifted left by 5 they are a float's exponent and mantissa
 //   m = 1 + fraction, p(m) ~ 2^(m-1), degree 4    relative error 3.4e-6, none at m = 1 and 2 (equal colours are exact)
@@ -23,8 +24,8 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 const int MAX_CHANNELS = 4;
 const int MAX_SIDE = 65535; //!< pixels per side of an image
-//! Largest number of pixels of an image or of a stack. Indices are int, also those that threads compute before they check whether they lie in the
-//! image: up to 64 rows, or a block of a linear grid, beyond the last pixel.
+//! Largest number of pixels of an image or of a stack. Indices are int, also those that threads compute before they
+//! check whether they lie in the image: up to 64 rows, or a block of a linear grid, beyond the last pixel.
 const int MAX_PIXELS = 2000000000;
 static_assert(MAX_PIXELS <= 0x7fffffff - 64 * (MAX_SIDE + 64), "indices beyond the last pixel fit int");
 const int CELL = 8;                  //!< pixels per side of a cell; its best key prunes the parent search
@@ -58,10 +59,10 @@ CT_HOST_DEVICE float bitsFloat(uint32_t bits)
     return value;
 }
 
-/** Returns a b + c, rounded once, by plain operations. The product of floats is exact in double; the sum is rounded to double first.
-Rounding that to float is correct unless it is a tie between two floats: the exact sum may be above or below it. There,
-and where floats are denormal, the sum is rounded to odd, which is never a tie (S. Boldo, G. Melquiond: Emulation of a FMA and
-correctly rounded sums, 2008). */
+/** Returns a b + c, rounded once, by plain operations. The product of floats is exact in double; the sum is rounded to
+double first. Rounding that to float is correct unless it is a tie between two floats: the exact sum may be above or
+below it. There, and where floats are denormal, the sum is rounded to odd, which is never a tie (S. Boldo, G. Melquiond:
+Emulation of a FMA and correctly rounded sums, 2008). */
 CT_HOST_DEVICE float emulatedMultiplyAdd(float a, float b, float c)
 {
     const double product = static_cast<double>(a) * b, summand = c, sum = product + summand;
@@ -79,7 +80,8 @@ CT_HOST_DEVICE float emulatedMultiplyAdd(float a, float b, float c)
     return static_cast<float>(odd);
 }
 
-//! Returns a b + c, rounded once. The C library's fmaf() is correct everywhere, but slow where the processor has no such instruction.
+//! Returns a b + c, rounded once. The C library's fmaf() is correct everywhere, but slow where the processor has no
+//! such instruction.
 CT_HOST_DEVICE float multiplyAdd(float a, float b, float c)
 {
 #if !defined(__CUDA_ARCH__) && (defined(__x86_64__) || defined(_M_X64)) && !defined(__FMA__) && !defined(__AVX2__)
@@ -101,7 +103,8 @@ CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)
 #endif
 }
 
-//! Returns WEIGHT_BIAS + round(2^23 weight), see the top of the file. @param shifted bits of the clamped y, shifted left by 5.
+//! Returns WEIGHT_BIAS + round(2^23 weight), see the top of the file. @param shifted bits of the clamped y, shifted
+//! left by 5.
 CT_HOST_DEVICE uint32_t weightBitsOf(uint32_t shifted, float spatial)
 {
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
@@ -121,9 +124,10 @@ CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
     return weightBitsOf(y > COLOUR_BOTTOM ? y : COLOUR_BOTTOM, spatial);
 }
 
-/** Returns the squared distance of two colours. The order of operations decides the bits: a product, then a fused multiply-add per
-further channel. Vectors of the CPU repeat it in src/cpu/quick_shift/colours.hpp; words of 8-bit channels on CUDA have integers,
-which are exact, in src/cuda/quick_shift/colours.hpp. Differences are scaled, not features: large features would lose digits.
+/** Returns the squared distance of two colours. The order of operations decides the bits: a product, then a fused
+multiply-add per further channel. Vectors of the CPU repeat it in src/cpu/quick_shift/colours.hpp; words of 8-bit
+channels on CUDA have integers, which are exact, in src/cuda/quick_shift/colours.hpp. Differences are scaled, not
+features: large features would lose digits.
 @param factors factor of each channel's difference; null: 1. */
 CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels, const float* factors)
 {
@@ -138,9 +142,10 @@ CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels
     return dc;
 }
 
-/** Returns the slope of the exponent: lambda^2 log2(e)/(4 sigma^2). For 8-bit images it is rounded so that 16 - 2^23 rate is a float if
-fitsWords(): then the CUDA kernel can add an 8-bit distance to the mantissa of 2^23 and gets 48 - y, from which
-y follows exactly, by one fma. Squared distances of 8-bit images are below 2^18, so multiples of 2^-41 are accurate enough; those of others are not. */
+/** Returns the slope of the exponent: lambda^2 log2(e)/(4 sigma^2). For 8-bit images it is rounded so that 16 - 2^23
+rate is a float if fitsWords(): then the CUDA kernel can add an 8-bit distance to the mantissa of 2^23 and gets 48 - y,
+from which y follows exactly, by one fma. Squared distances of 8-bit images are below 2^18, so multiples of 2^-41 are
+accurate enough; those of others are not. */
 inline float densityRate(double colorWeight, double sigma, bool bytes)
 {
     const double rate = colorWeight * 1.4426950408889634 / (4. * sigma * sigma);
@@ -152,11 +157,11 @@ inline float densityRate(double colorWeight, double sigma, bool bytes)
     return rounded;
 }
 
-/** Returns true if 16 - v, v = 2^23 rate, is a float for densityRate() of an 8-bit image. v < 32: both are multiples of 2^-18, and so are floats
-in [-16,16]. Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of 2^(e-22); so is 16 for e <= 26, and so
-are floats up to 2^(e+1). For e = 27 the difference is a multiple of 16 below 2^28, as floats there are, or smaller. From
-v = 2^28 on they are multiples of 32, and the 16 would be lost: colours count so much more than places there
-(colorScale > 9.4 sigma) that such images become floats. */
+/** Returns true if 16 - v, v = 2^23 rate, is a float for densityRate() of an 8-bit image. v < 32: both are multiples of
+2^-18, and so are floats in [-16,16]. Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of
+2^(e-22); so is 16 for e <= 26, and so are floats up to 2^(e+1). For e = 27 the difference is a multiple of 16 below
+2^28, as floats there are, or smaller. From v = 2^28 on they are multiples of 32, and the 16 would be lost: colours
+count so much more than places there (colorScale > 9.4 sigma) that such images become floats. */
 inline bool fitsWords(float rate) { return rate < 32.f; }
 
 //! Returns the squared distance D in the joint space of position and colour. @param ds dx^2 + dy^2.
@@ -190,7 +195,8 @@ struct Parameters
     float factors[MAX_CHANNELS]; //!< factors of differences of features, in [1,2]
 };
 
-//! Scales of the channels. If `used`, features are pixel values times `power`, which is exact; else the values themselves.
+//! Scales of the channels. If `used`, features are pixel values times `power`, which is exact; else the values
+//! themselves.
 struct Scales
 {
     float power
@@ -199,7 +205,8 @@ struct Scales
     bool used;
 };
 
-//! Returns the key by which pixels are compared: the sum without its lowest bits, or the bits of the normalised density. Never 0.
+//! Returns the key by which pixels are compared: the sum without its lowest bits, or the bits of the normalised
+//! density. Never 0.
 CT_HOST_DEVICE uint32_t densityKey(uint64_t sum, int x, int y, int cols, int rows, const Parameters& p)
 {
     const uint32_t key = static_cast<uint32_t>((sum + ((1ull << p.shift) >> 1)) >> p.shift);
@@ -255,9 +262,10 @@ inline float reachOf(float tau)
     return d;
 }
 
-// --- sums over superpixels: integers, so that their order does not matter ------------------------------------------------
+// --- sums over superpixels: integers, so that their order does not matter --------------------------------------------
 
-//! Returns the scale of CV_32F colours, which are summed as multiples of 1/scale. @param largest bits of the largest finite magnitude.
+//! Returns the scale of CV_32F colours, which are summed as multiples of 1/scale. @param largest bits of the largest
+//! finite magnitude.
 CT_HOST_DEVICE double fixedScale(uint32_t largest)
 {
     const uint64_t exponent = 1023 + 30 + 126 - (largest >> 23); // the largest becomes less than 2^30

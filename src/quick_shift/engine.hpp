@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Interface of both backends to the public class. Images and outputs are views; a CUDA engine takes images on the device.
+// Interface of both backends to the public class. Images and outputs are views; a CUDA engine takes images on the
+// device.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 
@@ -35,8 +36,9 @@ struct HeightsViews
     OutputView heights, counts;
 };
 
-/** Results of compute() for one call of the public class on one stream. A method that throws leaves the results as they were.
-Methods that return a number, or ask for outputs of a length, wait for the stream, and throw if it is being captured. */
+/** Results of compute() for one call of the public class on one stream. A method that throws leaves the results as they
+were. Methods that return a number, or ask for outputs of a length, wait for the stream, and throw if it is being
+captured. */
 class Results
 {
 public:
@@ -62,19 +64,22 @@ public:
     virtual int countAt(float tau) = 0;
     //! Returns the smallest length of a link as tau that leaves at most `number` superpixels; +inf if none does.
     virtual float tauFor(int number) = 0;
-    //! Writes the merge heights, ascending, and the number of superpixels that each leaves as tau. @param outputs makes arrays of a length.
+    //! Writes the merge heights, ascending, and the number of superpixels that each leaves as tau. @param outputs makes
+    //! arrays of a length.
     virtual void heights(const std::function<HeightsViews(int)>& outputs) = 0;
 
     virtual void contours(bool thick, const OutputView& mask) = 0;
     virtual void meanColor(const ImageView& image, const OutputView& dst) = 0;
-    //! Writes one row per superpixel, numbered consecutively over the stack. @param image data null: no means. @param count number of rows.
+    //! Writes one row per superpixel, numbered consecutively over the stack. @param image data null: no means. @param
+    //! count number of rows.
     virtual void statistics(const ImageView& image, int count, const StatisticsViews& outputs) = 0;
     //! Writes the adjacent pairs of labels. @param output makes an array of a length.
     virtual void adjacency(const std::function<OutputView(int)>& output) = 0;
 
     //! Replaces the labels by those of segment().
     virtual void apply(float tau) = 0;
-    //! Replaces the labels by those of connected pieces of at least minSize pixels, where pieces can be joined. @return number of pieces.
+    //! Replaces the labels by those of connected pieces of at least minSize pixels, where pieces can be joined. @return
+    //! number of pieces.
     virtual int connect(int minSize) = 0;
 
     //! Copies a part to the host, for tiles. Waits.
@@ -89,7 +94,8 @@ public:
     virtual ~Engine() = default;
 
     /** Runs pack, density, parents and label. All images have one size and type.
-    @param masks empty, or one per image; data null: all of its pixels count. @param labels empty, or one output per image.
+    @param masks empty, or one per image; data null: all of its pixels count. @param labels empty, or one output per
+    image.
     @return false if the results do not become the current ones, because the stream is being captured. */
     virtual bool compute(const std::vector<ImageView>& images, const std::vector<ImageView>& masks,
                          const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) = 0;
@@ -98,8 +104,9 @@ public:
 
     //! Returns true if the stream is being captured and the capture has a compute().
     virtual bool hasCaptured(StreamHandle stream) = 0;
-    /** Begins a call on the results: those of the capture's compute() where hasCaptured(), else those of the last compute() that was
-    not captured, which must exist. The call ends with the life of what is returned, before that of the engine and before another call. */
+    /** Begins a call on the results: those of the capture's compute() where hasCaptured(), else those of the last
+    compute() that was not captured, which must exist. The call ends with the life of what is returned, before that of
+    the engine and before another call. */
     virtual std::unique_ptr<Results> results(StreamHandle stream) = 0;
 
     virtual size_t workspaceBytes() const = 0;
@@ -146,8 +153,9 @@ struct HostResults
 //! Makes a CPU engine with these results. It computes their labels itself.
 std::unique_ptr<Engine> makeCpuEngine(HostResults&& results);
 
-/** Computes an image by tiles, each with a border of the window's plus the search's radius, so that sums and parents in the tile
-equal those of the whole image. @param worker engine for the tiles. @return a CPU engine with the results of the whole image. */
+/** Computes an image by tiles, each with a border of the window's plus the search's radius, so that sums and parents in
+the tile equal those of the whole image. @param worker engine for the tiles. @return a CPU engine with the results of
+the whole image. */
 std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& mask, int tileCols, int tileRows,
                                      const Settings& settings, Engine& worker);
 

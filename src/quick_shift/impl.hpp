@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Class behind cv::cuda::QuickShift. quick_shift.cpp has its settings and compute(), results.cpp the methods on results.
+// Class behind cv::cuda::QuickShift. quick_shift.cpp has its settings and compute(), results.cpp the methods on
+// results.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 

@@ -17,8 +17,8 @@ namespace quick_shift {
 
 namespace {
 
-// A common scale of all channels in this range goes into weights alone, where OUTSIDE is far enough away. Outside of the range its
-// power of two goes into the features.
+// A common scale of all channels in this range goes into weights alone, where OUTSIDE is far enough away. Outside of
+// the range its power of two goes into the features.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
 const double LEAST_SCALE =
     1e-30; //!< below it differences of a channel are negligible against those of positions, whatever the values
@@ -93,10 +93,10 @@ void QuickShiftImpl::read(const FileNode& fn)
     user_ = read;
 }
 
-// --- compute -----------------------------------------------------------------------------------------------------------
+// --- compute ---------------------------------------------------------------------------------------------------------
 
-/** Splits scales so that no rounding matters: powers of two go into the features, and the rest, in [1,2], into the common weight of
-colours or, if it differs between channels, into their factors. @return the common weight. */
+/** Splits scales so that no rounding matters: powers of two go into the features, and the rest, in [1,2], into the
+common weight of colours or, if it differs between channels, into their factors. @return the common weight. */
 static double splitScales(const Scalar& given, int channels, Settings& settings)
 {
     Scales& scales = settings.scales;

@@ -99,7 +99,7 @@ void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Strea
                 [&](const OutputView& out) { results->contours(thickLine, out); });
 }
 
-// --- other cuts --------------------------------------------------------------------------------------------------------
+// --- other cuts ------------------------------------------------------------------------------------------------------
 
 //! Returns the results that are cut, or null before compute().
 std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& stream) const
@@ -161,7 +161,7 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
         });
 }
 
-// --- superpixels -------------------------------------------------------------------------------------------------------
+// --- superpixels -----------------------------------------------------------------------------------------------------
 
 ImageView QuickShiftImpl::imageForMeans(const Results& results, const Mat& host, const GpuMat& device)
 {

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Settings of QuickShift: those of the user, each stated once with name, member, default and range, and what the stages make of them.
+// Settings of QuickShift: those of the user, each stated once with name, member, default and range, and what the stages
+// make of them.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_SETTINGS_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_SETTINGS_HPP
 
@@ -15,7 +16,7 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-// --- the user's ----------------------------------------------------------------------------------------------------------
+// --- the user's ------------------------------------------------------------------------------------------------------
 
 //! Settings as the user sets them, with their defaults.
 struct UserSettings
@@ -57,11 +58,11 @@ template <typename Visit> auto withSettings(const Visit& visit)
     return visit(SIGMA, MAX_DIST, CHANNEL_SCALES, SEARCH_RADIUS, TIE_RULE, NORMALIZE_DENSITY);
 }
 
-// --- the stages' ---------------------------------------------------------------------------------------------------------
+// --- the stages' -----------------------------------------------------------------------------------------------------
 
-/** Spatial factors exp(-(dx^2+dy^2)/(2 sigma^2)), computed once per sigma and used by both backends. They come from the host's
-exp(), whose last bit differs between libraries; rounded to float it nearly always does not. So the backends of one process give
-the same bits, and so do machines with the same C library. */
+/** Spatial factors exp(-(dx^2+dy^2)/(2 sigma^2)), computed once per sigma and used by both backends. They come from the
+host's exp(), whose last bit differs between libraries; rounded to float it nearly always does not. So the backends of
+one process give the same bits, and so do machines with the same C library. */
 struct Spatial
 {
     explicit Spatial(double sigma);

@@ -4,9 +4,11 @@
 // The stages of QuickShift in the order in which both backends run them:
 //
 //   pack               converts pixels, mask and scales to features
-//   density            sums the weights of all pairs of pixels within the window; the sums give the keys that order pixels
+//   density            sums the weights of all pairs of pixels within the window; the sums give the keys that order
+//                      pixels
 //   parents            links each pixel to the nearest pixel of higher key
-//   label              cuts links longer than tau, numbers the roots in raster order and labels each pixel with its root's number
+//   label              cuts links longer than tau, numbers the roots in raster order and labels each pixel with its
+//                      root's number
 //
 // On demand:
 //   densityValues      converts keys to densities
@@ -22,12 +24,13 @@
 //   sortBorders        sorts these pairs and removes duplicates (cpu: in adjacency.cpp; cuda: in adjacency.cu)
 //   writePairs         writes the pairs, one per row (cpu: in adjacency.cpp; cuda: in adjacency.cu)
 //   splitPieces        finds the 4-connected pieces of equal labels (cpu: in connect.cpp; cuda: in connect.cu)
-//   joinPieces         joins each small piece to its largest larger neighbour, once (cpu: in connect.cpp; cuda: in connect.cu)
+//   joinPieces         joins each small piece to its largest larger neighbour, once (cpu: in connect.cpp; cuda: in
+//                      connect.cu)
 //   rankPieces         labels pixels with the number of their piece (cpu: in connect.cpp; cuda: in connect.cu)
 //
-// A CPU stage works on one image, on the threads of parallel_for_ where that pays. A CUDA stage works on a stack of images, on a
-// stream; it neither allocates nor waits. Arrays given by pointer have no gaps: image after image, row after row,
-// Extent::total() elements.
+// A CPU stage works on one image, on the threads of parallel_for_ where that pays. A CUDA stage works on a stack of
+// images, on a stream; it neither allocates nor waits. Arrays given by pointer have no gaps: image after image, row
+// after row, Extent::total() elements.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 
@@ -58,7 +61,8 @@ struct Trees
     const float* distances; //!< length of each pixel's link, +inf for roots and masked pixels
 };
 
-//! Sums over the pixels of a superpixel. Integers, so that any order of summation gives the same. Means need area and colour only.
+//! Sums over the pixels of a superpixel. Integers, so that any order of summation gives the same. Means need area and
+//! colour only.
 struct Sums
 {
     unsigned long long area;                 //!< pixels
@@ -120,8 +124,8 @@ int rankPieces(Pieces& pieces, int* labels);
 
 namespace gpu {
 
-/** Features on the device. Up to four 8-bit channels are `words`, one per pixel, unused bytes 0; everything else is `planes` of
-floats, channel after channel within each image. */
+/** Features on the device. Up to four 8-bit channels are `words`, one per pixel, unused bytes 0; everything else is
+`planes` of floats, channel after channel within each image. */
 struct Features
 {
     uint32_t* words;
@@ -147,17 +151,20 @@ struct Ranking;
 struct Links;
 struct Pieces;
 
-//! Packs image `index` of a stack, clears its sums, with the first the list. @param mask data null: none. @param early lets the density begin.
+//! Packs image `index` of a stack, clears its sums, with the first the list. @param mask data null: none. @param early
+//! lets the density begin.
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
           const Features& features, const WeightSums& sums, const Worklist& far, bool early, StreamHandle stream);
-//! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each cell.
+//! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each
+//! cell.
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
              const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
 //! Follows pack() and density() on the stream. Needs an empty list `far`.
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image. @param copy out: the labels once more, if
-//! not empty; for one image. @param early true: the kernel before on the stream is one of parents().
+//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image. @param copy out: the
+//! labels once more, if not empty; for one image. @param early true: the kernel before on the stream is one of
+//! parents().
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
            RowsView<int> copy, bool early, StreamHandle stream);
 void densityValues(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,

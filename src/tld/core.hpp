@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic of TLD, for both backends. Everything that decides a result is in these headers, and only in these. They are
-// compiled without contraction. Sums over pixels, points and examples are integers, so that the order of threads has no effect.
+// The arithmetic of TLD, for both backends. Everything that decides a result is in these headers, and only in these.
+// They are compiled without contraction. Sums over pixels, points and examples are integers, so that the order of
+// threads has no effect.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_HPP
 

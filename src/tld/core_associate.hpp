@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: how boxes of a user's detector are associated with objects. It happens after flow and before the similarities
-// of the box, so that the rest of the frame sees the associated box. In two passes:
+// Part of core.hpp: how boxes of a user's detector are associated with objects. It happens after flow and before the
+// similarities of the box, so that the rest of the frame sees the associated box. In two passes:
 //
 //   1. objects with a box, by the overlap of their boxes with those of the detector
 //   2. lost objects, by the similarity of the detector's boxes to their templates; only with Settings::findByBoxes
 //
-// Each pass is greedy: it takes the pair of the largest value, of equal values that of the first object, then of the first box, and
-// goes on with the objects and boxes that are left.
+// Each pass is greedy: it takes the pair of the largest value, of equal values that of the first object, then of the
+// first box, and goes on with the objects and boxes that are left.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_ASSOCIATE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_ASSOCIATE_HPP
 
@@ -49,7 +49,8 @@ CT_HOST_DEVICE double overlapValue(const ObjectState& s, const Box& box, const S
     const double value = overlap(s.box, box);
     return value >= settings.boxOverlap ? value : 0.;
 }
-//! Returns the conservative similarity of a box to an object, or 0 if the detector of TLD would not accept it as a window.
+//! Returns the conservative similarity of a box to an object, or 0 if the detector of TLD would not accept it as a
+//! window.
 CT_HOST_DEVICE double similarityValue(const ObjectState& s, const Similarity& similarity)
 {
     const bool accepted = relative(similarity, s.positives, s.negatives) > s.nnThreshold;
@@ -70,8 +71,8 @@ CT_HOST_DEVICE Match bestMatch(int boxes, const IsFree& isFree, const ValueOf& v
     return best;
 }
 
-/** Associates an object with a box. It is valid then, counts as supported, and does not jump in this frame. With correctByBoxes, and
-if it was lost, its box becomes this one, and detections do not change it in this frame. */
+/** Associates an object with a box. It is valid then, counts as supported, and does not jump in this frame. With
+correctByBoxes, and if it was lost, its box becomes this one, and detections do not change it in this frame. */
 CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, const Settings& settings)
 {
     s.event = s.alive ? CONFIRMED : RECOGNIZED;

@@ -28,8 +28,8 @@ const int MAX_POSITIVES = 1024, MAX_NEGATIVES = 2048;
 const int MAX_NEAR = 32, MAX_WARPS = 32; //!< windows per training set, and warps per window
 const int MAX_INIT_NEGATIVES = 128;
 
-/** Parameters, as the stages use them: names and values of TLDParams, which eachParameter() copies, unless the comment says otherwise.
-Overlaps are those of the literature and are no parameters. */
+/** Parameters, as the stages use them: names and values of TLDParams, which eachParameter() copies, unless the comment
+says otherwise. Overlaps are those of the literature and are no parameters. */
 struct Settings
 {
     uint64_t seed;
@@ -165,7 +165,8 @@ inline int minWindowOf(int w, int h, int minWindow)
     return minWindow > 0 ? minWindow : lesser(24, greater(MIN_BOX, static_cast<int>(lesser(w, h) / 1.44)));
 }
 
-//! Returns the windows for an object of w x h pixels in images of cols x rows. Scales whose windows would exceed 2^31 - 1 are left out.
+//! Returns the windows for an object of w x h pixels in images of cols x rows. Scales whose windows would exceed 2^31 -
+//! 1 are left out.
 inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
 {
     Grid grid = {};
@@ -208,7 +209,8 @@ struct Span
 //! Returns a span with all windows of a scale whose overlap with a box exceeds `least`; others may be in it too.
 CT_HOST_DEVICE Span spanNear(const Scale& s, const Box& box, double least)
 {
-    // The intersection exceeds `least` times each area, so each of its sides exceeds `least` times that side of both rectangles.
+    // The intersection exceeds `least` times each area, so each of its sides exceeds `least` times that side of both
+    // rectangles.
     const double areas = static_cast<double>(s.w) * s.h, area = box.w * box.h;
     if (!(area > least * areas && areas > least * area))
         return {0, 0, 0, 0};

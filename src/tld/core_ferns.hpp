@@ -25,7 +25,8 @@ CT_HOST_DEVICE int offsetOf(int coordinate, int side)
     return ((side - 1) * coordinate + FEATURE_UNIT / 2) / FEATURE_UNIT;
 }
 
-/** Makes the comparisons of all ferns, fern by fern: horizontal and vertical pairs that begin on two lattices, shuffled.
+/** Makes the comparisons of all ferns, fern by fern: horizontal and vertical pairs that begin on two lattices,
+shuffled.
 @param features out: ALL_FEATURES entries. */
 inline void makeFeatures(uint64_t seed, Feature* features)
 {
@@ -91,25 +92,26 @@ CT_HOST_DEVICE double meanPosterior(uint32_t sum, int trees)
 {
     return static_cast<double>(sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
 }
-//! Returns the smallest sum of posteriors of fern-positive windows: these can support a box and be learned as negatives.
+//! Returns the smallest sum of posteriors of fern-positive windows: these can support a box and be learned as
+//! negatives.
 CT_HOST_DEVICE uint32_t fernPositiveSum() { return POSTERIOR_ONE; }
 //! Returns the smallest sum of posteriors of a negative example that is counted.
 CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_cast<uint32_t>(trees) / 2; }
 
-/* How ferns learn. Examples are learned in chunks. Each chunk is evaluated with the posteriors after the chunk before, and then
-counted, so that the order within a chunk has no effect.
-First training: two passes over INIT_CHUNKS chunks. Chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
-windows with at least a quarter of the object's contrast whose FOR_SPLIT numbers are v[0] even, v[1] % INIT_CHUNKS == k.
-In a frame: two passes. Each has the positive examples in their order, POSITIVE_CHUNK per chunk, and then one chunk of all
-fern-positive far windows of the frame.
-A positive example increments `positives` of its leaves when its sum is at most the threshold. A negative example increments
-`negatives` of its leaves when its sum is at least negativeSum(). */
+/* How ferns learn. Examples are learned in chunks. Each chunk is evaluated with the posteriors after the chunk before,
+and then counted, so that the order within a chunk has no effect.
+First training: two passes over INIT_CHUNKS chunks. Chunk k has the positive examples e with e % INIT_CHUNKS == k, and
+the far windows with at least a quarter of the object's contrast whose FOR_SPLIT numbers are v[0] even, v[1] %
+INIT_CHUNKS == k. In a frame: two passes. Each has the positive examples in their order, POSITIVE_CHUNK per chunk, and
+then one chunk of all fern-positive far windows of the frame.
+A positive example increments `positives` of its leaves when its sum is at most the threshold. A negative example
+increments `negatives` of its leaves when its sum is at least negativeSum(). */
 const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;
 
 // --- warped images -------------------------------------------------------------------------------------------------
 
-/** An affine map from pixels of a warped image to positions in the image: x' = xx * (x - cx) + xy * (y - cy) + cx + tx, and y'
-likewise. All values are 65536ths. */
+/** An affine map from pixels of a warped image to positions in the image: x' = xx * (x - cx) + xy * (y - cy) + cx + tx,
+and y' likewise. All values are 65536ths. */
 struct Warp
 {
     int64_t xx, xy, yx, yy; //!< rotation and scale
@@ -124,7 +126,8 @@ CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
     cosine = 1. - s / 2. * (1. - s / 12. * (1. - s / 30. * (1. - s / 56. * (1. - s / 90. * (1. - s / 132.)))));
 }
 
-//! Makes random warp k about the centre of a hull of windows. Warp 0 is the identity. @param angle largest angle, radians.
+//! Makes random warp k about the centre of a hull of windows. Warp 0 is the identity. @param angle largest angle,
+//! radians.
 CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t frame, int k, const Window& hull,
                              double angle)
 {
@@ -167,7 +170,8 @@ CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int row
 //! Returns the factor that gives the sum of four random bytes a standard deviation, in 65536ths of a gray value.
 CT_HOST_DEVICE int noiseScale(double deviation) { return roundEven(deviation * 65536. / 147.79941); }
 
-/** Returns the noise of a pixel in 65536ths of a gray value. @param number v[point % 4] of randomOf(.., FOR_NOISE, noiseIndex()).
+/** Returns the noise of a pixel in 65536ths of a gray value. @param number v[point % 4] of randomOf(.., FOR_NOISE,
+noiseIndex()).
 @param scale result of noiseScale(). */
 CT_HOST_DEVICE int noiseOf(uint32_t number, int scale)
 {
@@ -177,12 +181,14 @@ CT_HOST_DEVICE int noiseOf(uint32_t number, int scale)
 //! Returns the index of random numbers for four points. @param point twice the feature, plus one for its second pixel.
 CT_HOST_DEVICE uint32_t noiseIndex(int example, int point) { return static_cast<uint32_t>(example * 128 + point / 4); }
 
-/** Returns the number of positive examples of `near` windows with `warps` warps each. Example (m * (warps + 1) + k) * near + i is
-window i in warp k; m = 1, with Settings::mirror only, mirrors its features left to right. Examples of warp 0 have no noise. */
+/** Returns the number of positive examples of `near` windows with `warps` warps each. Example (m * (warps + 1) + k) *
+near + i is window i in warp k; m = 1, with Settings::mirror only, mirrors its features left to right. Examples of warp
+0 have no noise. */
 CT_HOST_DEVICE int examplesOf(int near, int warps, int mirror) { return near * (warps + 1) * (mirror ? 2 : 1); }
 
 /** Returns the code of one fern for a positive example. @param features of this fern. @param tree index of the fern.
-@param win window of the example. @param mirror whether this example is mirrored. @param plain without warp and noise. */
+@param win window of the example. @param mirror whether this example is mirrored. @param plain without warp and
+noise. */
 template <typename At>
 CT_HOST_DEVICE int exampleCode(const Feature* features, int count, int tree, const Window& win, bool mirror,
                                const Warp& warp, bool plain, const Settings& settings, uint32_t object, uint32_t frame,

@@ -3,8 +3,8 @@
 
 // Part of core.hpp: median flow. Pyramidal Lucas-Kanade in integers, forward and backward, and the motion of a box.
 //
-// Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so that gradients and differences are within
-// +-4080, and sums over a window of up to 11 x 11 pixels fit into 32 bits: they are exact in any order.
+// Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so that gradients and differences
+// are within +-4080, and sums over a window of up to 11 x 11 pixels fit into 32 bits: they are exact in any order.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 
@@ -17,8 +17,8 @@ const int FLOW_PAIRS = FLOW_POINTS * (FLOW_POINTS - 1) / 2;
 const int FLOW_PATCH = 10; //!< side of the patches around points that NCC compares, pixels
 const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
 const int KEPT_FRAMES = 5; //!< the current frame, and those from which flow may still begin
-/** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were added with it
-begin their flow there, and all others continue from the last frame. */
+/** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were
+added with it begin their flow there, and all others continue from the last frame. */
 const int START = KEPT_FRAMES;
 
 struct Point
@@ -28,7 +28,8 @@ struct Point
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! Returns the number of levels, with level 0, the image. As in cv::calcOpticalFlowPyrLK(), each side is longer than the window.
+//! Returns the number of levels, with level 0, the image. As in cv::calcOpticalFlowPyrLK(), each side is longer than
+//! the window.
 inline int levelsOf(int cols, int rows, const Settings& settings)
 {
     int levels = 1;
@@ -40,8 +41,8 @@ inline int levelsOf(int cols, int rows, const Settings& settings)
     }
     return levels;
 }
-/** Rounds a pixel (x, y) of the next level, as cv::pyrDown() does. @param sum over the 25 pixels around (2x, 2y), mirrored() at the
-border, weighted by 1 4 6 4 1 in both directions. */
+/** Rounds a pixel (x, y) of the next level, as cv::pyrDown() does. @param sum over the 25 pixels around (2x, 2y),
+mirrored() at the border, weighted by 1 4 6 4 1 in both directions. */
 CT_HOST_DEVICE unsigned halved(unsigned sum) { return (sum + 128u) >> 8; }
 
 // --- one point -------------------------------------------------------------------------------------------------------
@@ -67,8 +68,8 @@ CT_HOST_DEVICE int blended(const Blend& w, int p00, int p10, int p01, int p11)
 {
     return (p00 * w.w00 + p10 * w.w10 + p01 * w.w01 + p11 * w.w11 + 512) >> 10;
 }
-/** Returns the Scharr gradient, 32 times the gray values per pixel. @param d0,d1,d2 differences of blended pixels: right minus left in
-three rows, or below minus above in three columns. */
+/** Returns the Scharr gradient, 32 times the gray values per pixel. @param d0,d1,d2 differences of blended pixels:
+right minus left in three rows, or below minus above in three columns. */
 CT_HOST_DEVICE int gradientOf(int d0, int d1, int d2) { return (3 * (d0 + d2) + 10 * d1 + 8) >> 4; }
 
 //! Matrix of the normal equations: sums over the window of squares and product of the gradients.
@@ -146,9 +147,10 @@ CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, in
 }
 
 /** Tracks one point by Lucas-Kanade from coarse to fine.
-@param sums evaluates pixels of a level; all threads of a group get equal sums. Positions outside of a level take its outer pixels.
-sums.equationsAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel for gradients, and returns its
-Equations. sums.changeAt(level, corner) returns the Change of that window against the one at `corner` in the other image.
+@param sums evaluates pixels of a level; all threads of a group get equal sums. Positions outside of a level take its
+outer pixels. sums.equationsAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel
+for gradients, and returns its Equations. sums.changeAt(level, corner) returns the Change of that window against the one
+at `corner` in the other image.
 @param guess where the search begins: `from` forward, and the start of the forward track backward.
 @param to out: the tracked point. @return false when the point is lost. */
 template <typename Sums>
@@ -243,11 +245,12 @@ CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int
     return static_cast<double>(n * products - sumA * sumB) / sqrt(static_cast<double>(a) * static_cast<double>(b));
 }
 
-/* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found point is kept
-when neither its error nor its NCC is worse than the median over the found points. If the median error is above maxFlowError, most points
-are wrong, and so is what the medians say of the others: then the returned points are kept, if there are LEAST_RETURNED of them, and
-else none. The shift (dx, dy) is the median of to - from over the kept points. The scale is the median, over all pairs of kept points,
-of their distance in `to` by their distance in `from`, without pairs that coincide in `from`. */
+/* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found
+point is kept when neither its error nor its NCC is worse than the median over the found points. If the median error is
+above maxFlowError, most points are wrong, and so is what the medians say of the others: then the returned points are
+kept, if there are LEAST_RETURNED of them, and else none. The shift (dx, dy) is the median of to - from over the kept
+points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in `from`,
+without pairs that coincide in `from`. */
 const int LEAST_RETURNED = FLOW_POINTS / 10;
 const double RETURNED_ERROR = 2.; //!< largest error of a returned point, pixels
 
@@ -268,7 +271,8 @@ CT_HOST_DEVICE bool isKept(const TrackedPoint& f, const KeptLimits& limits)
 {
     return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= limits.error && f.ncc >= limits.ncc;
 }
-//! Returns the ratio of two distances as an integer of equal order. @param before,after squared distances, before above 0.
+//! Returns the ratio of two distances as an integer of equal order. @param before,after squared distances, before above
+//! 0.
 CT_HOST_DEVICE uint32_t ratioKey(int64_t before, int64_t after)
 {
     const double ratio = sqrt(static_cast<double>(after) / static_cast<double>(before)) * 16777216.;

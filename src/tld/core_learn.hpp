@@ -13,9 +13,10 @@ namespace cv { namespace cuda { namespace tld {
 
 CT_HOST_DEVICE bool mayLearn(const ObjectState& s) { return s.alive && s.valid; }
 
-/** Decides from the patch of the final box of an object that mayLearn(). Nothing is learned when its relative similarity is
-below 0.5, when it has less than half of the object's contrast, or when it shows the same as a negative template. Validity ends
-then too, unless the object has fewer than FEW_POSITIVES positive templates. @return whether to learn. */
+/** Decides from the patch of the final box of an object that mayLearn(). Nothing is learned when its relative
+similarity is below 0.5, when it has less than half of the object's contrast, or when it shows the same as a negative
+template. Validity ends then too, unless the object has fewer than FEW_POSITIVES positive templates. @return whether to
+learn. */
 CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Similarity& similarity,
                             const Settings& settings)
 {
@@ -29,11 +30,11 @@ CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Simil
     return s.learned != 0;
 }
 
-/* The training set of a frame. Near windows: the `updateWindows` windows of largest overlap with the box, above NEAR_OVERLAP; of
-equal overlaps the lowest index first. Ferns learn warps of them as positives. Far windows: overlap below FAR_OVERLAP.
-Templates: first the box itself as a positive. (Windows are up to half a step away from the box, and templates of windows would
-accept background.) Then all far detections as negatives, in the order of (FOR_ORDER v[0], index). Each is compared with the
-templates as they are at its turn. */
+/* The training set of a frame. Near windows: the `updateWindows` windows of largest overlap with the box, above
+NEAR_OVERLAP; of equal overlaps the lowest index first. Ferns learn warps of them as positives. Far windows: overlap
+below FAR_OVERLAP. Templates: first the box itself as a positive. (Windows are up to half a step away from the box, and
+templates of windows would accept background.) Then all far detections as negatives, in the order of (FOR_ORDER v[0],
+index). Each is compared with the templates as they are at its turn. */
 //! Whether a window is a negative example for a box.
 CT_HOST_DEVICE bool isFar(const Window& window, const Box& box) { return overlap(window, box) < FAR_OVERLAP; }
 
@@ -53,8 +54,8 @@ CT_HOST_DEVICE void beginLearning(ObjectState& s, const Window& box)
     s.box = boxOf(box);
     s.alive = s.valid = s.learned = 1;
 }
-/** Puts an object on a box for Engine::reset(). The score is 1 until the next frame. @param inStart the box is in START, after which no
-frame came. */
+/** Puts an object on a box for Engine::reset(). The score is 1 until the next frame. @param inStart the box is in
+START, after which no frame came. */
 CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
 {
     endTracking(s);
@@ -67,11 +68,11 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
     s.retries = 0;
 }
 
-/* Slots of templates. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of positives in their
-order; negatives are in the order of their slots.
-A positive is inserted after the most similar one. Its slot is `positives` or, when all are taken, that of the template at position
-evictedPositive(), which is removed first. The slot of a negative is maxPositives + `negatives` or, when all are taken,
-maxPositives + evictedNegative(). */
+/* Slots of templates. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of
+positives in their order; negatives are in the order of their slots.
+A positive is inserted after the most similar one. Its slot is `positives` or, when all are taken, that of the template
+at position evictedPositive(), which is removed first. The slot of a negative is maxPositives + `negatives` or, when all
+are taken, maxPositives + evictedNegative(). */
 CT_HOST_DEVICE int evictedPositive(const Settings& settings, const ObjectState& s, uint32_t added)
 {
     return 1 + below(randomOf(settings.seed, s.number, s.frame, FOR_EVICTION, added).v[0], settings.maxPositives - 1);
@@ -81,8 +82,8 @@ CT_HOST_DEVICE int evictedNegative(const Settings& settings, const ObjectState& 
     return below(randomOf(settings.seed, s.number, s.frame, FOR_EVICTION, added).v[1], settings.maxNegatives);
 }
 
-/** Inserts a positive template. @param nearest position of the most similar positive, -1: none. @param added number of templates
-added before in this frame. @return the slot. */
+/** Inserts a positive template. @param nearest position of the most similar positive, -1: none. @param added number of
+templates added before in this frame. @return the slot. */
 CT_HOST_DEVICE int placePositive(ObjectState& s, uint16_t* order, int nearest, uint32_t added, const Settings& settings)
 {
     int slot = s.positives, count = s.positives;
@@ -110,16 +111,17 @@ CT_HOST_DEVICE int placeNegative(ObjectState& s, uint32_t added, const Settings&
 }
 
 /* First training of an object, in frame 0.
-Near windows: the initWindows windows of largest overlap with the user's box, as above. The patch of the first one, the corrected
-box, gives `contrast` and the first positive template. Without near windows, or with contrast 0, training fails.
-Far windows: those with at least a quarter of the contrast (leastContrast(.., 4, ..)) and isFar() from the user's box.
-Ferns learn as core_ferns.hpp says. Then fernThreshold is the larger of Settings::fernThreshold and the largest sum of a far window
-that validates.
-Negative templates come from the initNegatives far windows with the least (FOR_SPLIT v[2], index), in this order. Those at even
-positions are learned with Settings::nnThreshold. Those at odd positions validate: nnThreshold becomes the larger of
-Settings::nnThreshold and their largest relative similarity, and validThreshold the larger of Settings::validThreshold and this.
-If the similarity of the user's box is not above validThreshold then, the corrected box is too far from it: all templates are dropped and
-trained once more with the user's box as the first positive; contrast and ferns stay (retrains()). */
+Near windows: the initWindows windows of largest overlap with the user's box, as above. The patch of the first one, the
+corrected box, gives `contrast` and the first positive template. Without near windows, or with contrast 0, training
+fails. Far windows: those with at least a quarter of the contrast (leastContrast(.., 4, ..)) and isFar() from the user's
+box. Ferns learn as core_ferns.hpp says. Then fernThreshold is the larger of Settings::fernThreshold and the largest sum
+of a far window that validates.
+Negative templates come from the initNegatives far windows with the least (FOR_SPLIT v[2], index), in this order. Those
+at even positions are learned with Settings::nnThreshold. Those at odd positions validate: nnThreshold becomes the
+larger of Settings::nnThreshold and their largest relative similarity, and validThreshold the larger of
+Settings::validThreshold and this. If the similarity of the user's box is not above validThreshold then, the corrected
+box is too far from it: all templates are dropped and trained once more with the user's box as the first positive;
+contrast and ferns stay (retrains()). */
 CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t number, const Settings& settings)
 {
     s = ObjectState();
@@ -136,7 +138,8 @@ CT_HOST_DEVICE void beginTracking(ObjectState& s)
     s.alive = s.valid = s.started = 1;
     s.score = 1.;
 }
-//! Sets the thresholds. @param worstSum,worstRelative maximum over validating windows, or 0. @param similarity of the user's box.
+//! Sets the thresholds. @param worstSum,worstRelative maximum over validating windows, or 0. @param similarity of the
+//! user's box.
 CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstRelative, const Similarity& similarity,
                                 const Settings& settings)
 {

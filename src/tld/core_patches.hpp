@@ -37,15 +37,17 @@ CT_HOST_DEVICE PatchPlan planPatch(const Box& box, int cols, int rows)
     PatchPlan plan;
     plan.stepX = greater(1, (x1 - x0) / PATCH);
     plan.stepY = greater(1, (y1 - y0) / PATCH);
-    // The remainder of the division is split between both ends. The grid is moved inside where its minimal size does not fit.
+    // The remainder of the division is split between both ends. The grid is moved inside where its minimal size does
+    // not fit.
     plan.x = lesser(cols * 256 - PATCH * plan.stepX, x0 + greater(0, x1 - x0 - PATCH * plan.stepX) / 2);
     plan.y = lesser(rows * 256 - PATCH * plan.stepY, y0 + greater(0, y1 - y0 - PATCH * plan.stepY) / 2);
     plan.inverse = 1. / (static_cast<double>(plan.stepX) * plan.stepY);
     return plan;
 }
 
-/** Interpolates a table of sums: 65536 times the sum over the area left of x and above y, in 256ths of a pixel, where a pixel fills
-its square evenly. Modulo 2^48, as the table's 32 bits may have wrapped; the differences of neighbouring entries have not. */
+/** Interpolates a table of sums: 65536 times the sum over the area left of x and above y, in 256ths of a pixel, where a
+pixel fills its square evenly. Modulo 2^48, as the table's 32 bits may have wrapped; the differences of neighbouring
+entries have not. */
 CT_HOST_DEVICE uint64_t cornerSum(const SumTable& t, int x, int y, int cols, int rows)
 {
     const int ix = x >> 8, iy = y >> 8, jx = lesser(ix + 1, cols), jy = lesser(iy + 1, rows);
@@ -55,7 +57,8 @@ CT_HOST_DEVICE uint64_t cornerSum(const SumTable& t, int x, int y, int cols, int
            static_cast<uint64_t>(fy * 256 * static_cast<int32_t>(t01 - t00)) +
            static_cast<uint64_t>(fx * fy * static_cast<int32_t>(t11 - t10 - t01 + t00));
 }
-//! Returns the mean of a cell, 0 to 255. @param f00,f10,f01,f11 cornerSum() at its corners. @param inverse of PatchPlan.
+//! Returns the mean of a cell, 0 to 255. @param f00,f10,f01,f11 cornerSum() at its corners. @param inverse of
+//! PatchPlan.
 CT_HOST_DEVICE int cellOf(uint64_t f00, uint64_t f10, uint64_t f01, uint64_t f11, double inverse)
 {
     const int64_t sum = static_cast<int64_t>((f11 - f10 - f01 + f00) << 16) >> 16;
@@ -77,8 +80,9 @@ inline PatchStats statsOf(const uint8_t* pixels)
     return statsOf(sum, squares);
 }
 
-/** Returns the contrastOf() that a window of w x h pixels needs: its variance must be at least that of the object's first patch divided
-by `part`. The variance of the patch is contrast / (225 * 224). @param part 2; 4 for the negatives of the first training. */
+/** Returns the contrastOf() that a window of w x h pixels needs: its variance must be at least that of the object's
+first patch divided by `part`. The variance of the patch is contrast / (225 * 224). @param part 2; 4 for the negatives
+of the first training. */
 CT_HOST_DEVICE int64_t leastContrast(int32_t contrast, int part, int w, int h)
 {
     const double area = static_cast<double>(w) * h;
@@ -103,7 +107,8 @@ struct Similarity
 };
 
 CT_HOST_DEVICE int earlyPositives(int positives) { return (positives + 1) / 2; }
-//! Returns dN / (dP + dN) with the distances dP = 1 - positive and dN = 1 - negative; 0 without positives, else 1 without negatives.
+//! Returns dN / (dP + dN) with the distances dP = 1 - positive and dN = 1 - negative; 0 without positives, else 1
+//! without negatives.
 CT_HOST_DEVICE double confidence(double positive, double negative, int positives, int negatives)
 {
     if (positives == 0 || negatives == 0)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: all steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps are short and
-// serial: one thread of the GPU runs them. In their order:
+// over budget: all steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps
+// are short and serial: one thread of the GPU runs them. In their order:
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
@@ -182,7 +182,8 @@ CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
     return s.retries > 0 && age == (s.keptStarted ? START : s.keptAge);
 }
 
-//! Whether a motion is longer, along x or y, than half the distance between neighbouring windows of the size of the box.
+//! Whether a motion is longer, along x or y, than half the distance between neighbouring windows of the size of the
+//! box.
 CT_HOST_DEVICE bool isFast(const Motion& motion, const Box& box, int stepPercent)
 {
     return 200. * fabs(motion.dx) > stepPercent * lesser(box.w, box.h) || 200. * fabs(motion.dy) > stepPercent * box.h;
@@ -199,9 +200,9 @@ CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid
     s.keptValid = valid;
 }
 
-/** Applies the motion to the box. When flow has failed, the object is lost and up to retryFrames retries begin. A box that only the
-returned points move is not valid, as these may be of something that covers the object, or of the background. Retries are kept for the
-case that updateSimilarity() refuses it. */
+/** Applies the motion to the box. When flow has failed, the object is lost and up to retryFrames retries begin. A box
+that only the returned points move is not valid, as these may be of something that covers the object, or of the
+background. Retries are kept for the case that updateSimilarity() refuses it. */
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
 {
@@ -229,8 +230,9 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise a box that only returned points
-have moved is lost, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its box. */
+/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise a box that only
+returned points have moved is lost, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its
+box. */
 CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
@@ -266,8 +268,8 @@ CT_HOST_DEVICE void classify(const ObjectState& s, Detection& d)
     d.cluster = -1;
 }
 
-/** A connected component of accepted windows that are linked(). Clusters are in the order of their first windows. Similarities are
-summed in the order of windows. */
+/** A connected component of accepted windows that are linked(). Clusters are in the order of their first windows.
+Similarities are summed in the order of windows. */
 struct Cluster
 {
     Box box;
@@ -282,7 +284,8 @@ struct WindowSums
     int32_t count;
 };
 
-//! Returns the mean of the windows of a cluster. @param similarity sum of their conservative similarities. @param sum see Cluster.
+//! Returns the mean of the windows of a cluster. @param similarity sum of their conservative similarities. @param sum
+//! see Cluster.
 CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint32_t sum)
 {
     const double all = windows.count;
@@ -291,8 +294,8 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint
 
 // --- support and probation -------------------------------------------------------------------------------------------
 
-/** Sets the score, and counts frames without support. @param sum largest sum of posteriors of a fern-positive window that overlaps the
-box by more than NEAR_OVERLAP; 0: there is none. */
+/** Sets the score, and counts frames without support. @param sum largest sum of posteriors of a fern-positive window
+that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
     s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
@@ -311,14 +314,16 @@ struct Comparison
     int32_t place; //!< index of the last of these; -1: none
 };
 
-/** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere they must prefer the
-cluster: of all windows of an image some are similar to the object by chance. @param margin of compareClusters(). */
+/** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere
+they must prefer the cluster: of all windows of an image some are similar to the object by chance. @param margin of
+compareClusters(). */
 CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin, const Settings& settings)
 {
     return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
 }
 
-//! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or firstJumpMargin with few positives.
+//! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or
+//! firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -379,9 +384,10 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
             (t * box.h + around.h) / all};
 }
 
-/** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which isAround().
-@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own similarity exceeds
-validThreshold. */
+/** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which
+isAround().
+@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own similarity
+exceeds validThreshold. */
 CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
                               const WindowSums& around, const Settings& settings)
 {
@@ -407,9 +413,10 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     return count > 0 && around.count > 0 && s.similarity > s.validThreshold && !s.fast;
 }
 
-/** Undoes a correction that lowers the similarity: windows of the grid are up to half a step away from the object, so that their mean would
-shift the box of a still object a little in each frame. A fast box is corrected in any case, as flow of fast and blurred objects
-drifts. @param tracked box before the correction. @param similarity of the corrected box.
+/** Undoes a correction that lowers the similarity: windows of the grid are up to half a step away from the object, so
+that their mean would shift the box of a still object a little in each frame. A fast box is corrected in any case, as
+flow of fast and blurred objects drifts. @param tracked box before the correction. @param similarity of the corrected
+box.
 @return whether the correction stays. */
 CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
 {

@@ -37,7 +37,8 @@ inline std::vector<Feature> featuresOf(const Settings& settings)
     return features;
 }
 
-//! Gray values of frames, cols * rows bytes each: those that flow of an object begins in, the last one of each object, and the newest.
+//! Gray values of frames, cols * rows bytes each: those that flow of an object begins in, the last one of each object,
+//! and the newest.
 struct History
 {
     std::vector<std::vector<uint8_t>>
@@ -53,11 +54,12 @@ enum class Added
 {
     YES,
     NOTHING_THERE, //!< the box is of one gray value, or no window overlaps it enough
-    OTHER_IMAGE //!< some objects, but not all, are in START, which is another image and not the last frame of the others
+    //! some objects, but not all, are in START, which is another image and not the last frame of the others
+    OTHER_IMAGE
 };
 
-/** Whether an image may become START. If an object's box is in the old START, the new image must be equal to it, or the old START must be
-the last frame of all objects; then it ends. */
+/** Whether an image may become START. If an object's box is in the old START, the new image must be equal to it, or the
+old START must be the last frame of all objects; then it ends. */
 struct StartDecision
 {
     bool allowed = true, oldEnds = false;
@@ -66,31 +68,36 @@ struct StartDecision
 //! Tokens of captured graphs, which use memory of an engine, shared by all engines of a public instance: see Workspace.
 typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> GraphTokens;
 
-/** All objects of one tracker, in the order in which they were added. All images have the size of the first one. Arguments have been
-checked. Methods wait and refuse captures unless they say otherwise. A method that throws has changed nothing. */
+/** All objects of one tracker, in the order in which they were added. All images have the size of the first one.
+Arguments have been checked. Methods wait and refuse captures unless they say otherwise. A method that throws has
+changed nothing. */
 class Engine
 {
 public:
     virtual ~Engine() = default;
 
-    /** Learns an object from an image, which becomes START. The object continues from there, all others from their last frame.
-    @param number index of its series of random numbers. @param alone the caller removes all other objects, so that their START does
-    not matter. @return when it is not YES, nothing has changed. */
+    /** Learns an object from an image, which becomes START. The object continues from there, all others from their last
+    frame.
+    @param number index of its series of random numbers. @param alone the caller removes all other objects, so that
+    their START does not matter. @return when it is not YES, nothing has changed. */
     virtual Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) = 0;
-    //! Adds an object from a file. @param frame becomes START; nullptr: there is no last frame before setHistory() or the next frame.
+    //! Adds an object from a file. @param frame becomes START; nullptr: there is no last frame before setHistory() or
+    //! the next frame.
     virtual Added add(const LearnedObject& object, const ImageView* frame, StreamHandle stream) = 0;
     //! Removes an object; the indices of those after it decrease. Calls that are still running complete. Does not wait.
     virtual void remove(int index) noexcept = 0;
     virtual int objects() const = 0;
 
-    /** Processes a frame for all objects. @param boxes of the user's detector, at most MAX_BOXES; on the host for the CPU engine.
+    /** Processes a frame for all objects. @param boxes of the user's detector, at most MAX_BOXES; on the host for the
+    CPU engine.
     @param results RESULT_COLUMNS doubles per object. Can be captured; waits only for host outputs. */
     virtual void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results,
                         StreamHandle stream) = 0;
-    /** Runs ferns, select and nearestNeighbours for the first object. @param objects table of detections, 1 + maxDetections rows of
-    DETECTION_COLUMNS doubles. Can be captured and waits as update(). */
+    /** Runs ferns, select and nearestNeighbours for the first object. @param objects table of detections, 1 +
+    maxDetections rows of DETECTION_COLUMNS doubles. Can be captured and waits as update(). */
     virtual void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) = 0;
-    //! Detects as detect(), and learns a box for the first object without regard to recheck(). Can be captured; does not wait.
+    //! Detects as detect(), and learns a box for the first object without regard to recheck(). Can be captured; does
+    //! not wait.
     virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;
 
     //! Puts an object on a box in the newest image, valid. Ordered after the last call and all replays before it.

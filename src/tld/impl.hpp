@@ -12,8 +12,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-/** The objects of one instance: an engine of the backend that the first image selects, and the format (size, type, backend) that
-all further images must have. */
+/** The objects of one instance: an engine of the backend that the first image selects, and the format (size, type,
+backend) that all further images must have. */
 class TrackedObjects
 {
 public:
@@ -26,11 +26,13 @@ public:
     const Settings& settings() const { return settings_; }
     bool empty() const { return !engine_ || engine_->objects() == 0; }
 
-    //! Throws when there is no object, or when the image has another format than those before. @param method for messages.
+    //! Throws when there is no object, or when the image has another format than those before. @param method for
+    //! messages.
     void check(const InputImage& input, const char* method) const;
     //! Throws when the box is too small or not inside an image of this size.
     void checkBox(const Rect& box, Size image) const;
-    //! Returns the engine for an image that check() accepted. After loading from a file, this image selects backend and type.
+    //! Returns the engine for an image that check() accepted. After loading from a file, this image selects backend and
+    //! type.
     Engine& engineFor(const InputImage& input, const Stream& stream);
     detail::StreamHandle handleOf(const Stream& stream) const { return device_ ? detail::handleOf(stream) : nullptr; }
 
@@ -38,7 +40,8 @@ public:
     void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
     //! Whether a box in images of the last frame's size is large enough, and inside, to be learned.
     bool canLearn(const Rect& box, Size image) const;
-    //! Learns an object besides the others. The box must be one that it canLearn(). @return false: the box is of one gray value, say.
+    //! Learns an object besides the others. The box must be one that it canLearn(). @return false: the box is of one
+    //! gray value, say.
     bool tryLearn(const InputImage& input, const Rect& box, uint32_t number, Stream& stream);
     //! Replaces all objects by that of a file.
     void load(const SavedObject& saved);
@@ -64,7 +67,8 @@ public:
     //! Writes the templates below each other, in their order.
     void templates(int index, bool positive, OutputArray images) const;
     size_t workspaceBytes() const;
-    //! Returns an object as files have it. @param tracking with its position and the frames that tracking continues from.
+    //! Returns an object as files have it. @param tracking with its position and the frames that tracking continues
+    //! from.
     SavedObject savedObject(int index, bool tracking) const;
     //! Returns all objects as files have them. @param next id of the next object.
     SavedTracker savedTracker(int next) const;

@@ -20,7 +20,8 @@ namespace {
 const detail::TextLimits OBJECT_LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20};
 //! Limits of a file of a MultiTrackerTLD: a thousand objects of usual size, and all frames.
 const detail::TextLimits TRACKER_LIMITS = {"a MultiTrackerTLD", static_cast<size_t>(512) << 20};
-//! Host memory of all objects of one file. The CUDA backend takes about eight times as much per window, and names what it cannot allocate.
+//! Host memory of all objects of one file. The CUDA backend takes about eight times as much per window, and names what
+//! it cannot allocate.
 const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30;
 
 // --- one object ------------------------------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ private:
     bool isThere(const char* name) const { return !older || item.has(name); }
 };
 
-//! Returns names and values of all parameters; those that a tracker may change for an object of a file have one value for all.
+//! Returns names and values of all parameters; those that a tracker may change for an object of a file have one value
+//! for all.
 std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
 {
     p.seed = 0; // files contain the comparisons of the ferns

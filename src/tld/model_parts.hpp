@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parts of files of learned objects: parameters, models, positions, frames. Files are untrusted: everything read is checked.
+// Parts of files of learned objects: parameters, models, positions, frames. Files are untrusted: everything read is
+// checked.
 #ifndef OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
 #define OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
 
@@ -11,8 +12,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-/** Version of the file format. Version 4 has what an object was before a camera cut, which is not read; 3 has no mark of its end; 2 has no
-similarity; 1 has no events and fewer parameters. */
+/** Version of the file format. Version 4 has what an object was before a camera cut, which is not read; 3 has no mark
+of its end; 2 has no similarity; 1 has no events and fewer parameters. */
 const int VERSION = 5;
 
 void writeParams(FileStorage& fs, const TLDParams& params);
@@ -34,7 +35,8 @@ void readState(const detail::Item& root, int version, const Settings& settings, 
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);
 void readFrame(const detail::Item& root, const char* name, const LearnedObject& object, std::vector<uint8_t>& gray);
 
-//! Calls visit(Item, index) for the elements of a list. XML stores a list of one element as that element, and an empty one not at all.
+//! Calls visit(Item, index) for the elements of a list. XML stores a list of one element as that element, and an empty
+//! one not at all.
 template <typename Visit>
 void readList(const detail::Item& root, const char* name, int least, int most, const Visit& visit)
 {

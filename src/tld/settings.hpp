@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parameters of TLD: name, member, default and range of each, once. Defaults, checks, Settings, files and comparison are made from
-// this list.
+// Parameters of TLD: name, member, default and range of each, once. Defaults, checks, Settings, files and comparison
+// are made from this list.
 #ifndef OPENCV_CUDATRACKING_TLD_SETTINGS_HPP
 #define OPENCV_CUDATRACKING_TLD_SETTINGS_HPP
 
@@ -11,8 +11,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-/** Calls visit(name, member, default, lowest, highest) for all parameters, in the order of files. checkParameters() has further
-conditions on some. @tparam Params TLDParams, const or not, or Settings. */
+/** Calls visit(name, member, default, lowest, highest) for all parameters, in the order of files. checkParameters() has
+further conditions on some. @tparam Params TLDParams, const or not, or Settings. */
 template <typename Params, typename Visit> void eachParameter(Params& p, const Visit& visit)
 {
     visit("seed", p.seed, 1, 0, INT_MAX);

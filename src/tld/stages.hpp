@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of TLD, in the order of a frame; then those that add and reset an object. A stage is in the file of its name unless
-// its line names other files.
+// The stages of TLD, in the order of a frame; then those that add and reset an object. A stage is in the file of its
+// name unless its line names other files.
 //
 //   preprocess         gray values and blur of an image
 //   sumTables          summed-area tables of pixels and of their squares
@@ -22,7 +22,8 @@
 //   start              makes the image of a new object START (cpu: in engine.cpp; cuda: in state.cu)
 //   reset              puts an object on a box (cpu: in engine.cpp; cuda: in state.cu)
 //
-// Structs that several stages use are declared here. Batches, tiles and layouts are declared by the backend that uses them.
+// Structs that several stages use are declared here. Batches, tiles and layouts are declared by the backend that uses
+// them.
 #ifndef OPENCV_CUDATRACKING_TLD_STAGES_HPP
 #define OPENCV_CUDATRACKING_TLD_STAGES_HPP
 
@@ -59,7 +60,8 @@ struct Frame
 struct DetectorBoxes
 {
     const Window* list; //!< null: the detector did not run on this frame
-    int count; //!< number of boxes; on the device the most there can be: list[0].x is the number, and the boxes follow it
+    //! number of boxes; on the device the most there can be: list[0].x is the number, and the boxes follow it
+    int count;
     bool onDevice; //!< the list is in device memory
 };
 
@@ -113,7 +115,8 @@ void select(const ObjectView& object);
 //! @param tracking also compares the box with the templates, by updateSimilarity().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
-// In a frame only learnFerns() and learnTemplates() change the model. They cannot fail: they allocate nothing and use one thread.
+// In a frame only learnFerns() and learnTemplates() change the model. They cannot fail: they allocate nothing and use
+// one thread.
 
 //! @param always learns state->box without regard to recheck().
 void trainingSet(const Work& work, const ObjectView& object, bool always);
@@ -142,8 +145,8 @@ enum Purpose
     LEARNING //!< learns a box that the user gives
 };
 
-// All stages process the objects of the batch. They write copies that are not current; only commit(), start() and reset()
-// change current ones.
+// All stages process the objects of the batch. They write copies that are not current; only commit(), start() and
+// reset() change current ones.
 
 //! Writes gray values into the spare slot. Also sums columns for sumTables(), and zeroes the counts of the frame.
 void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
@@ -151,28 +154,30 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
-/** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch memory,
-MAX_BOXES doubles per object; used with Settings::findByBoxes. */
+/** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
+memory, MAX_BOXES doubles per object; used with Settings::findByBoxes. */
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
 //! @param tracking also the similarities and the support of the box.
 void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream);
-/** Also runs trainingSet, except the codes of positive examples. @param box used when LEARNING. @param results one row per object;
-the table of detections when DETECTING. */
+/** Also runs trainingSet, except the codes of positive examples. @param box used when LEARNING. @param results one row
+per object; the table of detections when DETECTING. */
 void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
                detail::StreamHandle stream);
-//! Copies current models over the others, which learnFerns() and learnTemplates() change. The CPU changes models in place.
+//! Copies current models over the others, which learnFerns() and learnTemplates() change. The CPU changes models in
+//! place.
 void copyModels(const Batch& batch, detail::StreamHandle stream);
 //! Also computes the codes of positive examples. May run concurrently with learnTemplates(), after copyModels().
 void learnFerns(const Batch& batch, detail::StreamHandle stream);
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 
-//! Sets Ring::differs, which must be 0, when the gray values of two frames differ. @param one,other ages, START or SPARE.
+//! Sets Ring::differs, which must be 0, when the gray values of two frames differ. @param one,other ages, START or
+//! SPARE.
 void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle stream);
-/** Trains an object that is not in the batch. live->states[0] must be the result of beginTraining(), models[0] zero. Writes
-Live::trained. @param windows number of windows of its grid. */
+/** Trains an object that is not in the batch. live->states[0] must be the result of beginTraining(), models[0] zero.
+Writes Live::trained. @param windows number of windows of its grid. */
 void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
            detail::StreamHandle stream);
 //! Makes the image in the spare slot START. @param oldEnds first makes the old START the last frame.

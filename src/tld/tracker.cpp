@@ -218,7 +218,8 @@ private:
             CV_Error_(Error::StsOutOfRange, ("%s: there may be at most %d objects", NAME, MAX_OBJECTS));
         reserveIds(1);
     }
-    //! Checks that so many ids are left and reserves memory for them, so that noting the id of a new object cannot fail.
+    //! Checks that so many ids are left and reserves memory for them, so that noting the id of a new object cannot
+    //! fail.
     void reserveIds(size_t count)
     {
         if (count > static_cast<size_t>(INT_MAX - next_))
@@ -290,8 +291,8 @@ private:
             rows.erase(rows.begin() + i);
         }
     }
-    /** Starts an object from each box that is not taken, can be learned, and is not on an object. Only the part of an object inside
-    of the image counts, whether or not reported boxes are clipped. */
+    /** Starts an object from each box that is not taken, can be learned, and is not on an object. Only the part of an
+    object inside of the image counts, whether or not reported boxes are clipped. */
     void startFrom(const InputImage& input, const std::vector<Window>& boxes, const std::vector<bool>& taken,
                    std::vector<Row>& rows, Stream& stream)
     {

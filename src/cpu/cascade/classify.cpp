@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row are left,
-// they move to a list of the tile, on which the remaining stages are evaluated with gathers.
+// Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row
+// are left, they move to a list of the tile, on which the remaining stages are evaluated with gathers.
 #include "../../precomp.hpp"
 #include "tile.hpp"
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 namespace {
 
 const int WORDS = TILE_COLS / 64;
-// A row is sparse when less than one in so many of its windows is left, as gathers cost more than loads. For Haar stumps, and for trees
-// and LBP; doc/engineering/cascade.md has the measurements.
+// A row is sparse when less than one in so many of its windows is left, as gathers cost more than loads. For Haar
+// stumps, and for trees and LBP; doc/engineering/cascade.md has the measurements.
 const int SPARSE_SHARE_STUMPS = 9, SPARSE_SHARE_OTHERS = 4;
 
 int ones(uint64_t bits)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Data of the CPU backend. Integral images are laid out so that neighbouring windows are neighbours in memory: one vector load
-// gets one corner of a feature for as many windows as a vector has lanes.
+// Data of the CPU backend. Integral images are laid out so that neighbouring windows are neighbours in memory: one
+// vector load gets one corner of a feature for as many windows as a vector has lanes.
 #ifndef OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP
 #define OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP
 
@@ -12,13 +12,14 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-//! Width of a tile in windows, so that its integral images stay in the L1 and L2 caches. A multiple of 64 and of all vector lengths.
+//! Width of a tile in windows, so that its integral images stay in the L1 and L2 caches. A multiple of 64 and of all
+//! vector lengths.
 const int TILE_COLS = 128;
 //! Height of a strip in rows of windows. A strip is the work of one job.
 const int STRIP_ROWS = 32;
 
-/** Layout of the integral images of one tile. With a step of 1, columns are consecutive. With a step of 2, a row has its even
-columns first and then its odd ones, because its windows begin at even columns. */
+/** Layout of the integral images of one tile. With a step of 1, columns are consecutive. With a step of 2, a row has
+its even columns first and then its odd ones, because its windows begin at even columns. */
 struct TableLayout
 {
     int step, cols, rows; //!< distance of windows in pixels; columns and rows of an integral image
@@ -50,8 +51,8 @@ struct IntegralImages
     void add(const Prepared& prepared);
 };
 
-/** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's files have
-rectangles of weights -1 and 2 or 3, whose merged corners form one of the first three. */
+/** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's
+files have rectangles of weights -1 and 2 or 3, whose merged corners form one of the first three. */
 enum class CornerPattern : uint8_t
 {
     SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
@@ -72,8 +73,8 @@ struct Corners
 
 const int HALF_WORDS = 16; //!< words per node of Prepared::subsets
 
-/** Pixels per cell up to which LBP features are evaluated with 16 bits: 257 * 255 = 65535, so the sum of a cell is known from its sum
-modulo 2^16. */
+/** Pixels per cell up to which LBP features are evaluated with 16 bits: 257 * 255 = 65535, so the sum of a cell is
+known from its sum modulo 2^16. */
 const int MOST_NARROW_PIXELS = 257;
 const int SET_BYTES = 32; //!< a set of 8-bit codes, one bit each
 
@@ -91,9 +92,10 @@ struct NarrowStage
     uint8_t failing[SET_BYTES]; //!< up to eight stumps: codes of windows that fail
 };
 
-/** An LBP model whose windows are evaluated with 16 bits: all trees are stumps, no cell has more than MOST_NARROW_PIXELS pixels, and sums
-of leaves are exact in fixed point. Windows get a code of one bit per stump of the stage, the first stump's the highest, which is set if the window
-goes right. A table has the sum of the leaves for each code of eight stumps. */
+/** An LBP model whose windows are evaluated with 16 bits: all trees are stumps, no cell has more than
+MOST_NARROW_PIXELS pixels, and sums of leaves are exact in fixed point. Windows get a code of one bit per stump of the
+stage, the first stump's the highest, which is set if the window goes right. A table has the sum of the leaves for each
+code of eight stumps. */
 struct NarrowModel
 {
     std::vector<NarrowStump> stumps[2]; //!< for steps 1 and 2

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. That file includes this one within its namespace.
+// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. That file includes this one
+// within its namespace.
 
 int lanes() { return 1; }
 

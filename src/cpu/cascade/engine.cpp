@@ -147,8 +147,8 @@ private:
         }
     }
 
-    /** Computes the offsets of corners, unless those of the last call still apply. @param inFileOrder whether stages are evaluated in the
-    order of the file. */
+    /** Computes the offsets of corners, unless those of the last call still apply. @param inFileOrder whether stages
+    are evaluated in the order of the file. */
     void prepare(const Request& request, const cpu::WindowExtent& extent, bool inFileOrder)
     {
         std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height),

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stages resize and integralImage on the CPU, row by row: a row of the layer is resized, then added to the integral images.
+// Stages resize and integralImage on the CPU, row by row: a row of the layer is resized, then added to the integral
+// images.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>
@@ -114,8 +115,8 @@ static void addRow(const uint8_t* pixels, int cols, const TableLayout& layout, c
         put(x / 2 * stride + odd, pixels[x]);
 }
 
-/** Computes row y of the integral image of rotated sums: T(X,Y) is the sum of the pixels in the cone above with its tip at pixel
-(X-1,Y-1). @param pixels,above rows y - 1 and y - 2 of the pixels; above: null if there is no such row. */
+/** Computes row y of the integral image of rotated sums: T(X,Y) is the sum of the pixels in the cone above with its tip
+at pixel (X-1,Y-1). @param pixels,above rows y - 1 and y - 2 of the pixels; above: null if there is no such row. */
 static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, const TableLayout& layout, int y,
                       int* table)
 {

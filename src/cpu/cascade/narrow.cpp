@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify on the CPU for narrow models. All stages are evaluated on one list of a tile's octets. An octet leaves the list when none
-// of its windows is left.
+// Stage classify on the CPU for narrow models. All stages are evaluated on one list of a tile's octets. An octet leaves
+// the list when none of its windows is left.
 #include "../../precomp.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #include "tile.hpp"
@@ -13,7 +13,8 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 namespace {
 
 const int ROW_OCTETS = TILE_COLS / 8;
-//! First stage after which octets are cut anew. Before, most octets have neighbours, which are loaded faster while all begin at multiples of 8.
+//! First stage after which octets are cut anew. Before, most octets have neighbours, which are loaded faster while all
+//! begin at multiples of 8.
 const int FIRST_CUT = 2;
 
 int ones(uint64_t bits)
@@ -75,7 +76,8 @@ public:
         count_ = left;
     }
 
-    //! Cuts octets anew, so that each begins with a window that is left: they become fewer. Drops octets without windows.
+    //! Cuts octets anew, so that each begins with a window that is left: they become fewer. Drops octets without
+    //! windows.
     void cut()
     {
         int* const places = scratch_.places.data();
@@ -139,7 +141,8 @@ private:
         count_ += windows != 0;
     }
 
-    //! Applies the skip rule to a row of windows that the first stage was evaluated on. @param first index of the row's first octet.
+    //! Applies the skip rule to a row of windows that the first stage was evaluated on. @param first index of the row's
+    //! first octet.
     void skip(int j, int first, int count)
     {
         uint8_t& carry = scratch_.carry[tile_.task * STRIP_ROWS + j];

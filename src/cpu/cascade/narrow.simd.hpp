@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Vector loops for narrow models (see NarrowModel), compiled once per instruction set. A vector is made of octets: eight neighbouring
-// windows, whose corners one load of 128 bits gets, wherever the octets are.
+// Vector loops for narrow models (see NarrowModel), compiled once per instruction set. A vector is made of octets:
+// eight neighbouring windows, whose corners one load of 128 bits gets, wherever the octets are.
 #include "../../common/vectors.hpp"
 #include "classify.hpp"
 #include <algorithm>
@@ -14,8 +14,8 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 int vectorOctets();
 //! Drops windows that fail a stage.
 void evaluateNarrow(const Octets& octets, const NarrowModel& model, const NarrowStage& stage);
-/** Computes the next row of an integral image modulo 2^16 from the row above. @param half index of the first odd column if even and odd
-columns are stored apart; 0: they are not. */
+/** Computes the next row of an integral image modulo 2^16 from the row above. @param half index of the first odd column
+if even and odd columns are stored apart; 0: they are not. */
 void addNarrow(const uint8_t* pixels, int cols, int half, const uint16_t* above, uint16_t* sums);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -26,7 +26,8 @@ namespace {
 
 const int WINDOWS = VTraits<v_uint8>::max_nlanes, OCTETS = WINDOWS / 8; //!< per vector of bytes: twice those of 16 bits
 
-//! Loads a corner for the windows of half a vector. @param rows the octets' rows of the integral image; one is enough for neighbours.
+//! Loads a corner for the windows of half a vector. @param rows the octets' rows of the integral image; one is enough
+//! for neighbours.
 template <bool NEIGHBOURS> inline v_uint16 cornersOf(const uint16_t* const* rows, ptrdiff_t column)
 {
     if (NEIGHBOURS)
@@ -137,8 +138,8 @@ inline v_uint8 contains(const uint8_t* set, const v_uint8& code, uint64_t alive)
 
 #endif
 
-/** Computes by how much cells are darker than the centre, 0 if they are not, for half a vector. Sums are below 2^16, so differences modulo
-2^16 are the sums. @param darker out: the upper left cell first, then clockwise. */
+/** Computes by how much cells are darker than the centre, 0 if they are not, for half a vector. Sums are below 2^16, so
+differences modulo 2^16 are the sums. @param darker out: the upper left cell first, then clockwise. */
 template <bool NEIGHBOURS>
 inline void compareCells(const NarrowStump& stump, const uint16_t* sums, const int* places, v_uint16* darker)
 {
@@ -188,7 +189,8 @@ inline v_uint8 codesOf(const NarrowStump* stumps, int count, const uint16_t* sum
     return codesOf<false>(stumps, count, sums, places, alive);
 }
 
-//! Adds up leaves by the tables of a stage. @return bits of windows that pass. @param weights out: sums of windows that pass; may be null.
+//! Adds up leaves by the tables of a stage. @return bits of windows that pass. @param weights out: sums of windows that
+//! pass; may be null.
 uint64_t passInTables(const Octets& o, const NarrowModel& model, const NarrowStage& stage, const int* places,
                       uint64_t alive, int64_t* weights)
 {

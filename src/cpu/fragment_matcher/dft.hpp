@@ -1,16 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// score: correlations by discrete Fourier transforms in double precision. Declarations that src/cpu/fragment_matcher/transform.cpp and its
-// kernels (src/cpu/fragment_matcher/dft.simd.hpp) share.
+// score: correlations by discrete Fourier transforms in double precision. Declarations that
+// src/cpu/fragment_matcher/transform.cpp and its kernels (src/cpu/fragment_matcher/dft.simd.hpp) share.
 //
-// A tile holds two parts of the image, A as real parts and B as imaginary parts. Templates are real, so the correlation of A + iB with a
-// template is that of A plus i times that of B, and needs no separation. Spectra are only multiplied element by element, so they keep the
-// order in which the stages leave them.
+// A tile holds two parts of the image, A as real parts and B as imaginary parts. Templates are real, so the correlation
+// of A + iB with a template is that of A plus i times that of B, and needs no separation. Spectra are only multiplied
+// element by element, so they keep the order in which the stages leave them.
 //
-// Complex values are stored as vectors: `lanes` real parts, then as many imaginary parts. In row transforms, a vector holds neighbours of a
-// row, which are rearranged in the last step only; in column transforms, a vector holds neighbouring columns. A tile is stored strip by
-// strip, `lanes` columns of all its rows, so that column transforms read consecutive memory.
+// Complex values are stored as vectors: `lanes` real parts, then as many imaginary parts. In row transforms, a vector
+// holds neighbours of a row, which are rearranged in the last step only; in column transforms, a vector holds
+// neighbouring columns. A tile is stored strip by strip, `lanes` columns of all its rows, so that column transforms
+// read consecutive memory.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_HPP
 
@@ -34,7 +35,8 @@ struct Dft
     std::vector<double> factors;
 };
 
-//! Number of rows that are transformed before their values are copied to strips, and back, so that copies are in longer runs.
+//! Number of rows that are transformed before their values are copied to strips, and back, so that copies are in longer
+//! runs.
 const int ROWS_AT_ONCE = 8;
 
 //! Transforms and memory layout of a tile; `cols` is a multiple of lanes * lanes and of 2.

@@ -3,9 +3,10 @@
 
 // score: Fourier transforms of tiles (src/cpu/fragment_matcher/dft.hpp), compiled once per instruction set.
 //
-// Forward, a stage of radix r transforms r values of a part of length L, L / r apart, and multiplies them by the factors
-// exp(-2 pi i q t / L): decimation in frequency. The inverse undoes the stages in reverse order: it multiplies, then transforms. It swaps
-// real and imaginary parts, so that it can use the same factors and the same small transforms.
+// Forward, a stage of radix r transforms r values of a part of length L, L / r apart, and multiplies them by the
+// factors exp(-2 pi i q t / L): decimation in frequency. The inverse undoes the stages in reverse order: it multiplies,
+// then transforms. It swaps real and imaginary parts, so that it can use the same factors and the same small
+// transforms.
 #include "dft.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -32,7 +33,7 @@ void inverseRows(const Tile& tile, const double* values, double* rows, const Til
 
 namespace {
 
-// --- stages -----------------------------------------------------------------------------------------------------------
+// --- stages ----------------------------------------------------------------------------------------------------------
 
 //! Loads a vector; the inverse swaps real and imaginary parts.
 template <bool INVERSE> CV_ALWAYS_INLINE Complex loadComplex(const double* from)
@@ -45,7 +46,8 @@ template <bool INVERSE> CV_ALWAYS_INLINE void storeComplex(double* to, const Com
     v_store(to + (INVERSE ? 0 : LANES), a.im);
 }
 
-//! Returns a times a factor. @param f re, im, -im of the factor: vectors in row transforms, one for all lanes in column transforms.
+//! Returns a times a factor. @param f re, im, -im of the factor: vectors in row transforms, one for all lanes in column
+//! transforms.
 template <bool ROW> CV_ALWAYS_INLINE Complex times(const Complex& a, const double* f)
 {
     const Doubles re = ROW ? load(f) : splat(f[0]);
@@ -95,8 +97,9 @@ template <bool ROW, bool INVERSE> void runStage(const Dft& dft, size_t index, co
     function(in, out, blocks, of.step / dft.last, dft.factors.data() + of.factors);
 }
 
-/** Runs the stages from `first` on, for one part of `count` vectors. A part that fits the first-level cache goes through all its stages before
-the next part. Forward, stage `first` reads `x` and writes `work`; in the inverse, it is the last stage, reads `work` and writes `x`. */
+/** Runs the stages from `first` on, for one part of `count` vectors. A part that fits the first-level cache goes
+through all its stages before the next part. Forward, stage `first` reads `x` and writes `work`; in the inverse, it is
+the last stage, reads `work` and writes `x`. */
 template <bool ROW, bool INVERSE> void transform(const Dft& dft, size_t first, double* x, double* work, int count)
 {
     const size_t stages = dft.stages.size();
@@ -118,7 +121,8 @@ template <bool ROW, bool INVERSE> void transform(const Dft& dft, size_t first, d
         runStage<ROW, true>(dft, first, work, x, 1);
 }
 
-//! Transforms the values within each of LANES vectors, the last step of row transforms, and stores them in as many strips from `out` on.
+//! Transforms the values within each of LANES vectors, the last step of row transforms, and stores them in as many
+//! strips from `out` on.
 CV_ALWAYS_INLINE void toStrips(const double* vectors, double* out, size_t strip)
 {
     Doubles re[LANES], im[LANES];
@@ -155,7 +159,8 @@ CV_ALWAYS_INLINE void fromStrips(const double* in, size_t strip, double* vectors
         storeComplex<true>(vectors + k * UNIT, {re[k], im[k]});
 }
 
-//! Converts a row of bytes to the real parts (parts = row) or the imaginary parts (row + LANES) of a row of complex values.
+//! Converts a row of bytes to the real parts (parts = row) or the imaginary parts (row + LANES) of a row of complex
+//! values.
 void loadRow(const TileBytes& from, int y, int cols, double* parts)
 {
     int x = 0;

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// score, for one instruction set (part of src/cpu/fragment_matcher/dft.simd.hpp): vectors of complex values, and transforms of 2 to 8 of them.
+// score, for one instruction set (part of src/cpu/fragment_matcher/dft.simd.hpp): vectors of complex values, and
+// transforms of 2 to 8 of them.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_SMALL_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_SMALL_HPP
 
@@ -40,7 +41,8 @@ inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
     v_store(parts + 2 * LANES, v_cvt_f64_high(wide));
 }
 
-//! Rounds a vector of parts to the nearest integers, which are in [0, 2^51): adding 2^52 + 2^51 leaves no bits for fractions.
+//! Rounds a vector of parts to the nearest integers, which are in [0, 2^51): adding 2^52 + 2^51 leaves no bits for
+//! fractions.
 inline v_uint64 roundToIntegers(const double* parts)
 {
     const v_uint64 sum = v_reinterpret_as_u64(v_add(load(parts), splat(6755399441055744.)));
@@ -106,7 +108,7 @@ inline Complex minusI(const Complex& a, const Complex& b)
     return {v_add(a.re, b.im), v_sub(a.im, b.re)};
 } //!< returns a - i b
 
-// --- transforms of a few values ---------------------------------------------------------------------------------------
+// --- transforms of a few values --------------------------------------------------------------------------------------
 
 inline void dft(Complex (&)[1]) {}
 

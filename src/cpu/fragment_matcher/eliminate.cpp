@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// eliminate: scores only positions that can be a peak of SAD, by bounds of all of them (src/fragment_matcher/bounds.hpp). Groups of positions
-// that remain are compared by blocks of 4, position by position.
+// eliminate: scores only positions that can be a peak of SAD, by bounds of all of them
+// (src/fragment_matcher/bounds.hpp). Groups of positions that remain are compared by blocks of 4, position by position.
 #include "../../precomp.hpp"
 #include "eliminate.hpp"
 
@@ -13,7 +13,8 @@ namespace {
 const int CELL_GROUPS = 8;   // columns and rows of groups of which a limit takes at most one place
 const int EXTRA_PLACES = 16; // places of a limit beside those that it takes
 const int MOST_KEPT = 4;     // at most one of so many positions is scored by itself
-// Least sides and pixels of a fragment, and least number of positions: below, bounds cost more than a tenth of a full search.
+// Least sides and pixels of a fragment, and least number of positions: below, bounds cost more than a tenth of a full
+// search.
 const int LEAST_SIDE = 48, LEAST_PIXELS = 64 * 64, LEAST_POSITIONS = 64 * 64;
 const int WIDE_SIDE = 64; // least side for blocks of 8 x 8 pixels; below: 4 x 4
 
@@ -25,7 +26,7 @@ Planes at(const MeansOfImage& means, int x, int y)
     return means.phase(x % means.block, y % means.block).at(x / means.block, y / means.block);
 }
 
-// --- limits ------------------------------------------------------------------------------------------------------------
+// --- limits ----------------------------------------------------------------------------------------------------------
 
 struct Limits
 {
@@ -51,8 +52,8 @@ std::vector<int> leastOfCells(const Groups& groups)
     return cells;
 }
 
-//! Chooses `needed` of the places by their values, each `apart` from those before it and outside the zones of the positions of `box`, unless
-//! null. @return the largest value; UINT64_MAX: there are not enough places.
+//! Chooses `needed` of the places by their values, each `apart` from those before it and outside the zones of the
+//! positions of `box`, unless null. @return the largest value; UINT64_MAX: there are not enough places.
 template <typename V>
 uint64_t largestOfPlaces(const std::vector<Peak<V>>& places, int needed, int apart, const Box* box,
                          const Groups& groups)
@@ -198,7 +199,8 @@ struct FineBounds
     explicit FineBounds(const Plan& plan) : means(plan, 4), pattern(patternOf(means.plan)) {}
 };
 
-//! Returns the value of a position, or any number above `most`: the sum of the rows so far and bounds of the others exceed it.
+//! Returns the value of a position, or any number above `most`: the sum of the rows so far and bounds of the others
+//! exceed it.
 uint64_t valueUpTo(uint64_t most, const Pattern& pattern, const Planes& planes, const FineBounds* fine, int x, int y,
                    Buffer& memory)
 {
@@ -226,7 +228,8 @@ uint64_t valueUpTo(uint64_t most, const Pattern& pattern, const Planes& planes, 
     return sum;
 }
 
-//! Scores the kept positions; values of all others are the largest of their type. @param fine null: there are no such bounds.
+//! Scores the kept positions; values of all others are the largest of their type. @param fine null: there are no such
+//! bounds.
 template <typename V>
 void scoreKept(Scores<V>& scores, std::vector<Kept>& kept, const Groups& groups, const FineBounds* fine,
                Scratch& memory, ScratchPool* pool)

@@ -12,8 +12,9 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 /** Computes the means of the blocks whose first rows are the first `rows` rows of one plane, rounded down.
-@param cols pixels per row. @param block side of a block: 4 or 8. @param to rows of `block` phases: the mean of the block that begins in
-column block * k + p is byte k of phase p. @param phaseStep bytes from phase to phase, a multiple of ROW_UNIT. */
+@param cols pixels per row. @param block side of a block: 4 or 8. @param to rows of `block` phases: the mean of the
+block that begins in column block * k + p is byte k of phase p. @param phaseStep bytes from phase to phase, a multiple
+of ROW_UNIT. */
 void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
                  Buffer& memory);
 

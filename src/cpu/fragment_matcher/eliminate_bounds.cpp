@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// eliminate: means of blocks, and bounds of groups of positions by them. The means of blocks of B x B pixels are B * B images, one for each
-// column and row of blocks modulo B, and the bounds are their SAD with the means of the fragment, by the kernels that compute every SAD.
+// eliminate: means of blocks, and bounds of groups of positions by them. The means of blocks of B x B pixels are B * B
+// images, one for each column and row of blocks modulo B, and the bounds are their SAD with the means of the fragment,
+// by the kernels that compute every SAD.
 #include "../../precomp.hpp"
 #include "eliminate.simd.hpp"
 #include "cpu/fragment_matcher/eliminate.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL

@@ -30,7 +30,8 @@ Rect areaOf(const SearchWindow& window, const Fragment& fragment)
 }
 Rect4 partOf(const Rect& area) { return {area.x, area.y, area.width, area.height}; }
 
-//! Returns true if a fragment uses shared planes. Small areas are unpacked per fragment, whose rows then stay in the first-level cache.
+//! Returns true if a fragment uses shared planes. Small areas are unpacked per fragment, whose rows then stay in the
+//! first-level cache.
 bool usesSharedPlanes(const Rect& area) { return area.area() > 128 * 128; }
 
 //! Returns the work of a fragment: bytes that all positions of its window compare.
@@ -127,7 +128,8 @@ void CpuEngine::trim() noexcept
 
 // --- match -----------------------------------------------------------------------------------------------------------
 
-//! Sets windows_. @return the part of the frame that is unpacked once for all fragments because that is cheaper; may be empty.
+//! Sets windows_. @return the part of the frame that is unpacked once for all fragments because that is cheaper; may be
+//! empty.
 Rect CpuEngine::planWindows(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas)
 {
     const Rect4 whole = {0, 0, frame.cols, frame.rows};
@@ -208,8 +210,8 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
         shared = unpack(frame, partOf(part), squares, planeBias(settings.metric), shared_, true);
         job.shared = &shared;
     }
-    // A fragment with much more work than others would keep one thread busy while others wait: all threads together work on each such
-    // fragment. The other fragments are distributed among threads.
+    // A fragment with much more work than others would keep one thread busy while others wait: all threads together
+    // work on each such fragment. The other fragments are distributed among threads.
     const int count = fragments.count(), threads = std::max(1, getNumThreads());
     double work = 0;
     for (int i = 0; i < count; ++i)
@@ -232,7 +234,7 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
         }
 }
 
-// --- maps and prediction of areas ---------------------------------------------------------------------------------------------
+// --- maps and prediction of areas ------------------------------------------------------------------------------------
 
 void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
                          Metric metric, int depth, RowsView<void> map)

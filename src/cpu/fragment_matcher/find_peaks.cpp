@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// findPeaks: greedy selection of the best positions under the exclusion rule, from the map of values and the best position of each
-// of its rows.
+// findPeaks: greedy selection of the best positions under the exclusion rule, from the map of values and the best
+// position of each of its rows.
 #include "../../precomp.hpp"
 #include "scores.hpp"
 
@@ -42,7 +42,8 @@ private:
         return true;
     }
 
-    //! Searches the runs of allowed positions between zones of a row. A zone covers one interval of the row, or all of it.
+    //! Searches the runs of allowed positions between zones of a row. A zone covers one interval of the row, or all of
+    //! it.
     void searchRow(int y, const Peak<V>* peaks, int count, Peak<V>& best) const
     {
         const V* const row = map_.values + static_cast<size_t>(y) * map_.stride;

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack: computes the sums of a template, and chooses the terms and windows (src/cpu/fragment_matcher/scores.hpp) of its score.
+// pack: computes the sums of a template, and chooses the terms and windows (src/cpu/fragment_matcher/scores.hpp) of its
+// score.
 #include "../../precomp.hpp"
 #include "scores.hpp"
 
@@ -60,7 +61,8 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
-//! Packs the nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours per word.
+//! Packs the nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two
+//! neighbours per word.
 void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
 {
     const int rows = (height + 3) / 4, blocks = (width + 1) / 2;

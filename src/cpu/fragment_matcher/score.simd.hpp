@@ -18,8 +18,8 @@ KernelTraits kernelTraits();
 //! Converts rows of the image to rows of planes from `data` on. @param squares adds planes of squares.
 void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
-//! Computes the values of `rows` x `cols` positions and the best of each row. @param given sums of the terms, if known. @param first row of
-//! `given` that belongs to the first of these rows.
+//! Computes the values of `rows` x `cols` positions and the best of each row. @param given sums of the terms, if known.
+//! @param first row of `given` that belongs to the first of these rows.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
                 const TermSums& given, int first, RowScratch& scratch);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,

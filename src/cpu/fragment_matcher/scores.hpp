@@ -123,7 +123,8 @@ struct Plan
     uint64_t
         unit; //!< SAD, SSD: value = unit x value in the map, so that values with uniform weights fit 32 bits; ZNCC: 1
     uint64_t templateSquares; //!< S(qT^2) in the same unit
-    // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, where A[c] is the image sum of channel c.
+    // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, where A[c] is the image sum of channel
+    // c.
     uint64_t kn, kc[3], ka;
     int64_t variance;
     int termCount, windowCount;
@@ -150,7 +151,8 @@ private:
 //! Returns the properties for the instruction set of this machine.
 KernelTraits kernelTraitsHere();
 
-/** Converts a part of the frame to planes of bytes; the origin of the result is the part's corner. @param squares adds planes of squares.
+/** Converts a part of the frame to planes of bytes; the origin of the result is the part's corner. @param squares adds
+planes of squares.
 @param bias bias of all planes. */
 Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
 //! Returns true if planes for fragments whose plans are not known yet must include squares.
@@ -211,20 +213,23 @@ struct Scratch
 
 //! Returns true if Fourier transforms are faster than row kernels.
 bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
-//! Computes the sums of all terms by Fourier transforms. @param planes planes with their origin at the window's first position.
+//! Computes the sums of all terms by Fourier transforms. @param planes planes with their origin at the window's first
+//! position.
 //! @param pool as in score().
 TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
                    ScratchPool* pool);
 
-//! Computes the values of rows [first, first + rows) and columns [0, cols) of `given` by the row kernels, and the best of each row unless
-//! map.best is null. @param planes planes with their origin at the first of these positions. @param given sums of the terms, if known.
+//! Computes the values of rows [first, first + rows) and columns [0, cols) of `given` by the row kernels, and the best
+//! of each row unless map.best is null. @param planes planes with their origin at the first of these positions. @param
+//! given sums of the terms, if known.
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
               const TermSums& given, int first, RowScratch& scratch);
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
               const TermSums& given, int first, RowScratch& scratch);
 
-/** Values of one fragment's positions. After score() all of them are in the map, after eliminate() those that may be peaks; value()
-computes each other one that it is asked for. V: unsigned integer that the values of the plan fit into. */
+/** Values of one fragment's positions. After score() all of them are in the map, after eliminate() those that may be
+peaks; value() computes each other one that it is asked for. V: unsigned integer that the values of the plan fit
+into. */
 template <typename V> class Scores
 {
 public:
@@ -260,7 +265,8 @@ private:
 template <class Body> void forRowStrips(int rows, bool parallel, const Body& body)
 {
     const int threads = parallel ? std::max(1, getNumThreads()) : 1;
-    // Two strips per thread even out unequal cores. More would cost: each strip first sums up the columns of its first row.
+    // Two strips per thread even out unequal cores. More would cost: each strip first sums up the columns of its first
+    // row.
     const int strip = threads == 1 ? rows : std::max(8, detail::roundUp(detail::ceilDiv(rows, 2 * threads), 4));
     const int strips = detail::ceilDiv(rows, strip);
     if (strips <= 1)

@@ -1,8 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// score and walk, for one instruction set: everything that depends on the metric in the kernels of the CPU backend. Computes the values of a
-// row of positions from terms and windows, and the value of a single position. pack chooses the terms and windows of a metric.
+// score and walk, for one instruction set: everything that depends on the metric in the kernels of the CPU backend.
+// Computes the values of a row of positions from terms and windows, and the value of a single position. pack chooses
+// the terms and windows of a metric.
+// over budget: the vectors of a row and the value of a single position must give equal bits, so they stand together.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 
@@ -39,9 +41,10 @@ struct ZnccScorer
 inline v_float64 loadIntegers(const uint64_t* from) { return doubleOf(vx_load(from)); }
 inline v_float64 loadIntegers(const uint32_t* from) { return doubleOf(vx_load_expand(from)); }
 
-/** Computes ZNCC of a row with equal weights or none. ka divides numerators and variances; the quotients, and all values that they are
-computed from, are integers below 2^51, because ZNCC is limited to fragments of less than 2^16 pixels. So doubles hold them exactly, and
-their product with ka is rounded like the integer that it represents. @param scores alignVector(cols) elements. */
+/** Computes ZNCC of a row with equal weights or none. ka divides numerators and variances; the quotients, and all
+values that they are computed from, are integers below 2^51, because ZNCC is limited to fragments of less than 2^16
+pixels. So doubles hold them exactly, and their product with ka is rounded like the integer that it represents. @param
+scores alignVector(cols) elements. */
 template <typename P>
 void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t stride, int cols, float* scores)
 {
@@ -73,7 +76,8 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
 
 #endif
 
-//! Computes scores from numerators and variances. @param scratch 2 alignVector(cols) elements, which the scores may overwrite.
+//! Computes scores from numerators and variances. @param scratch 2 alignVector(cols) elements, which the scores may
+//! overwrite.
 inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, float* scores)
 {
 #if CV_SIMD_64F
@@ -180,9 +184,10 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
     }
 }
 
-// --- a single position, with the same integers ---------------------------------------------------------------------------
+// --- a single position, with the same integers -----------------------------------------------------------------------
 
-//! Weighted sums over one plane, of terms of at most 255^3. first: term of the metric; sum, squares: sums of the image and of its squares (ZNCC).
+//! Weighted sums over one plane, of terms of at most 255^3. first: term of the metric; sum, squares: sums of the image
+//! and of its squares (ZNCC).
 struct PositionSums
 {
     uint64_t first, sum, squares;

@@ -1,13 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
-// integers (pmaddwd) but not bytes.
+// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): DOT terms for processors that
+// multiply pairs of 16-bit integers (pmaddwd) but not bytes.
 //
-// Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition needs 4. With even and
-// odd image rows E, O, template rows e, o, and the even image rows E+ moved up by one:
+// Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition needs
+// 4. With even and odd image rows E, O, template rows e, o, and the even image rows E+ moved up by one:
 //   X = (e + o) * O    P = e * (E - O)    Q = o * (E+ - O)    even output rows: X + P, odd output rows: X + Q
-// Applied twice, that is 9 correlations of a quarter of the height instead of 16. All steps are exact modulo 2^32, and the result fits.
+// Applied twice, that is 9 correlations of a quarter of the height instead of 16. All steps are exact modulo 2^32, and
+// the result fits.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
 

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): operations on whole rows, except terms. Rows of sums and
-// values have a multiple of ROW_UNIT elements, so that loops need no tails; elements beyond the last column have no meaning.
+// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): operations on whole rows, except
+// terms. Rows of sums and values have a multiple of ROW_UNIT elements, so that loops need no tails; elements beyond the
+// last column have no meaning.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP
 
@@ -15,7 +16,8 @@ namespace {
 //! Returns the number of elements that a loop over a row processes, a multiple of all vector widths.
 inline size_t alignVector(size_t count) { return detail::roundUp(count, size_t(16)); }
 
-//! Adds f(added[i]) - f(removed[i]) to sums[i], for bytes stored as value ^ bias; f is the square if SQUARED, else the identity.
+//! Adds f(added[i]) - f(removed[i]) to sums[i], for bytes stored as value ^ bias; f is the square if SQUARED, else the
+//! identity.
 template <bool SQUARED, typename P>
 void moveColumns(P* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
 {
@@ -54,8 +56,8 @@ inline void addShifted(uint32_t* out, const uint32_t* a, const uint32_t* b, int 
 
 #endif
 
-//! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's width by doubling. All
-//! are parts of the sums over the window, which P holds: see Plan::wide.
+//! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's
+//! width by doubling. All are parts of the sums over the window, which P holds: see Plan::wide.
 template <typename P> class WindowSums
 {
 public:

@@ -3,9 +3,10 @@
 
 // score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): the kernels that sum up a term.
 //
-// A kernel computes the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of four
-// phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing is
-// rearranged before the final interleave and a template word is one splat for the whole tile.
+// A kernel computes the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of
+// four phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing
+// is rearranged before the final interleave and a template word is one splat for the whole tile.
+// over budget: the same step is written with the instructions of each processor that has a better one.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
 
@@ -182,8 +183,9 @@ inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
     _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
 }
 
-/** Sums absolute differences by vdbpsadbw, which takes 4 template bytes at 4 positions of each 8 image bytes: 128 differences per
-instruction. Positions 8 l + k have offset 0 from the load, and positions 8 l + 4 + k offset 4, which is the load of the next word. */
+/** Sums absolute differences by vdbpsadbw, which takes 4 template bytes at 4 positions of each 8 image bytes: 128
+differences per instruction. Positions 8 l + k have offset 0 from the load, and positions 8 l + 4 + k offset 4, which is
+the load of the next word. */
 template <int R>
 void sadTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
              size_t stride, int height)
@@ -248,7 +250,8 @@ inline __m256i sad8(const v_uint8& a, const v_uint8& b) { return _mm256_sad_epu8
 inline __m128i sad8(const v_uint8& a, const v_uint8& b) { return _mm_sad_epu8(a.val, b.val); }
 #endif
 
-/** Sums absolute differences by psadbw: as in multiplyTile, but with eight template bytes, lanes of 64 bits and eight phases. */
+/** Sums absolute differences by psadbw: as in multiplyTile, but with eight template bytes, lanes of 64 bits and eight
+phases. */
 template <int R>
 void sadTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
              size_t stride, int height)

@@ -3,15 +3,16 @@
 
 // score: DOT terms of large fragments by discrete Fourier transforms in double precision, with exact results.
 //
-// Proof: a sum is an integer, and the result of the transforms has an error of less than 1/4, so rounding gives that integer. Let u = 2^-53,
-// N the number of values in a tile, |x| the root of a sum of squares. A stage of radix r rounds each of its sums log2(r) times (radix 3: 4
-// times, 5: 6 times, 8: 5 times), once per product with a factor or twice without fused multiply-add, and factors have a relative error of
-// 3 u: at most 8 u log2(r) in all, for each of the radices. Stages are unitary except for scale, so the error of a spectrum is at most
-// 8 u log2(N) times its norm (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). In the inverse, a stage combines to each value
-// a correlation of parts of both spectra, whose magnitudes add up to at most |I| |T| (Cauchy-Schwarz), so that the stage adds an error of at
-// most 8 u log2(r) |I| |T|. Both spectra and the inverse: 3 * 8 u log2(N) |I| |T|, and a few u for the products. With bytes, two parts of
-// the image in a tile of N <= 2^22 values, and P planes in a sum, |I| <= sqrt(2) 255 2^11 and |T| <= 255 sqrt(w h), so the error of the sum
-// is at most
+// Proof: a sum is an integer, and the result of the transforms has an error of less than 1/4, so rounding gives that
+// integer. Let u = 2^-53, N the number of values in a tile, |x| the root of a sum of squares. A stage of radix r rounds
+// each of its sums log2(r) times (radix 3: 4 times, 5: 6 times, 8: 5 times), once per product with a factor or twice
+// without fused multiply-add, and factors have a relative error of 3 u: at most 8 u log2(r) in all, for each of the
+// radices. Stages are unitary except for scale, so the error of a spectrum is at most 8 u log2(N) times its norm
+// (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). In the inverse, a stage combines to each value a
+// correlation of parts of both spectra, whose magnitudes add up to at most |I| |T| (Cauchy-Schwarz), so that the stage
+// adds an error of at most 8 u log2(r) |I| |T|. Both spectra and the inverse: 3 * 8 u log2(N) |I| |T|, and a few u for
+// the products. With bytes, two parts of the image in a tile of N <= 2^22 values, and P planes in a sum, |I| <= sqrt(2)
+// 255 2^11 and |T| <= 255 sqrt(w h), so the error of the sum is at most
 //
 //   24 * 2^-53 * 22 * sqrt(2) 255 * 2^11 * 255 sqrt(w h) P  =  1.11e-5 sqrt(w h) P,
 //
@@ -23,7 +24,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
-// --- transforms -------------------------------------------------------------------------------------------------------
+// --- transforms ------------------------------------------------------------------------------------------------------
 
 static bool isDftLength(int length)
 {
@@ -35,7 +36,8 @@ static bool isDftLength(int length)
 
 Dft::Dft(int count, int unit) : length(count), last(unit)
 {
-    // exp(-2 pi i k / length), from angles of at most a quarter of pi, so that the error is little more than one rounding.
+    // exp(-2 pi i k / length), from angles of at most a quarter of pi, so that the error is little more than one
+    // rounding.
     std::vector<double> re(length), im(length);
     for (int k = 0; k < length; ++k)
     {
@@ -90,11 +92,12 @@ void inverse(const Tile& tile, const double* values, double* row, const TileSums
     CV_CPU_DISPATCH(inverseRows, (tile, values, row, a, b), CV_CPU_DISPATCH_MODES_ALL);
 }
 
-// --- tiles ------------------------------------------------------------------------------------------------------------
+// --- tiles -----------------------------------------------------------------------------------------------------------
 
 const int LARGEST_TILE = 1 << 22;
 
-//! Division of a window into tiles of `cols` x `rows` values, each with (cols - width + 1) x (rows - height + 1) positions.
+//! Division of a window into tiles of `cols` x `rows` values, each with (cols - width + 1) x (rows - height + 1)
+//! positions.
 struct Tiling
 {
     int cols, rows;
@@ -124,7 +127,8 @@ Transforms transformsOf(const Plan& plan)
     return of;
 }
 
-//! Returns lengths of transforms for tiles that hold a side of a fragment and some of its positions, up to all or to six sides.
+//! Returns lengths of transforms for tiles that hold a side of a fragment and some of its positions, up to all or to
+//! six sides.
 std::vector<int> lengthsFor(int side, int positions, int unit)
 {
     const int64_t most = std::min(int64_t(side) + positions - 1, std::max(int64_t(768), 6 * int64_t(side)));
@@ -135,8 +139,8 @@ std::vector<int> lengthsFor(int side, int positions, int unit)
     return lengths;
 }
 
-/** Returns the tiles with the least cost. The cost of a transform is its number of values times its number of stages, plus a constant per
-value. Values that do not fit the caches cost a fifth more for each doubling:
+/** Returns the tiles with the least cost. The cost of a transform is its number of values times its number of stages,
+plus a constant per value. Values that do not fit the caches cost a fifth more for each doubling:
     cost per unit | device, level-2 cache, instruction set | values of three planes
     0.13 ns       | Intel Xeon, 2 MB, AVX-512              | up to 2^14
     0.27 ns       | Intel Xeon, 2 MB, AVX-512              | 2^20 */

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// walk: the value of a single position, compiled once per instruction set. The integers are those of the kernels for many positions
-// (src/cpu/fragment_matcher/score.simd.hpp).
+// walk: the value of a single position, compiled once per instruction set. The integers are those of the kernels for
+// many positions (src/cpu/fragment_matcher/score.simd.hpp).
 #include "scores.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

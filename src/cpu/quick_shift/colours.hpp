@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Vectors of floats in QuickShift's CPU stages, for .simd.hpp files: core.hpp's multiplyAdd() and colourDistance() in each lane.
+// Vectors of floats in QuickShift's CPU stages, for .simd.hpp files: core.hpp's multiplyAdd() and colourDistance() in
+// each lane.
 #ifndef OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_COLOURS_HPP
 #define OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_COLOURS_HPP
 
@@ -44,7 +45,8 @@ inline bool mayBeRoundedTwice(const v_float64& low, const v_float64& high, const
     return v_check_any(v_or(v_reinterpret_as_s32(ties), small));
 }
 
-//! Returns a b + c, rounded once, by sums in double precision. The rare lanes that these may round twice are left to core.hpp.
+//! Returns a b + c, rounded once, by sums in double precision. The rare lanes that these may round twice are left to
+//! core.hpp.
 inline v_float32 multiplyAdd(const v_float32& a, const v_float32& b, const v_float32& c)
 {
     const v_float64 low = v_add(v_mul(v_cvt_f64(a), v_cvt_f64(b)), v_cvt_f64(c));
@@ -68,8 +70,8 @@ inline v_float32 multiplyAdd(const v_float32& a, const v_float32& b, const v_flo
 
 /** Adds the square of one channel's difference to the squared distance `dc`, which channel 0 begins.
 @tparam WEIGHTED true: the difference is multiplied by `factor` first.
-@tparam EXACT true: squares and their sums are integers that floats hold, or d is OUTSIDE's. Then a product and a sum have the bits
-of a fused multiply-add. */
+@tparam EXACT true: squares and their sums are integers that floats hold, or d is OUTSIDE's. Then a product and a sum
+have the bits of a fused multiply-add. */
 template <bool WEIGHTED, bool EXACT>
 inline v_float32 addChannel(const v_float32& dc, int channel, const v_float32& a, const v_float32& b,
                             const v_float32& factor)

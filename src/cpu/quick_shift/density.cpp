@@ -19,7 +19,8 @@ using detail::ceilDiv;
 const int MIN_STRIP = 8, MAX_STRIP = 64; // rows
 const int MAX_OFFSETS = MAX_TERMS / 2;   // per call of credit(): each offset adds two weights to a pixel
 
-//! Credits of the pairs whose upper pixel lies in a strip of rows, collected in 32 bits and then added to the 64-bit sums.
+//! Credits of the pairs whose upper pixel lies in a strip of rows, collected in 32 bits and then added to the 64-bit
+//! sums.
 class StripDensity
 {
 public:

@@ -12,8 +12,9 @@ namespace cv { namespace cuda { namespace quick_shift {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 /** Adds the weight of each pair (x, x+dx), dx in [dxBegin, dxEnd), to the credits of both pixels.
-@param a,b features of the upper and the lower row, one pointer per channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
-outside of the image the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be used.
+@param a,b features of the upper and the lower row, one pointer per channel. Readable from min(dxBegin, 0) to cols +
+ROW_PADDING; outside of the image the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be
+used.
 @param factors Parameters::factors, or null if not weighted.
 @param exact Features::exact.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.

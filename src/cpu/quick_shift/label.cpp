@@ -11,7 +11,8 @@ namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
 namespace {
 
-//! Returns the parents, with links longer than tau replaced by roots. @param memory holds them where any link may be cut.
+//! Returns the parents, with links longer than tau replaced by roots. @param memory holds them where any link may be
+//! cut.
 const int* cut(int pixels, const Trees& trees, float tau, std::vector<int>& memory)
 {
     if (tau == INFINITY)
@@ -31,8 +32,8 @@ int label(int pixels, const Trees& trees, float tau, Scratch& scratch, int* labe
     std::vector<int>& top = scratch.top;
     top.resize(pixels);
     const auto begin = [&](int strip) { return static_cast<int>(static_cast<int64_t>(pixels) * strip / strips); };
-    // top: last ancestor that a pixel's path reaches without leaving its strip. Reads and writes stay inside the strip, so strips
-    // do not race; each link is followed once.
+    // top: last ancestor that a pixel's path reaches without leaving its strip. Reads and writes stay inside the strip,
+    // so strips do not race; each link is followed once.
     parallel_for_(Range(0, strips),
                   [&](const Range& range)
                   {

@@ -15,7 +15,8 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 const int RING_CODE_ROW = 65536; //!< the code of a candidate is dy * RING_CODE_ROW + dx; codes ascend in raster order
 
-//! Search of one row of an image. keys and planes point at column 0 of row 0; `rings` columns beyond both ends may be read.
+//! Search of one row of an image. keys and planes point at column 0 of row 0; `rings` columns beyond both ends may be
+//! read.
 struct RingSearch
 {
     const int* keys; //!< keys minus 2^31, so that signed comparisons order them; INT_MIN beyond the image

@@ -43,11 +43,14 @@ struct PairWeights
 
 #elif CT_QUICK_SHIFT_EMULATED
 
-/** Weights of pairs with one spatial factor, without fused multiply-add: in double precision, where products of floats are exact.
+/** Weights of pairs with one spatial factor, without fused multiply-add: in double precision, where products of floats
+are exact.
   y       is 32 - q / 2^19, as floats in [16,32] have this spacing: q = round(dc rate 2^19), at most 2^23.
-  p(m)    m has 18 fractional bits and the coefficients at most 32, so all sums before rounding are multiples of 2^-48 below 4,
+  p(m)    m has 18 fractional bits and the coefficients at most 32, so all sums before rounding are multiples of 2^-48
+  below 4,
           which are exact. All is multiplied by 2^23, which changes no rounding, so that p in [1,2] becomes an integer.
-  weight  is round(t s 2^22), t twice the colour factor and s the spatial one, as floats in [2,4] have the spacing 2^-22. */
+  weight  is round(t s 2^22), t twice the colour factor and s the spatial one, as floats in [2,4] have the spacing
+  2^-22. */
 struct PairWeights
 {
     v_float64 rate, most, spatial, c0, c1, c2, c3, c4;

@@ -12,8 +12,8 @@ namespace cv { namespace cuda { namespace tld {
 
 namespace {
 
-/** Memory of one object. Stages write `next` and `nextDetections`; commit(), which cannot fail, makes them current. Learning changes
-leaves and templates in place. */
+/** Memory of one object. Stages write `next` and `nextDetections`; commit(), which cannot fail, makes them current.
+Learning changes leaves and templates in place. */
 struct Object
 {
     int width, height; //!< size of the user's box, pixels
@@ -250,7 +250,8 @@ private:
 
     cpu::Work work() { return {&settings_, &images_.frame(), &scratch_}; }
 
-    //! Calls body(object, index) for all objects. With few objects each stage uses all threads; with many, each object one thread.
+    //! Calls body(object, index) for all objects. With few objects each stage uses all threads; with many, each object
+    //! one thread.
     template <typename Body> void forObjects(const Body& body)
     {
         const int count = objects();

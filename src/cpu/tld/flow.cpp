@@ -14,7 +14,8 @@ namespace {
 const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
 const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
 
-//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES. Positions outside of a level take its outer pixels.
+//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES. Positions outside of a level take its outer
+//! pixels.
 void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
 {
     const int cols = pyramid.cols[level], rows = pyramid.rows[level];

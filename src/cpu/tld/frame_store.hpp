@@ -105,8 +105,8 @@ private:
         return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
     }
 
-    /** Pyramid of one image, zeros at first, with ROW_SLACK bytes after each row. The system gives it memory when it is written: a
-    detector writes one slot only. */
+    /** Pyramid of one image, zeros at first, with ROW_SLACK bytes after each row. The system gives it memory when it is
+    written: a detector writes one slot only. */
     struct Slot
     {
         std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, std::free};

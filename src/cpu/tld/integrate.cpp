@@ -8,7 +8,8 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! Returns the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none.
+//! Returns the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0:
+//! there is none.
 static uint32_t supportOf(const ObjectView& object, const Settings& settings)
 {
     const ObjectState& state = *object.state;

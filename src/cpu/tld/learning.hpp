@@ -21,14 +21,16 @@ void findNear(const Grid& grid, const Box& box, int most, std::vector<Candidate>
 void makeExamples(const Work& work, const ObjectView& object, const std::vector<Candidate>& near, int warps,
                   double angle, std::vector<Codes>& examples);
 
-//! Marks the examples of a chunk that the current posteriors classify wrongly. @param marks out: one per example of the list.
+//! Marks the examples of a chunk that the current posteriors classify wrongly. @param marks out: one per example of the
+//! list.
 void markExamples(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list,
                   const Chunk& chunk, bool positive, uint8_t* marks);
 //! Counts the marked examples in their leaves, and updates the posteriors of these.
 void countMarked(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
                  bool positive, const uint8_t* marks);
 
-//! Adds a patch to the positive or negative templates where addsPositive() or addsNegative() say so. @param added incremented then.
+//! Adds a patch to the positive or negative templates where addsPositive() or addsNegative() say so. @param added
+//! incremented then.
 void learnPositive(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added);
 void learnNegative(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added);
 

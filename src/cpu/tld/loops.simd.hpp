@@ -134,8 +134,8 @@ inline v_uint8 compareAt(const uint8_t* pixels, const int* offsets, int count)
 
 } // namespace
 
-/* Evaluates all pixels of a vector, although windows begin only at some of them: one load serves all neighbours, where a single
-window would need a load per pixel that it compares. */
+/* Evaluates all pixels of a vector, although windows begin only at some of them: one load serves all neighbours, where
+a single window would need a load per pixel that it compares. */
 void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
 {
     const int lanes = VTraits<v_uint8>::vlanes();

@@ -13,8 +13,8 @@ namespace {
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
 
-/** Purpose of each window in the first training. There may be millions of windows, so that only a byte per window is kept, and codes
-are computed for some chunks at a time, once per pass. */
+/** Purpose of each window in the first training. There may be millions of windows, so that only a byte per window is
+kept, and codes are computed for some chunks at a time, once per pass. */
 struct Split
 {
     std::vector<uint8_t> kinds;            //!< per window: its chunk, VALIDATES or UNUSED
@@ -94,7 +94,8 @@ void trainChunk(const ObjectView& object, const Settings& settings, size_t k, co
     countMarked(object, settings, windows, all, false, negative.data());
 }
 
-//! Learns positive examples and far windows, in two passes. @return the largest sum of posteriors of a validating window.
+//! Learns positive examples and far windows, in two passes. @return the largest sum of posteriors of a validating
+//! window.
 uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& scratch, Split& split)
 {
     const Settings& settings = *work.settings;
@@ -122,7 +123,8 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& s
     return worst;
 }
 
-//! Learns the templates. @param first positive template. @return the largest relative similarity of a validating window.
+//! Learns the templates. @param first positive template. @return the largest relative similarity of a validating
+//! window.
 double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Candidate>& far)
 {
     const Settings& settings = *work.settings;

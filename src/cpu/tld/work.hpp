@@ -149,8 +149,8 @@ struct Scratch
     FernPositives fernPositives;
 };
 
-/** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold a row: body
-selects windows in `wanted`, and codesOfRow() computes their codes. */
+/** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold
+a row: body selects windows in `wanted`, and codesOfRow() computes their codes. */
 template <typename Body>
 void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
@@ -179,7 +179,7 @@ void forRows(const Work& work, const ObjectView& object, const Layout& layout, c
                   });
 }
 
-// --- loops of src/cpu/tld/loops.simd.hpp -----------------------------------------------------------------------------------------
+// --- loops of src/cpu/tld/loops.simd.hpp -----------------------------------------------------------------------------
 
 //! Converts a row of 3 or 4 channels to gray values.
 void grayRowOf(const uint8_t* from, int channels, int cols, uint8_t* to);
@@ -189,7 +189,8 @@ void columnSumsOf(const uint32_t* above, uint32_t* row, int count);
 void blurRowOf(const uint8_t* row, int cols, uint16_t* to);
 //! Blurs along columns. @param rows 2 * BLUR_REACH + 1 results of blurRowOf().
 void blurColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);
-//! Filters along a row for the next level. @param row two pixels before and after it can be read. @param cols of the next level.
+//! Filters along a row for the next level. @param row two pixels before and after it can be read. @param cols of the
+//! next level.
 void halveRowOf(const uint8_t* row, int cols, uint16_t* to);
 //! Filters along columns for the next level. @param rows five results of halveRowOf().
 void halveColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);

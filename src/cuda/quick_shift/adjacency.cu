@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stages listBorders, sortBorders and writePairs on CUDA. Bound by the sort of as many pairs as there are pixels at borders.
+// Stages listBorders, sortBorders and writePairs on CUDA. Bound by the sort of as many pairs as there are pixels at
+// borders.
 #include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 const int THREADS = 256;
 
-//! Codes the pairs of pixel i's label with those right of and below it, where they differ. @return number of pairs, at most 2.
+//! Codes the pairs of pixel i's label with those right of and below it, where they differ. @return number of pairs, at
+//! most 2.
 __device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels, const int* firsts, int i,
                                          unsigned long long (&pairs)[2])
 {
@@ -31,8 +33,8 @@ __device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels
     return n;
 }
 
-/** Lists the pairs of all pixels in any order. @param pairs null: they are only counted. @param count out: number of pairs, to be
-read as unsigned: two per pixel at most, so it fits 32 bits. */
+/** Lists the pairs of all pixels in any order. @param pairs null: they are only counted. @param count out: number of
+pairs, to be read as unsigned: two per pixel at most, so it fits 32 bits. */
 __global__ void __launch_bounds__(THREADS)
     listLabelPairs(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
                    unsigned long long* pairs, int* count)

@@ -25,10 +25,10 @@ struct SearchParameters
     float factors[MAX_CHANNELS];
 };
 
-/** Colours of 8-bit channels in a word. Steps 1 to 3 of the search measure distances in multiples of UNIT: an integer dc, read as
-a float, is the denormal dc 2^-149, and lambda^2 WEIGHT times that is lambda^2 dc UNIT. The sum, scaled by a power of two, rounds
-as in squaredDistance(): ds >= 1, so the sum is no denormal itself. This saves converting dc to float for each neighbour. Needs
--ftz=false. */
+/** Colours of 8-bit channels in a word. Steps 1 to 3 of the search measure distances in multiples of UNIT: an integer
+dc, read as a float, is the denormal dc 2^-149, and lambda^2 WEIGHT times that is lambda^2 dc UNIT. The sum, scaled by a
+power of two, rounds as in squaredDistance(): ds >= 1, so the sum is no denormal itself. This saves converting dc to
+float for each neighbour. Needs -ftz=false. */
 struct ByteColours
 {
     typedef uint32_t Colour;
@@ -40,7 +40,8 @@ struct ByteColours
 
     __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.words + base) {}
     __device__ Colour load(size_t at) const { return pixels[at]; }
-    //! Returns the squared distance, exactly: dp4a adds an integer below 2^23 to the mantissa of 2^23, which is then subtracted.
+    //! Returns the squared distance, exactly: dp4a adds an integer below 2^23 to the mantissa of 2^23, which is then
+    //! subtracted.
     static __device__ float distance(Colour a, Colour b, const SearchParameters&)
     {
         return __uint_as_float(squaredByteDistance(a, b, 0x4b000000u)) - 8388608.f;

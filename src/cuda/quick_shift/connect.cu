@@ -11,8 +11,9 @@ namespace {
 
 const int THREADS = 256;
 
-/** Returns the root of i's tree and halves the path to it on the way: otherwise a flat row would stay a chain as long as it is
-wide. Links only ever lead to lower indices of the same piece, and atomicMin keeps it so while other threads shorten or unite. */
+/** Returns the root of i's tree and halves the path to it on the way: otherwise a flat row would stay a chain as long
+as it is wide. Links only ever lead to lower indices of the same piece, and atomicMin keeps it so while other threads
+shorten or unite. */
 __device__ __forceinline__ int rootFrom(int* root, int i)
 {
     const volatile int* const links = root;
@@ -28,7 +29,8 @@ __device__ __forceinline__ int rootFrom(int* root, int i)
     return at;
 }
 
-//! Joins the trees of i and j. Links lead to lower indices, so the root of a piece is its first pixel whatever the order.
+//! Joins the trees of i and j. Links lead to lower indices, so the root of a piece is its first pixel whatever the
+//! order.
 __device__ void unite(int* root, int i, int j)
 {
     for (;;)

@@ -9,8 +9,8 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
-/** Calls CUB by run() and throws if that fails. CUB asks for the last error after its launches, so an older error is cleared
-before; it asks for properties of kernels before them, which a capture in global mode refuses. */
+/** Calls CUB by run() and throws if that fails. CUB asks for the last error after its launches, so an older error is
+cleared before; it asks for properties of kernels before them, which a capture in global mode refuses. */
 template <typename Run> void callCub(const char* name, const Run& run)
 {
     const detail::OutsideOfCapture outside;

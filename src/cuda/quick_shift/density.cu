@@ -1,13 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage density on CUDA. Each pair of pixels within the window is weighed once, and its weight is added to the sums of both
-// pixels: a credit. Sums are integers, so credits may arrive in any order.
+// Stage density on CUDA. Each pair of pixels within the window is weighed once, and its weight is added to the sums of
+// both pixels: a credit. Sums are integers, so credits may arrive in any order.
 //
-// A block has a tile of pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0 where dx = 0). A
-// thread holds P centres of one column in registers and steps down the neighbours of column x+dx: at step dy centre p meets row
-// p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
+// A block has a tile of pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0 where dx =
+// 0). A thread holds P centres of one column in registers and steps down the neighbours of column x+dx: at step dy
+// centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
 // Cost for 8 bit: 12.5 instructions per pair, all included; memory traffic is negligible. Bound by instruction issue.
+// over budget: one kernel, for bytes and for floats.
 #include "colours.hpp"
 #include "tiles.hpp"
 #include "../../common/launch.hpp"
@@ -16,14 +17,14 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-// --- 8 bit: words -------------------------------------------------------------------------------------------------------
+// --- 8 bit: words ----------------------------------------------------------------------------------------------------
 
-/** Steps of a thread's P centres down the columns of neighbours. The P current neighbours are a ring of registers: step t loads
-one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P, this moves no register.
-Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH start values of dp4a. All are
-constants, so that no address needs an instruction.
-@tparam GUARDED the window leaves the image or has masked pixels. These get weight 0 at no cost: a neighbour that does not count
-starts dp4a at infinity, a centre that does not count has a base of 1e30. */
+/** Steps of a thread's P centres down the columns of neighbours. The P current neighbours are a ring of registers: step
+t loads one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P, this moves no register.
+Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH start values of dp4a. All
+are constants, so that no address needs an instruction.
+@tparam GUARDED the window leaves the image or has masked pixels. These get weight 0 at no cost: a neighbour that does
+not count starts dp4a at infinity, a centre that does not count has a base of 1e30. */
 template <typename Shape, bool GUARDED> struct ByteSteps
 {
     static const int P = Shape::CENTRES, PITCH = BYTE_PITCH;
@@ -47,9 +48,10 @@ template <typename Shape, bool GUARDED> struct ByteSteps
             start[slot] = at[2 * PITCH];
         credit[slot] = credits;
     }
-    /** Adds the weight of a pair to both credits. Computes z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest,
-    so that the saturating fma clamps it. Floats in [0.5,1] have the spacing of those of y / 32, and halves round to even in both,
-    so y is exact: the bits of y and z add up to 0x81000000. NaN becomes z = 0, whose weight is 0 as well. */
+    /** Adds the weight of a pair to both credits. Computes z = 1.5 - y / 32 in place of y: its largest value, 1, is y's
+    smallest, so that the saturating fma clamps it. Floats in [0.5,1] have the spacing of those of y / 32, and halves
+    round to even in both, so y is exact: the bits of y and z add up to 0x81000000. NaN becomes z = 0, whose weight is 0
+    as well. */
     __device__ __forceinline__ void weigh(int p, int slot, float spatial)
     {
         const float dc = __uint_as_float(squaredByteDistance(centre[p], word[slot], GUARDED ? start[slot] : START));
@@ -107,9 +109,9 @@ template <typename Shape, bool GUARDED> struct ByteSteps
             last<N / 2>(at, spatial, count);
     }
 
-    /** Weighs the centres with rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a multiple of 4,
-    so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer centres, need a correction.
-    Where a row is both (count < P) the two corrections add up to the right one modulo 4.
+    /** Weighs the centres with rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a
+    multiple of 4, so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer
+    centres, need a correction. Where a row is both (count < P) the two corrections add up to the right one modulo 4.
     @param at credit of the first row. @param spatial spatial factors, aligned for float4. */
     __device__ __forceinline__ void column(uint32_t* at, const float* spatial, int count)
     {
@@ -151,7 +153,8 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<S
     detail::waitForKernelBefore(); // from here on pack()'s output is read
     detail::letNextKernelBegin();
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
-    // Each warp loads several rows before it stores them: one load after the other would take a tenth of a small image's time.
+    // Each warp loads several rows before it stores them: one load after the other would take a tenth of a small
+    // image's time.
     const int WARPS = Shape::THREADS / 32, DOWN = Shape::THREADS / 128, ACROSS = detail::ceilDiv(BYTE_PITCH, 32);
     const Window& window = place.window;
 #pragma unroll 1
@@ -238,9 +241,10 @@ __global__ void __launch_bounds__(Shape::THREADS, BLOCKS) weighBytes(const Densi
         weighByteTile<Shape, true>(task, place, factors);
 }
 
-// --- floats: planes -----------------------------------------------------------------------------------------------------
+// --- floats: planes --------------------------------------------------------------------------------------------------
 
-//! Access to float planes. Pixels outside of the image are OUTSIDE. @tparam WEIGHTED true: channels have factors of their own.
+//! Access to float planes. Pixels outside of the image are OUTSIDE. @tparam WEIGHTED true: channels have factors of
+//! their own.
 template <int CHANNELS, bool WEIGHTED> struct Planes
 {
     static const int WORDS = CHANNELS;
@@ -332,7 +336,8 @@ __device__ __forceinline__ void makeSteps(const typename Policy::Pixel (&centre)
     neighbours.spatial += STEPS;
 }
 
-//! Weighs the P centres of a thread with rows dy = 0 .. steps-1 of a column. For the bias of credits see ByteSteps::column().
+//! Weighs the P centres of a thread with rows dy = 0 .. steps-1 of a column. For the bias of credits see
+//! ByteSteps::column().
 template <typename Policy, int P>
 __device__ __forceinline__ void weighColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
                                             Neighbours<Policy, P>& neighbours, int steps, const DensityTask& task)
@@ -420,10 +425,11 @@ __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const Density
     weighTile<Planes<CHANNELS, WEIGHTED>, PlaneShape>(task, Place<PlaneShape>(task), shared);
 }
 
-// --- keys, launches -----------------------------------------------------------------------------------------------------
+// --- keys, launches --------------------------------------------------------------------------------------------------
 
-/** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a thread one
-column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel begin, see pack.cu. */
+/** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a
+thread one column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel
+begin, see pack.cu. */
 __global__ void __launch_bounds__(256)
     makeKeys(const Extent extent, const Features features, const Parameters parameters, const WeightSums sums,
              uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)

@@ -3,10 +3,11 @@
 
 // Stages label, numberSuperpixels, countLonger, selectLinks and sortLinks on CUDA.
 //
-// label: paths are up to 150 links long. A block first follows them inside its tile by pointer jumping in shared memory, which
-// leaves a few jumps from tile to tile. It also marks the roots, one bit per pixel, and counts them per segment of 32 pixels of
-// a row; a scan sums the counts in raster order. Then each pixel jumps to its root and takes the root's rank: the number of roots
-// in earlier segments and before it in its own. Moves about 20 bytes per pixel; bound by memory latency.
+// label: paths are up to 150 links long. A block first follows them inside its tile by pointer jumping in shared
+// memory, which leaves a few jumps from tile to tile. It also marks the roots, one bit per pixel, and counts them per
+// segment of 32 pixels of a row; a scan sums the counts in raster order. Then each pixel jumps to its root and takes
+// the root's rank: the number of roots in earlier segments and before it in its own. Moves about 20 bytes per pixel;
+// bound by memory latency.
 #include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
@@ -24,8 +25,8 @@ namespace {
 const int TILE = 32, THREADS = 256;
 
 /** Division by d without a division instruction: x / d for 0 <= x < 2^31 is x magic / 2^(31+s), where 2^s >= d and
-magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by less than d, so the quotient exceeds x / d by less than x / 2^31 / d: too
-little to reach the next integer. */
+magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by less than d, so the quotient exceeds x / d by less than x / 2^31
+/ d: too little to reach the next integer. */
 struct Divisor
 {
     uint32_t magic;
@@ -43,8 +44,8 @@ struct Divisor
     }
 };
 
-/** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to themselves,
-masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
+/** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to
+themselves, masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
 __global__ void __launch_bounds__(THREADS)
     resolvePathsInTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
                         const float* __restrict__ distances, float tau, int* __restrict__ jumps,
@@ -52,7 +53,8 @@ __global__ void __launch_bounds__(THREADS)
 {
     detail::waitForKernelBefore();
     detail::letNextKernelBegin();
-    // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies elsewhere.
+    // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies
+    // elsewhere.
     __shared__ short path[TILE * TILE];
     const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
@@ -123,8 +125,9 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef cub::WarpScan<int> WarpScan;
 
-/** Computes sums[k], the sum of the values before k, for k = 0 .. count, for so few values that the launches of cub::DeviceScan would
-take longer. A block has SCAN_EACH values per thread and adds up all values before them by itself. */
+/** Computes sums[k], the sum of the values before k, for k = 0 .. count, for so few values that the launches of
+cub::DeviceScan would take longer. A block has SCAN_EACH values per thread and adds up all values before them by
+itself. */
 __global__ void __launch_bounds__(tuning::SCAN_THREADS)
     sumValuesBefore(int count, const int* __restrict__ values, int* __restrict__ sums)
 {
@@ -200,8 +203,9 @@ __global__ void __launch_bounds__(THREADS)
         copy.row(y)[x] = label;
 }
 
-/** Does what sumValuesBefore and assignLabels do, for one image of few segments: each block computes all ranks by itself, in less time than
-another launch takes. A block has 32 x 32 pixels. @param segmentCounts number of roots of each segment. */
+/** Does what sumValuesBefore and assignLabels do, for one image of few segments: each block computes all ranks by
+itself, in less time than another launch takes. A block has 32 x 32 pixels. @param segmentCounts number of roots of each
+segment. */
 __global__ void __launch_bounds__(tuning::RANK_THREADS)
     rankAndAssignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
                         const uint32_t* __restrict__ roots, const int* __restrict__ segmentCounts,
@@ -242,8 +246,8 @@ __global__ void __launch_bounds__(tuning::RANK_THREADS)
         copy.row(y)[x] = label;
 }
 
-//! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the stream is one
-//! of this module's.
+//! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the
+//! stream is one of this module's.
 void scan(int count, const int* values, int* sums, const Ranking& ranking, bool early, cudaStream_t stream)
 {
     const char* name = "quick shift ranks";

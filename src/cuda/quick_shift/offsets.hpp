@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Offsets of a pixel's neighbourhood in the order in which QuickShift's parent search visits them on CUDA: by squared distance. So
-// the search ends at the first offset that is farther than the best candidate. For .cu files.
+// Offsets of a pixel's neighbourhood in the order in which QuickShift's parent search visits them on CUDA: by squared
+// distance. So the search ends at the first offset that is farther than the best candidate. For .cu files.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_OFFSETS_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_OFFSETS_HPP
 
@@ -50,7 +50,8 @@ struct OffsetTable
     }
 };
 constexpr OffsetTable TABLE;
-//! Number of offsets up to which the table is complete: nearer ones all lie in it. A search that may leave the tile stops here.
+//! Number of offsets up to which the table is complete: nearer ones all lie in it. A search that may leave the tile
+//! stops here.
 const int WHOLE_DISC = TABLE.nearer((REACH + 1) * (REACH + 1));
 
 //! Packed offsets, for lanes that visit different ones: ds in bits 0 to 7, code in 8 to 19, max(|dx|, |dy|) above.

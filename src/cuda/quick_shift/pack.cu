@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage pack on CUDA: converts pixels to words or planes, and clears what later stages add to. Reads and writes each pixel once;
-// bound by memory.
+// Stage pack on CUDA: converts pixels to words or planes, and clears what later stages add to. Reads and writes each
+// pixel once; bound by memory.
 //
-// The kernels let the density's begin early only where each of its blocks has a multiprocessor of its own. Otherwise its first blocks would
-// gather on the multiprocessors that run no block of these kernels, which takes longer when there are few blocks.
+// The kernels let the density's begin early only where each of its blocks has a multiprocessor of its own. Otherwise
+// its first blocks would gather on the multiprocessors that run no block of these kernels, which takes longer when
+// there are few blocks.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -13,7 +14,8 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-//! Begins a block. @param early whether the density's kernel may begin. @param listed length of the worklist, which is set to 0; null: none.
+//! Begins a block. @param early whether the density's kernel may begin. @param listed length of the worklist, which is
+//! set to 0; null: none.
 __device__ __forceinline__ void begin(bool early, int* listed)
 {
     if (early)
@@ -89,7 +91,8 @@ __device__ __forceinline__ void clearFour(const WeightSums& sums, size_t at, int
             sums.wide[at + k] = 0;
 }
 
-//! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is aligned.
+//! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is
+//! aligned.
 __global__ void __launch_bounds__(256)
     packThreeChannels(const ImageView source, int image, const Extent extent, uint32_t* words, const WeightSums sums,
                       int* listed, bool early)

@@ -1,15 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage parents on CUDA. The search of a pixel visits its neighbours nearest first and ends as soon as no other can be nearer than
-// the best candidate. The parent is the minimum of (D, index), so neither order nor grouping matters. Four steps, each for the
-// pixels that the step before could not finish:
+// Stage parents on CUDA. The search of a pixel visits its neighbours nearest first and ends as soon as no other can be
+// nearer than the best candidate. The parent is the minimum of (D, index), so neither order nor grouping matters. Four
+// steps, each for the pixels that the step before could not finish:
 //   1. A thread has some pixels of a column and visits their nearest 20 neighbours, which these pixels share.
-//   2. Passes: a thread takes a pixel of the block's list and visits a range of the next offsets, unrolled, in shared memory.
+//   2. Passes: a thread takes a pixel of the block's list and visits a range of the next offsets, unrolled, in shared
+//      memory.
 //   3. Several lanes take a pixel of the list together and visit the remaining offsets of the tile.
-//   4. A warp takes a pixel of a global list and visits rings of cells; one lane skips a cell whose best key is too low or that is
-//      too far away. So the cost of a large tau depends on the cells visited, not on tau squared.
+//   4. A warp takes a pixel of a global list and visits rings of cells; one lane skips a cell whose best key is too low
+//      or that is too far away. So the cost of a large tau depends on the cells visited, not on tau squared.
 // Cost of steps 1 and 2 for 8 bit: 9 instructions per neighbour. Bound by instruction issue.
+// over budget: four steps of one search, which hand on their lists.
 #include "colours.hpp"
 #include "offsets.hpp"
 #include "plan.hpp"
@@ -20,7 +22,7 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-// --- near --------------------------------------------------------------------------------------------------------------
+// --- near ------------------------------------------------------------------------------------------------------------
 
 //! Arguments of the search kernels.
 struct ParentTask
@@ -44,9 +46,9 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
     task.distances[at] = root ? INFINITY : rootOf(best.d);
 }
 
-/** Block of searchNear(): COLS x ROWS pixels, PIXELS of a column per thread. LANES take a pixel together in step 3. BLOCKS fit a
-multiprocessor's registers. A list of fewer than FEW pixels is left to step 3. VOTE: a warp skips ds 4 and 5 when none of its
-pixels needs them. */
+/** Block of searchNear(): COLS x ROWS pixels, PIXELS of a column per thread. LANES take a pixel together in step 3.
+BLOCKS fit a multiprocessor's registers. A list of fewer than FEW pixels is left to step 3. VOTE: a warp skips ds 4 and
+5 when none of its pixels needs them. */
 template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, bool VOTE_> struct SearchShape
 {
     static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_, FEW = FEW_;
@@ -88,18 +90,20 @@ template <typename Colours, typename Shape> struct SearchTile
 //! Search of one pixel.
 template <typename Colours> struct Searcher
 {
-    //! Bounds that the key of a parent exceeds, if the parent comes before or after the pixel in raster order. This makes isHigher()
-    //! one comparison: before it keys may be equal, unless ties are strict. Keys are > 0.
+    //! Bounds that the key of a parent exceeds, if the parent comes before or after the pixel in raster order. This
+    //! makes isHigher() one comparison: before it keys may be equal, unless ties are strict. Keys are > 0.
     uint32_t before, after;
     typename Colours::Colour colour;
-    //! Bits of D in multiples of UNIT, then the code. Positive floats order like their bits, so the minimum is the best.
+    //! Bits of D in multiples of UNIT, then the code. Positive floats order like their bits, so the minimum is the
+    //! best.
     unsigned long long best;
 
     __device__ __forceinline__ float distance() const { return __uint_as_float(static_cast<uint32_t>(best >> 32)); }
     //! Returns true if no offset from ds on can be nearer. An equal distance still matters: its index may be lower.
     __device__ __forceinline__ bool done(int ds) const { return ds * Colours::UNIT > distance(); }
 
-    //! Makes a neighbour the best candidate if it is. @param ds in multiples of UNIT. @param within false: it does not count.
+    //! Makes a neighbour the best candidate if it is. @param ds in multiples of UNIT. @param within false: it does not
+    //! count.
     __device__ __forceinline__ void evaluate(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
                                              typename Colours::Weight weight, bool within = true)
     {
@@ -272,8 +276,8 @@ template <typename Colours, typename Shape> struct NearSearch
         (evaluateOffset<FROM + K>(at, s), ...);
     }
 
-    /** Runs one pass of step 2: offsets FROM to TO-1 of the table. Only if all of these are within the search radius, or those
-    that are not are farther than a parent may be. @return false if there was no pass. */
+    /** Runs one pass of step 2: offsets FROM to TO-1 of the table. Only if all of these are within the search radius,
+    or those that are not are farther than a parent may be. @return false if there was no pass. */
     template <int FROM, int TO> __device__ __forceinline__ bool pass(int& list, int& from) const
     {
         constexpr int LAST = TABLE.ds[TO - 1], NEXT = TABLE.ds[TO];
@@ -401,7 +405,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(cons
     search.searchRest(list, from);
 }
 
-// --- far ---------------------------------------------------------------------------------------------------------------
+// --- far -------------------------------------------------------------------------------------------------------------
 
 //! Returns cell i of ring r around (0,0); i < 8 r, or 0 in ring 0.
 __device__ __forceinline__ int2 ringCell(int r, int i)
@@ -418,8 +422,8 @@ __device__ __forceinline__ int2 ringCell(int r, int i)
 //! Returns the distance from v to the interval [low, low + CELL - 1].
 __device__ __forceinline__ int gapTo(int v, int low) { return ::max(::max(low - v, v - (low + CELL - 1)), 0); }
 
-// Reductions here and in bestOfGroup() do not use cub::WarpReduce, which returns the result to lane 0 only, whereas all lanes need the
-// least distance. With it in bestOfWarp(), searchFar() is 4 to 9 % longer (CUDA 13.0, sm_90).
+// Reductions here and in bestOfGroup() do not use cub::WarpReduce, which returns the result to lane 0 only, whereas all
+// lanes need the least distance. With it in bestOfWarp(), searchFar() is 4 to 9 % longer (CUDA 13.0, sm_90).
 __device__ __forceinline__ float leastOfWarp(float d)
 {
     for (int offset = 16; offset > 0; offset /= 2)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Plans of QuickShift's CUDA backend: which features an image gets, how offsets and stacks are cut, and the scratch of stages.
-// Constants that were tuned are in tuning.hpp.
+// Plans of QuickShift's CUDA backend: which features an image gets, how offsets and stacks are cut, and the scratch of
+// stages. Constants that were tuned are in tuning.hpp.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 
@@ -88,14 +88,16 @@ CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
     return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
 }
 
-//! Chunks of the offsets of the density window, such that credits of a chunk fit 32 bits and its neighbours fit shared memory.
+//! Chunks of the offsets of the density window, such that credits of a chunk fit 32 bits and its neighbours fit shared
+//! memory.
 struct Chunks
 {
     int dxStep, dyStep;   //!< offsets per chunk
     int dxCount, dyCount; //!< number of chunks
 };
 
-//! Cuts the offsets evenly. @param dxCount,dyCount most chunks of columns and of rows; there are fewer where these would be empty.
+//! Cuts the offsets evenly. @param dxCount,dyCount most chunks of columns and of rows; there are fewer where these
+//! would be empty.
 inline Chunks cutOffsetsInto(int radius, int dxCount, int dyCount)
 {
     const int height = 2 * radius + 1, width = radius + 1;
@@ -136,8 +138,9 @@ struct ByteCut
     bool manyThreads; //!< ManyThreadsShape in place of ByteShape
 };
 
-/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a multiprocessor take
-1.6 times the time of one. ManyThreadsShape is for one block per multiprocessor: more rounds of it gain little or lose.
+/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a
+multiprocessor take 1.6 times the time of one. ManyThreadsShape is for one block per multiprocessor: more rounds of it
+gain little or lose.
 @param tiles of all images. */
 inline double timeOfCut(const ByteCut& cut, int64_t tiles, int multiprocessors)
 {
@@ -170,9 +173,11 @@ inline ByteCut cutForBytes(const Extent& extent, int radius, int multiprocessors
             }
     return best;
 }
-// Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no static memory.
+// Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no
+// static memory.
 const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of each kind per row
-//! Returns the words per row: credits, pixels and, if the window leaves the image or has masked pixels, start values of dp4a.
+//! Returns the words per row: credits, pixels and, if the window leaves the image or has masked pixels, start values of
+//! dp4a.
 CT_HOST_DEVICE constexpr int byteStride(bool guarded) { return (guarded ? 3 : 2) * BYTE_PITCH; }
 //! Returns the factors per column of spatial factors, of which dyCount are used.
 CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
@@ -185,7 +190,8 @@ inline size_t bytesOfByteTile(const Chunks& chunks)
     return sizeof(uint32_t) * (byteRowsAt(chunks.dyStep) + rows * byteStride(true));
 }
 
-//! Returns the bytes of shared memory of the float density kernel: planes of credits and of each channel, then spatial factors.
+//! Returns the bytes of shared memory of the float density kernel: planes of credits and of each channel, then spatial
+//! factors.
 inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
 {
     const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
@@ -200,8 +206,8 @@ struct Slice
     size_t pixel; //!< index of its first pixel
 };
 
-/** Calls visit(slice) for all slices of a stack: grids are at most MOST_BLOCKS blocks high and deep, so larger stacks take
-several launches. @param most most images per slice. */
+/** Calls visit(slice) for all slices of a stack: grids are at most MOST_BLOCKS blocks high and deep, so larger stacks
+take several launches. @param most most images per slice. */
 template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
 {
     for (int64_t first = 0; first < extent.count; first += most)
@@ -228,7 +234,8 @@ inline Features partOf(const Features& whole, const Slice& slice)
     return part;
 }
 
-//! Returns the most images per slice when the rows of a whole slice are the grid's y. At least 1: MAX_SIDE is not above MOST_BLOCKS.
+//! Returns the most images per slice when the rows of a whole slice are the grid's y. At least 1: MAX_SIDE is not above
+//! MOST_BLOCKS.
 inline int imagesOfRows(const Extent& extent, int rowsOfBlock)
 {
     return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);

@@ -19,7 +19,8 @@ struct ResultKey
 };
 bool operator==(const ResultKey& a, const ResultKey& b);
 
-//! Labels of a stack and, directly behind them, the number of superpixels of each image, so that one copy replaces both.
+//! Labels of a stack and, directly behind them, the number of superpixels of each image, so that one copy replaces
+//! both.
 struct Labels
 {
     int *labels, *counts;
@@ -35,8 +36,8 @@ struct Labels
     }
 };
 
-/** Results of one compute(). They lie in one block of memory, labels and counts last, so that one copy replaces all of them, or
-the labels with their counts: the copy is enqueued, or fails and changes nothing. */
+/** Results of one compute(). They lie in one block of memory, labels and counts last, so that one copy replaces all of
+them, or the labels with their counts: the copy is enqueued, or fails and changes nothing. */
 class ResultSet
 {
 public:
@@ -88,10 +89,10 @@ private:
     }
 };
 
-/** Result sets of an engine. One is current: the results of the last compute() that was not captured. compute() writes to another
-set, which becomes the current one only when the call succeeds. A captured compute() of the current key writes to the current set,
-so that the getters then return what replays leave there; any other gets a set of its own. A set that a graph uses is not used for
-anything else. */
+/** Result sets of an engine. One is current: the results of the last compute() that was not captured. compute() writes
+to another set, which becomes the current one only when the call succeeds. A captured compute() of the current key
+writes to the current set, so that the getters then return what replays leave there; any other gets a set of its own. A
+set that a graph uses is not used for anything else. */
 class ResultSets
 {
 public:
@@ -106,7 +107,8 @@ public:
 
     //! Returns the set that compute() writes to.
     ResultSet& begin(const detail::Call& call, const ResultKey& key);
-    //! Assigns `set` to the capture, or makes it the current one, after all of compute() was enqueued. @return true for the latter.
+    //! Assigns `set` to the capture, or makes it the current one, after all of compute() was enqueued. @return true for
+    //! the latter.
     bool finish(const detail::Call& call, ResultSet& set);
 
 private:

@@ -216,7 +216,8 @@ private:
         return value;
     }
 
-    //! Labels the trees without links longer than tau. @return labels and counts, in memory that the next call overwrites.
+    //! Labels the trees without links longer than tau. @return labels and counts, in memory that the next call
+    //! overwrites.
     Labels cut(const ResultSet& set, float tau)
     {
         const Extent& extent = set.extent();
@@ -226,7 +227,8 @@ private:
         return next;
     }
 
-    //! Replaces the labels of a set. Waits for the new number first, so that nothing has changed if that fails. @return the number.
+    //! Replaces the labels of a set. Waits for the new number first, so that nothing has changed if that fails. @return
+    //! the number.
     int replaceLabels(ResultSet& set, const Labels& next)
     {
         const int n = downloadCounts(next.counts, set.extent().count);

@@ -57,7 +57,8 @@ public:
         return made;
     }
 
-    //! Reuses the memory of the density's sums, which are not needed once there are keys. Images one pixel wide need more than that.
+    //! Reuses the memory of the density's sums, which are not needed once there are keys. Images one pixel wide need
+    //! more than that.
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
         const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;

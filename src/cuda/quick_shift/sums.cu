@@ -51,8 +51,8 @@ __device__ __forceinline__ long long colourOf(uint8_t value, double) { return va
 __device__ __forceinline__ long long colourOf(uint16_t value, double) { return value; }
 __device__ __forceinline__ long long colourOf(float value, double scale) { return fixedColour(value, scale); }
 
-/** Adds the pixels of a stack to the sums. A warp is 32 pixels of a row. It first sums each run of equal labels and then issues
-one set of atomics per run. */
+/** Adds the pixels of a stack to the sums. A warp is 32 pixels of a row. It first sums each run of equal labels and
+then issues one set of atomics per run. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, const int* __restrict__ labels,
                                                           const ImageView image, bool places, const SumsTable table)

@@ -37,7 +37,8 @@ __device__ __forceinline__ int numberOf(const SumsTable& table, int image, int l
     return table.firsts && label >= 0 ? table.firsts[image] + label : label;
 }
 
-//! Returns the number of rows. Labels may be of another compute() than the one the table was made for, so both limits hold.
+//! Returns the number of rows. Labels may be of another compute() than the one the table was made for, so both limits
+//! hold.
 __device__ __forceinline__ int sizeOf(const SumsTable& table) { return ::min(*table.count, table.capacity); }
 
 //! Returns the scale of an image's colours in the sums: fixedScale() for CV_32F, else 1.

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tiles of QuickShift's density kernels: how a block finds its tile and its chunk of offsets, and how it adds its credits to the
-// sums. For .cu files.
+// Tiles of QuickShift's density kernels: how a block finds its tile and its chunk of offsets, and how it adds its
+// credits to the sums. For .cu files.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TILES_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TILES_HPP
 
@@ -60,7 +60,8 @@ __device__ __forceinline__ void forWindow(const Window& window, const Visit& vis
             visit(x, y);
 }
 
-//! Adds a credit to the sum of a pixel, an index into the stack. Atomic, because most pixels lie in several blocks' windows.
+//! Adds a credit to the sum of a pixel, an index into the stack. Atomic, because most pixels lie in several blocks'
+//! windows.
 __device__ __forceinline__ void addToSum(const WeightSums& sums, size_t at, uint32_t credit)
 {
     if (sums.narrow)
@@ -85,8 +86,8 @@ __device__ __forceinline__ void addCredits(const DensityTask& task, const Window
                      });
 }
 
-/** Adds what a thread's own P centres got from `pairs` pairs each: to their credits where the window holds them and 32 bits hold
-both, else to the sums. */
+/** Adds what a thread's own P centres got from `pairs` pairs each: to their credits where the window holds them and 32
+bits hold both, else to the sums. */
 template <typename Shape, int P>
 __device__ __forceinline__ void addOwn(const DensityTask& task, const Place<Shape>& place, int x, int y,
                                        const uint32_t (&own)[P], uint32_t pairs, uint32_t* credits, int pitch)

@@ -4,10 +4,11 @@
 // associate: boxes of the user's detector with objects.
 //
 //   boxSimilarities   one box and one lost object per block: patch of the box, compared with all templates
-//   associateBoxes    one block: both passes; an object per thread finds its best box, then the best pair of all is taken
+//   associateBoxes    one block: both passes; an object per thread finds its best box, then the best pair of all is
+//                     taken
 //
-// Cost: a box in a lost object at most 144 KB of templates, from the L2 cache; then all overlaps, and a step per pair. Bound by
-// latency.
+// Cost: a box in a lost object at most 144 KB of templates, from the L2 cache; then all overlaps, and a step per pair.
+// Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 

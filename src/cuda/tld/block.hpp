@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Device functions of a block of tuning::THREADS for a box: its patch, its similarities to the templates, the windows near it.
+// Device functions of a block of tuning::THREADS for a box: its patch, its similarities to the templates, the windows
+// near it.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 
@@ -50,7 +51,8 @@ __device__ __forceinline__ int sumOfBlock(int value, int* storage)
     return sum;
 }
 
-//! Copies structs by all threads of a block, AT_ONCE words per thread at a time, as a load would wait for the store before it.
+//! Copies structs by all threads of a block, AT_ONCE words per thread at a time, as a load would wait for the store
+//! before it.
 template <int AT_ONCE = 2, typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
 {
     static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
@@ -308,8 +310,8 @@ __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearS
 }
 static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry per thread");
 
-/** Finds at most `most` windows of largest overlap with a box, above NEAR_OVERLAP, the largest first. `near.grid` must have been
-copied. Ends with a barrier. */
+/** Finds at most `most` windows of largest overlap with a box, above NEAR_OVERLAP, the largest first. `near.grid` must
+have been copied. Ends with a barrier. */
 __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
 {
     makeSpans(box, near);

@@ -297,8 +297,8 @@ private:
         return {ends, ends};
     }
 
-    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param framed the image in the
-    spare slot becomes START. */
+    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param framed
+    the image in the spare slot becomes START. */
     void append(const Call& call, std::unique_ptr<Object> object, bool framed, const StartDecision& starting)
     {
         memory_.append(std::move(object));
@@ -356,7 +356,7 @@ private:
         gpu::train(batch, object.plan.record, object.grid.windows, memory, call.stream());
     }
 
-    // --- to and from the device -----------------------------------------------------------------------------------------
+    // --- to and from the device --------------------------------------------------------------------------------------
 
     static void download(const Call& call, void* to, const void* from, size_t bytes)
     {

@@ -34,9 +34,9 @@ struct Comparisons
     }
 };
 
-/** Computes the codes of positive example e, as exampleCode() does for one tree, by EXAMPLE_THREADS threads with two comparisons each.
-Contains barriers, so that all threads of the block must call it. @param e may exceed the number of examples. @param thread 0 to
-EXAMPLE_THREADS - 1. */
+/** Computes the codes of positive example e, as exampleCode() does for one tree, by EXAMPLE_THREADS threads with two
+comparisons each. Contains barriers, so that all threads of the block must call it. @param e may exceed the number of
+examples. @param thread 0 to EXAMPLE_THREADS - 1. */
 __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
                                             const Comparisons& own, int e, int thread, ExampleMemory& m)
 {
@@ -103,8 +103,9 @@ __device__ __forceinline__ void refresh(const Model& model, uint32_t leaf)
 
 const int MOST_POSITIVES = 4 * POSITIVE_CHUNK; //!< per chunk
 
-/** Counts positive examples first, first + step, ... below end, at most MOST_POSITIVES, all evaluated with the current posteriors.
-Posteriors change only in refreshPositives(). Ends with a barrier. @param sums MOST_POSITIVES entries of shared memory. */
+/** Counts positive examples first, first + step, ... below end, at most MOST_POSITIVES, all evaluated with the current
+posteriors. Posteriors change only in refreshPositives(). Ends with a barrier. @param sums MOST_POSITIVES entries of
+shared memory. */
 __device__ __forceinline__ void countPositives(const ObjectRecord& object, const Model& model, const Settings& settings,
                                                uint32_t threshold, int first, int end, int step, uint32_t* sums)
 {
@@ -220,7 +221,8 @@ struct TouchedMemory
     uint32_t leaves[TOUCHED_LIST];
 };
 
-//! Updates the posteriors of all marked leaves, by one block. It lists them first, as few words contain most of the bits.
+//! Updates the posteriors of all marked leaves, by one block. It lists them first, as few words contain most of the
+//! bits.
 __device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model,
                                                TouchedMemory& m)
 {

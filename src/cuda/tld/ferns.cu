@@ -1,18 +1,19 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// ferns: variance filter and fern ensemble for all windows. Objects of one group have the same windows, with the same codes.
+// ferns: variance filter and fern ensemble for all windows. Objects of one group have the same windows, with the same
+// codes.
 //
 //   varianceFilter   one tile of windows per block: lists those with enough variance for some object of the group
-//   fernCodes        128 windows of the list per group of warps, four per thread, 32 apart, so that a warp reads one point of
-//                    neighbouring windows. Comparisons share points: 130 comparisons read some 115 pixels per window instead of
-//                    260. The warps first load these pixels to shared memory, those of four windows per word, and then compare
-//                    four windows at a time
+//   fernCodes        128 windows of the list per group of warps, four per thread, 32 apart, so that a warp reads one
+//                    point of neighbouring windows. Comparisons share points: 130 comparisons read some 115 pixels per
+//                    window instead of 260. The warps first load these pixels to shared memory, those of four windows
+//                    per word, and then compare four windows at a time
 //   fernPosteriors   one part of the list per block, which has an object's posteriors in shared memory
 //
-// Cost per window with enough variance: 115 bytes from the L1 cache, and some 25 instructions per pixel and comparison of four
-// windows; per object of the group, 24 bytes and ten look-ups. fernCodes is bound by the L1 cache: a read of 32 windows takes 2.4 of
-// its cycles, as the bytes are in several cache lines, and these are two thirds of all its cycles.
+// Cost per window with enough variance: 115 bytes from the L1 cache, and some 25 instructions per pixel and comparison
+// of four windows; per object of the group, 24 bytes and ten look-ups. fernCodes is bound by the L1 cache: a read of 32
+// windows takes 2.4 of its cycles, as the bytes are in several cache lines, and these are two thirds of all its cycles.
 #include "codes.hpp"
 #include "../../common/launch.hpp"
 
@@ -133,7 +134,8 @@ static_assert(sizeof(CodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
 //! Compares four bytes: sets the highest bit of each byte in which `first` is larger.
 __device__ __forceinline__ uint32_t isBrighter(uint32_t first, uint32_t second)
 {
-    // Compares the lower seven bits by subtraction. The highest bit of `second` is set, so that no byte borrows from its neighbour.
+    // Compares the lower seven bits by subtraction. The highest bit of `second` is set, so that no byte borrows from
+    // its neighbour.
     const uint32_t atMost = (second | 0x80808080u) - (first & 0x7f7f7f7fu);
     return (first & ~second) | (~(first ^ second) & ~atMost);
 }
@@ -215,9 +217,9 @@ __device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile,
     }
 }
 
-/** Computes codes of CHUNKS chunks of a list per block, by SHARE warps each. Every warp loads the pixels of a part of the points, and
-then makes the codes of a part of the trees. @tparam FEATURES per tree; 0: known at run time only. @param points largest number of an
-object, a multiple of 4. */
+/** Computes codes of CHUNKS chunks of a list per block, by SHARE warps each. Every warp loads the pixels of a part of
+the points, and then makes the codes of a part of the trees. @tparam FEATURES per tree; 0: known at run time only.
+@param points largest number of an object, a multiple of 4. */
 template <int FEATURES, int CHUNKS, int SHARE>
 __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_constant__ Batch batch, int points)
 {
@@ -379,7 +381,8 @@ private:
     int scale_ = 0;
 };
 
-//! Sums the posteriors of all listed windows and stores those that pass. @tparam SHARED posteriors are in shared memory.
+//! Sums the posteriors of all listed windows and stores those that pass. @tparam SHARED posteriors are in shared
+//! memory.
 template <int TREES, int FEATURES, bool SHARED>
 __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(const __grid_constant__ Batch batch)
 {

@@ -3,14 +3,16 @@
 
 // flow: tracks the points of a box, and moves the box by their medians.
 //
-//   trackPoints   one point per warp, forward and backward through all levels; a lane has up to four pixels of the window in
-//                 registers. Further blocks copy the model for learning, so that no later kernel has to
-//   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the window of its level,
-//                 and the first one tracks
-//   medianFlow    one object per block: medians of points by counting smaller values, the median of pairs by radix selection
+//   trackPoints         one point per warp, forward and backward through all levels; a lane has up to four pixels of
+//                       the window in registers. Further blocks copy the model for learning, so that no later kernel
+//                       has to
+//   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the
+//                       window of its level, and the first one tracks
+//   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
+//                       radix selection
 //
-// Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before. Bound by latency, as
-// 100 warps are few.
+// Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
+// Bound by latency, as 100 warps are few.
 #include "flow_sums.hpp"
 #include "models.hpp"
 #include "../../common/launch.hpp"
@@ -77,8 +79,8 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         object.trackedPoints[i] = p;
 }
 
-//! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are in at most two
-//! sectors of the cache. @param wide side of the window less 1.
+//! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are
+//! in at most two sectors of the cache. @param wide side of the window less 1.
 __device__ __forceinline__ int16_t touchWindow(const LevelView& level, const Point& corner, int wide)
 {
     const int lane = threadIdx.x & 31, x = (corner.x >> 16) + lane % 2 * (wide + 1), y = (corner.y >> 16) + lane / 2;
@@ -92,7 +94,8 @@ template <int WINDOW> struct TeamMemory
     TrackedPoint point;
 };
 
-//! Tracks a point by as many warps as there are levels. Windows of the earlier image are prepared before that of this one is complete.
+//! Tracks a point by as many warps as there are levels. Windows of the earlier image are prepared before that of this
+//! one is complete.
 template <int WINDOW>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Device functions of a warp for a point of the flow: sums over the pixels of its windows, and the similarity of the patches around it.
+// Device functions of a warp for a point of the flow: sums over the pixels of its windows, and the similarity of the
+// patches around it.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_FLOW_SUMS_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_FLOW_SUMS_HPP
 
@@ -22,8 +23,8 @@ __device__ __forceinline__ LevelView levelOf(const Batch& batch, int slot, int l
     return {batch.level(slot, level), batch.levels.step[level], batch.levels.cols[level], batch.levels.rows[level]};
 }
 
-//! The pixel at (x, y) and its neighbours to the right and below: two rows and two columns. Positions outside of a level take its
-//! outer pixels.
+//! The pixel at (x, y) and its neighbours to the right and below: two rows and two columns. Positions outside of a
+//! level take its outer pixels.
 struct Neighbours
 {
     const uint8_t *a, *b;
@@ -97,7 +98,8 @@ public:
             to.gy[k] = static_cast<int16_t>(gy_[n]);
         }
     }
-    //! Kept short, as each step waits for the one before. The last steps often stay between the same pixels, which are in registers then.
+    //! Kept short, as each step waits for the one before. The last steps often stay between the same pixels, which are
+    //! in registers then.
     __device__ Change changeAt(int, const Point& corner)
     {
         const int x0 = corner.x >> 16, y0 = corner.y >> 16;
@@ -175,8 +177,8 @@ private:
         }
         return equationsOf({sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)});
     }
-    //! Loads the four pixels around each pixel of the window at (x0, y0) in the other image. Usually all are inside, and addresses need
-    //! no clamping.
+    //! Loads the four pixels around each pixel of the window at (x0, y0) in the other image. Usually all are inside,
+    //! and addresses need no clamping.
     __device__ __forceinline__ void load(int x0, int y0)
     {
         loaded_ = {x0, y0};

@@ -3,8 +3,8 @@
 
 // integrate and trainingSet, except the codes of positive examples: one object per block.
 //
-// Cost: comparison of a patch with all templates, windows near a box, 100 detections with each other. Bound by latency: each of
-// these steps waits for the one before.
+// Cost: comparison of a patch with all templates, windows near a box, 100 detections with each other. Bound by latency:
+// each of these steps waits for the one before.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 #include "../../common/shared_limit.hpp"
@@ -116,8 +116,8 @@ __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
     return meanOf(windows, similarity, static_cast<uint32_t>(largest));
 }
 
-/** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to, until no label
-changes. Ends with a barrier. */
+/** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to,
+until no label changes. Ends with a barrier. */
 __device__ __forceinline__ void cluster(IntegrateMemory& m)
 {
     listAccepted(m);

@@ -43,8 +43,8 @@ void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, Lear
 //! Sets the members of a batch that belong to images. @return bytes of the block.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);
 
-//! Appends the tiles of a group. @param first object of the group. @param number index of the group. @param contrast lowest of its
-//! objects.
+//! Appends the tiles of a group. @param first object of the group. @param number index of the group. @param contrast
+//! lowest of its objects.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
                  const Settings& settings, std::vector<gpu::Tile>& tiles);
 

@@ -3,12 +3,13 @@
 
 // learnFerns: counts and posteriors of the fern ensemble, in the copy of the model that commit() makes current.
 //
-//   makePositives    codes of positive examples, several per block; the last block learns the positives of the first pass
-//   learnNegatives   fern-positive far windows, one launch per pass; the last block updates posteriors, and after the first pass
-//                    learns the positives of the second
+//   makePositives    codes of positive examples, several per block; the last block learns the positives of the first
+//                    pass
+//   learnNegatives   fern-positive far windows, one launch per pass; the last block updates posteriors, and after the
+//                    first pass learns the positives of the second
 //
-// Cost: 100 examples of 260 interpolated pixels; the codes of fern-positive windows, up to a third of all windows with enough
-// variance; posteriors of changed leaves. Bound by latency with one object; without a training set, by launches.
+// Cost: 100 examples of 260 interpolated pixels; the codes of fern-positive windows, up to a third of all windows with
+// enough variance; posteriors of changed leaves. Bound by latency with one object; without a training set, by launches.
 #include "codes.hpp"
 #include "examples.hpp"
 #include "../../common/launch.hpp"
@@ -19,8 +20,9 @@ namespace {
 
 const int EXAMPLES = 4; //!< per block
 
-/** Learns all chunks of positive examples by one block. A thread has some pairs of example and tree, and keeps their leaves. Ends with
-a barrier. @tparam TREES of the settings; 0: known at run time only. @param sums POSITIVE_CHUNK entries of shared memory. */
+/** Learns all chunks of positive examples by one block. A thread has some pairs of example and tree, and keeps their
+leaves. Ends with a barrier. @tparam TREES of the settings; 0: known at run time only. @param sums POSITIVE_CHUNK
+entries of shared memory. */
 template <int TREES>
 __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                uint32_t* sums)
@@ -147,8 +149,9 @@ struct PositiveWords
     }
 };
 
-/** Far windows as negative examples. A warp reads some words of bits, and evaluates 32 fern-positive windows at a time. Neither the
-windows nor their codes depend on the posteriors, so that the first ones are loaded before these are known. */
+/** Far windows as negative examples. A warp reads some words of bits, and evaluates 32 fern-positive windows at a time.
+Neither the windows nor their codes depend on the posteriors, so that the first ones are loaded before these are
+known. */
 template <int TREES, int FEATURES> class FarWindows
 {
 public:

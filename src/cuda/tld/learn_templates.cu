@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// learnTemplates: templates of the nearest neighbours, in the copy of the model that commit() makes current. One object per block.
+// learnTemplates: templates of the nearest neighbours, in the copy of the model that commit() makes current. One object
+// per block.
 //
-// Cost: the box against all templates; per added template, all far detections against it; and far detections whose most similar
-// template was replaced, against all templates once more. Bound by latency.
+// Cost: the box against all templates; per added template, all far detections against it; and far detections whose most
+// similar template was replaced, against all templates once more. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -122,7 +123,8 @@ __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRe
         storeTemplate(object, model, m, 0, m.patch.pixels, m.patch.stats, m.far.slot, m.far.replaces, true);
 }
 
-//! Finds the first far detection from `from` on that is added or must be compared again; writes m.far.next. Ends with a barrier.
+//! Finds the first far detection from `from` on that is added or must be compared again; writes m.far.next. Ends with a
+//! barrier.
 __device__ __forceinline__ void findNext(TemplateMemory& m, int from)
 {
     if (threadIdx.x == 0)

@@ -10,7 +10,8 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Returns true to all threads of the last block of a launch, which then sees all writes of the others. @param done 0 between launches.
+//! Returns true to all threads of the last block of a launch, which then sees all writes of the others. @param done 0
+//! between launches.
 __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
 {
     __threadfence();
@@ -22,7 +23,8 @@ __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
     return true;
 }
 
-//! Copies a part of the current model over the other one, if that is not a copy of it. @param part index of the block among `parts`.
+//! Copies a part of the current model over the other one, if that is not a copy of it. @param part index of the block
+//! among `parts`.
 __device__ __forceinline__ void copyModelPart(const ObjectRecord& object, int part, int parts)
 {
     const int AT_ONCE = 4;

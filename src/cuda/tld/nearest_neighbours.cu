@@ -3,8 +3,8 @@
 
 // nearestNeighbours: similarities of detections and of the box to the templates.
 //
-//   templateSimilarities   one detection per block: a corner of the patch per thread, then a template per warp, by dp4a; one more
-//                          block for the box, and SUPPORT_BLOCKS for its support
+//   templateSimilarities   one detection per block: a corner of the patch per thread, then a template per warp, by
+//                          dp4a; one more block for the box, and SUPPORT_BLOCKS for its support
 //
 // Cost: at most 144 KB of templates per detection, from the L2 cache. Bound by latency.
 #include "block.hpp"
@@ -38,9 +38,10 @@ __device__ __forceinline__ uint32_t codeOfWindow(const Batch& batch, const Featu
     return code;
 }
 
-/** Finds the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP, in every
-SUPPORT_BLOCKS-th part of the windows near it. A thread has one fern. There are few windows, so that computing the codes of all again, at
-the same time as they are tested, costs less than storing the sums of all windows. @param part index of the block. */
+/** Finds the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP, in
+every SUPPORT_BLOCKS-th part of the windows near it. A thread has one fern. There are few windows, so that computing the
+codes of all again, at the same time as they are tested, costs less than storing the sums of all windows. @param part
+index of the block. */
 __device__ __forceinline__ void findSupport(const Batch& batch, const ObjectRecord& object, const Model& model,
                                             const Box& box, int part, SupportMemory& m)
 {

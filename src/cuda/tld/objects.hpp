@@ -3,10 +3,10 @@
 
 // Data of TLD in device memory, and its layout.
 //
-// The stages of a frame read the current data and write into copies that are not current: the image into the spare slot of the
-// ring, states, detections and models into their second copies. Only gpu::commit() makes these current, in one launch that comes
-// last. Therefore a call that fails, or a capture that is dropped, leaves every object unchanged. Only the device knows which
-// copies are current, so that graphs can be replayed.
+// The stages of a frame read the current data and write into copies that are not current: the image into the spare slot
+// of the ring, states, detections and models into their second copies. Only gpu::commit() makes these current, in one
+// launch that comes last. Therefore a call that fails, or a capture that is dropped, leaves every object unchanged.
+// Only the device knows which copies are current, so that graphs can be replayed.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 
@@ -139,8 +139,8 @@ struct Member
     int32_t object, group;
 };
 
-/** TILE_COLS x TILE_ROWS windows of one scale of a group. It repeats values of other structs, so that a block reads one struct without
-dependent loads. */
+/** TILE_COLS x TILE_ROWS windows of one scale of a group. It repeats values of other structs, so that a block reads one
+struct without dependent loads. */
 struct Tile
 {
     Scale scale;
@@ -154,8 +154,8 @@ struct Tile
     int32_t windows;
 };
 
-/** Code list: windows of a group with enough variance for at least one of its objects, and their fern codes. The windows of a scale
-begin at Scale::first, in any order. */
+/** Code list: windows of a group with enough variance for at least one of its objects, and their fern codes. The
+windows of a scale begin at Scale::first, in any order. */
 struct CodeList
 {
     uint32_t* counts;   //!< number of windows per scale

@@ -10,26 +10,28 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-// Upper bounds of the static shared memory of kernels that also use dynamic memory: fernCodes, fernPosteriors, learnNegatives. The
-// kernels assert them, and Common_CudaPlans.staticMemory compares them with the compiler's values.
+// Upper bounds of the static shared memory of kernels that also use dynamic memory: fernCodes, fernPosteriors,
+// learnNegatives. The kernels assert them, and Common_CudaPlans.staticMemory compares them with the compiler's values.
 const size_t ENCODE_STATIC_BYTES = 1536, POSTERIOR_STATIC_BYTES = 1024, LEARN_NEGATIVES_STATIC_BYTES = 9 * 1024;
 
-//! Returns the bytes of shared memory for an object's posteriors; 0 if they do not fit and blocks read them from device memory.
+//! Returns the bytes of shared memory for an object's posteriors; 0 if they do not fit and blocks read them from device
+//! memory.
 inline size_t posteriorBytes(const Settings& settings, const detail::SharedLimit& shared, size_t staticBytes)
 {
     const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
     return bytes <= shared.dynamicBytes(staticBytes) && leavesOf(settings) % 8 == 0 ? bytes : 0;
 }
 
-//! Returns the blocks per object: few objects fill the device once; more fill it up to MOST_ROUNDS times, as objects differ.
+//! Returns the blocks per object: few objects fill the device once; more fill it up to MOST_ROUNDS times, as objects
+//! differ.
 inline int partsOf(int objects, int multiprocessors)
 {
     const int rounds = greater(1, lesser(tuning::MOST_ROUNDS, objects / 16));
     return greater(1, rounds * multiprocessors / greater(1, objects));
 }
 
-/** Whether blocks read posteriors from device memory although they fit into shared memory: where there are few windows, copies of all
-posteriors take longer than their look-ups. @param tiles number of tiles of all groups. */
+/** Whether blocks read posteriors from device memory although they fit into shared memory: where there are few windows,
+copies of all posteriors take longer than their look-ups. @param tiles number of tiles of all groups. */
 inline bool readsPosteriors(int objects, int tiles)
 {
     return static_cast<int64_t>(objects) * tiles <= tuning::DIRECT_TILES;
@@ -42,8 +44,8 @@ inline int directParts(int objects, int tiles, int multiprocessors)
 
 const int PIXEL_STEP = 32 * sizeof(uint32_t); //!< bytes per point: one word per lane
 
-//! Returns the shared memory of fernCodes: offsets of points, and their pixels per chunk of windows. @param points result of
-//! paddedPoints().
+//! Returns the shared memory of fernCodes: offsets of points, and their pixels per chunk of windows. @param points
+//! result of paddedPoints().
 inline size_t encodeBytes(int points, int chunks)
 {
     return points * sizeof(uint32_t) + static_cast<size_t>(chunks) * points * PIXEL_STEP;

@@ -3,8 +3,8 @@
 
 // preprocess: gray values and blur of an image.
 //
-//   grayBlurAndSums   one tile per block: gray values, blur (rows by dp4a, columns by runs in registers), sums over the columns of
-//                     strips and of groups of strips
+//   grayBlurAndSums   one tile per block: gray values, blur (rows by dp4a, columns by runs in registers), sums over the
+//                     columns of strips and of groups of strips
 //
 // Cost per pixel: 1 byte read (3 or 4 of colour images), 2 written. Bound by the writes.
 #include "objects.hpp"
@@ -15,7 +15,8 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 const int TILE = tuning::TILE, REACH = BLUR_REACH, TILE_HEIGHT = TILE + 2 * REACH; // 76
-//! Tiles in shared memory begin 8 pixels to the left of the tile, so that their words are aligned as those of the image.
+//! Tiles in shared memory begin 8 pixels to the left of the tile, so that their words are aligned as those of the
+//! image.
 const int LEFT = 8, PITCH = 80, WORDS = PITCH / 4;
 static_assert(LEFT >= REACH && PITCH >= LEFT + TILE + REACH, "the border of a tile");
 
@@ -48,7 +49,8 @@ __device__ __forceinline__ uint32_t grayWord(const Batch& batch, const ImageView
     return word;
 }
 
-//! Loads a tile with its border to shared memory, and stores its gray values in level 0. A thread has words of one column.
+//! Loads a tile with its border to shared memory, and stores its gray values in level 0. A thread has words of one
+//! column.
 __device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& image, PreprocessMemory& m, int x0,
                                          int y0, uint8_t* gray)
 {

@@ -3,12 +3,14 @@
 
 // pyramid: gray images of halved sizes. It runs concurrently with the detector.
 //
-//   halveLevels   one tile of several levels per block, from a tile of the level above them with a border: a level is made of the
-//                 one before it in shared memory, first along the rows, then down the columns. A thread keeps its column
+//   halveLevels   one tile of several levels per block, from a tile of the level above them with a border: a level is
+//                 made of the one before it in shared memory, first along the rows, then down the columns. A thread
+//                 keeps its column
 //
-// Cost: as borders overlap, a tile of 32 x 32 pixels for four levels reads 5.8 times its own pixels and makes 5.3 times its own pixels of the
-// next level. A tile of 64 x 64 for two levels reads 1.3 times its own pixels, one of 128 x 128 1.15 times. Small images are bound by latency:
-// levels in shared memory need no launches. On large ones fewer levels per launch and larger tiles have fewer barriers and smaller borders.
+// Cost: as borders overlap, a tile of 32 x 32 pixels for four levels reads 5.8 times its own pixels and makes 5.3 times
+// its own pixels of the next level. A tile of 64 x 64 for two levels reads 1.3 times its own pixels, one of 128 x 128
+// 1.15 times. Small images are bound by latency: levels in shared memory need no launches. On large ones fewer levels
+// per launch and larger tiles have fewer barriers and smaller borders.
 #include "objects.hpp"
 #include "../../common/launch.hpp"
 
@@ -21,7 +23,8 @@ template <int SIDE_, int LEVELS_> struct Tiles
 {
     static const int SIDE = SIDE_, LEVELS = LEVELS_;
 
-    //! Pixels to the left of the own pixels of a tile that the levels below need. @param l level below the first one of a launch.
+    //! Pixels to the left of the own pixels of a tile that the levels below need. @param l level below the first one of
+    //! a launch.
     static __host__ __device__ constexpr int borderOf(int l) { return l == LEVELS ? 0 : 2 * borderOf(l + 1) + 2; }
     //! Side of the tile of a level with its border. The last level has no border.
     static __host__ __device__ constexpr int sideOf(int l)
@@ -94,7 +97,8 @@ __device__ __forceinline__ void halve(const uint8_t* above, int pitch, const Pla
     __syncthreads(); // the level; sums are free again
 }
 
-//! Halves level L and those below it. @param first level of the image that the tile begins with. @param levels to make, in all.
+//! Halves level L and those below it. @param first level of the image that the tile begins with. @param levels to make,
+//! in all.
 template <typename T, int L>
 __device__ __forceinline__ void halveFrom(const Batch& batch, int slot, int first, int levels, int tileX, int tileY,
                                           const Place& from, HalveMemory<T>& m)
@@ -146,7 +150,8 @@ __global__ void __launch_bounds__(tuning::HALVE_THREADS)
     halveFrom<T, 1>(batch, slot, first, levels, tileX, tileY, place, m);
 }
 
-//! Makes the levels below level `first`, by blocks with one tile each. @return number of levels, unless there are fewer.
+//! Makes the levels below level `first`, by blocks with one tile each. @return number of levels, unless there are
+//! fewer.
 template <typename T> int launchHalveLevels(const Batch& batch, int age, int first, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(batch.levels.cols[first], T::SIDE),

@@ -3,8 +3,8 @@
 
 // select: the windows of largest posteriors among those that passed the ferns. One object per block.
 //
-//   selectDetections   finds the largest key that is selected by radix selection; keys are unique, as they contain the index of the
-//                      window. Detections are sorted by this index
+//   selectDetections   finds the largest key that is selected by radix selection; keys are unique, as they contain the
+//                      index of the window. Detections are sorted by this index
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -29,7 +29,8 @@ __device__ __forceinline__ uint64_t keyOf(const uint2& passed)
     return static_cast<uint64_t>(~passed.y) << 32 | passed.x;
 }
 
-//! Finds the key of rank `wanted`, counted from 1. @param count number of keys, more than `wanted`. Ends with a barrier.
+//! Finds the key of rank `wanted`, counted from 1. @param count number of keys, more than `wanted`. Ends with a
+//! barrier.
 __device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count, unsigned wanted, SelectMemory& m)
 {
     if (threadIdx.x == 0)

@@ -3,8 +3,8 @@
 
 // sumTables: summed-area tables of pixels and of their squares.
 //
-//   sumTableStrips   one strip per block: sums over all rows above come from groups and strips of preprocess(), sums along rows from
-//                    a scan in the block; each entry is written once
+//   sumTableStrips   one strip per block: sums over all rows above come from groups and strips of preprocess(), sums
+//                    along rows from a scan in the block; each entry is written once
 //
 // Cost per pixel: 1 byte read, 8 written. Bound by the writes.
 #include "objects.hpp"

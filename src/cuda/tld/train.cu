@@ -1,10 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// train: first training of an object. It runs once per object and its caller waits, so that it is simple rather than fast.
+// train: first training of an object. It runs once per object and its caller waits, so that it is simple rather than
+// fast.
 //
 //   initialWindows      near windows, contrast, and whether there is an object
-//   splitWindows        purpose of each window: none, a chunk, or validation; and the histogram of the first digit of its order
+//   splitWindows        purpose of each window: none, a chunk, or validation; and the histogram of the first digit of
+//                       its order
 //   initialPositives    codes of positive examples
 //   learnChunk          one chunk of examples: INIT_CHUNKS launches per pass
 //   validateFerns       the largest sum of posteriors of a validating window
@@ -22,8 +24,8 @@ namespace {
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
 
-/* The order of windows as templates has DIGITS digits, the highest first: those of a random number, then those of the window's index,
-so that orders are unique. */
+/* The order of windows as templates has DIGITS digits, the highest first: those of a random number, then those of the
+window's index, so that orders are unique. */
 const int DIGIT_BITS = 16, DIGITS = 64 / DIGIT_BITS;
 static_assert(TRAIN_BINS == 1 << DIGIT_BITS, "a bin for each digit");
 __device__ __forceinline__ uint64_t orderOf(uint32_t key, int number)
@@ -175,7 +177,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
                      [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
 }
 
-//! Finds the next digit of the last order: the lowest digit up to which there are enough windows, or the largest. Zeroes the histogram.
+//! Finds the next digit of the last order: the lowest digit up to which there are enough windows, or the largest.
+//! Zeroes the histogram.
 __global__ void __launch_bounds__(tuning::THREADS)
     nextOrderDigit(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
 {
@@ -274,8 +277,8 @@ __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& mode
     __syncthreads(); // the template; the slot was read
 }
 
-/** Learns templates from the even ones of `count` windows in m.windows, and thresholds from the odd ones. m.state must have no
-templates. Ends with a barrier. */
+/** Learns templates from the even ones of `count` windows in m.windows, and thresholds from the odd ones. m.state must
+have no templates. Ends with a barrier. */
 __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                const Box& first, int count, InitialMemory& m)
 {
