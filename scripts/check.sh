@@ -119,8 +119,9 @@ check "clang-format ${#sources[@]} files (scripts/check.sh --fix mends)" \
     "$BUILD_ROOT/venv/bin/clang-format" --style=file --dry-run --Werror --ferror-limit=1 "${sources[@]}"
 rules=()
 rule() { rules+=("$1"); check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
-rule files "budgets: lines of a file"
-rule functions "budgets: lines of a function or kernel"
+rule files "budgets: lines of code of a file"
+rule functions "budgets: lines of code of a function or kernel"
+rule columns "comments end at column 120"
 rule walls "backends include the definition, the definition src/common/, none another"
 rule stages "the list of stages of each algorithm: a function per backend, in a file of its name or where the list says"
 rule words "comments: words of the glossary, no openers that lean on a neighbour, names that exist"

@@ -24,9 +24,11 @@ class CheckSources(unittest.TestCase):
             self.assertEqual(self.findings(check, {name: text}), [], text[:200])
 
     def test_files(self):
-        for name, budget in (("include/a.hpp", 300), ("src/tld/a.cpp", 400), ("src/cuda/tld.cu", 600), ("test/a.cpp", 700)):
-            self.expect("files", name, ["\n" * (budget + 1)],
-                        ["\n" * budget, "// over budget: one table\n" + "\n" * budget])
+        line, more = "int i; // a number\n", "\n// a comment\n/* and\none more */\n"
+        for name, budget in (("include/a.hpp", 250), ("src/cuda/a.hpp", 250), ("src/cpu/tld/a.simd.hpp", 350), ("src/tld/a.cpp", 350), ("src/cuda/tld.cu", 450),
+                             ("test/a.cpp", 600), ("test/a.hpp", 600)):
+            self.expect("files", name, [line * (budget + 1), more + 'f("// text"); ' + line * budget + "\"text\"\n"],
+                        [(line + more) * budget, "// over budget: one table\n" + line * (budget + 1)])
 
     def test_functions(self):
         def function(head, lines):
@@ -34,7 +36,8 @@ class CheckSources(unittest.TestCase):
         for head in ("void f(int a = 3)", "A::A() : a(1), b(2)", "template <typename T> bool operator==(const T& a)", "TEST(Suite, name)",
                      "int f() const noexcept"):
             self.expect("functions", "src/tld/a.cpp", [function(head, 61)],
-                        [function(head, 60), function("// over budget: a table\n" + head, 60)])
+                        [function(head, 60), function(head, 60).replace(BODY, BODY + "\n    // why\n"),
+                         function("// over budget: a table\n" + head, 60)])
         kernel = "__global__ void __launch_bounds_(128) k(int n)"
         self.expect("functions", "src/cuda/tld.cu", [function(kernel, 81)], [function(kernel, 80)])
         method = "class A\n{\npublic:\n    void f()\n    {\n" + BODY * 70 + "    }\n};\n"
@@ -42,6 +45,11 @@ class CheckSources(unittest.TestCase):
         self.expect("functions", "src/tld/a.cpp", [method], [table, "class A\n{\n" + "    int f();\n" * 90 + "};\n"])
         in_text = "void f()\n{\n    g(\"{\"); // }\n" + "#define A {\n" + BODY * 40 + "}\nvoid g()\n{\n" + BODY * 40 + "}\n"
         self.expect("functions", "src/tld/a.cpp", [], [in_text])
+
+    def test_columns(self):
+        wide = "a" * 118
+        self.expect("columns", "src/tld/a.cpp", ["// " + wide + "\n", "int i; /* one\n" + wide + "aaa */\n", "int i; // " + wide + "\n"],
+                    ["//" + wide + "\n", f'f("// {wide}");\n', f"int {wide}aaa; \n", "/* " + wide[:-5] + "*/\n"])
 
     def test_walls(self):
         def including(*names):
@@ -74,8 +82,8 @@ class CheckSources(unittest.TestCase):
         for name, bad, good in (
                 ("core.hpp", ["cv::Size s;\n", "void f(cudaStream_t s);\n", '#include "opencv2/core.hpp"\n'], ["// no Mat\nstruct Rect4 {};\n"]),
                 ("engine.hpp", ["virtual void f(InputArray a) = 0;\n", "GpuMat spare;\n"], ["virtual void f(const OutputView& out) = 0;\n"]),
-                ("stages.hpp", ["void f(OutputArray a);\n", "struct TilePlan\n{\n};\n", "size_t sharedBytes;\n", "\n" * 201],
-                 ["struct TilePlan;\nvoid f(const TilePlan& plan);\n", "\n" * 200])):
+                ("stages.hpp", ["void f(OutputArray a);\n", "struct TilePlan\n{\n};\n", "size_t sharedBytes;\n"],
+                 ["struct TilePlan;\nvoid f(const TilePlan& plan);\n"])):
             for text in bad:
                 self.assertEqual(len(self.findings("anatomy", {**files, f"src/tld/{name}": text})), 1, text[:100])
             for text in good:

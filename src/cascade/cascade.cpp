@@ -1,6 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// The class behind cv::cuda::CascadeClassifierEx, and its factories.
+// over budget: one class, of which every public method checks, detects and fills in a few lines.
 #include "../precomp.hpp"
 #include "../common/file_write.hpp"
 #include "../common/lockable.hpp"
