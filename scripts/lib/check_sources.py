@@ -327,7 +327,7 @@ def check_suites(root):
 KNOWN_NAMES = {"help", "rsqrtf"}
 
 BASE_LAYER = ((r"<<<", "kernels are launched by common/launch.hpp"),
-         (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/shared_memory.cpp"),
+         (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/device.cpp"),
          (r"\bcuda(?:Malloc|Free|HostAlloc|Event|Graph|UserObject|StreamWaitEvent|StreamSynchronize|GetDevice|SetDevice|PeekAtLastError)\w*\b",
           "memory, events, waits and devices are the business of common/workspace.hpp"),
          (r"\bthread_local\b", "memory belongs to instances (common/scratch_pool.hpp)"))

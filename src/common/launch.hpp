@@ -6,7 +6,7 @@
 #define OPENCV_CUDATRACKING_COMMON_LAUNCH_HPP
 
 #include "cuda_check.hpp"
-#include "shared_memory.hpp"
+#include "device.hpp"
 #include "views.hpp"
 #include <algorithm>
 #include <climits>

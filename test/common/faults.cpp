@@ -13,7 +13,7 @@
 #endif
 #ifdef CUDATRACKING_WRAPS_CUDA
 #include "fake_cuda.hpp"
-#include "../../src/common/shared_memory.hpp"
+#include "../../src/common/device.hpp"
 #endif
 
 namespace opencv_test { namespace faults {

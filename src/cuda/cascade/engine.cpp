@@ -7,7 +7,7 @@
 
 #ifdef HAVE_CUDA
 
-#include "../../common/shared_memory.hpp"
+#include "../../common/device.hpp"
 #include "../../common/workspace.hpp"
 #include "plan.hpp"
 #include <algorithm>

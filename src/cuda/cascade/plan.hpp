@@ -6,7 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
 #include "../../common/parts.hpp"
-#include "../../common/shared_limit.hpp"
+#include "../../common/device.hpp"
 #include "classify.hpp"
 #include "../../cascade/engine.hpp"
 #include <cstring>

@@ -10,8 +10,7 @@
 
 #include "fragments.hpp"
 #include "transforms.hpp"
-#include "../../common/shared_memory.hpp"
-#include "../../common/throughput.hpp"
+#include "../../common/device.hpp"
 #include <algorithm>
 #include <cstring>
 

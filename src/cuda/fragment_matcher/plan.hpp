@@ -4,7 +4,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PLAN_HPP
 
-#include "../../common/shared_limit.hpp"
+#include "../../common/device.hpp"
 #include "layout.hpp"
 #include "../../fragment_matcher/engine.hpp"
 #include <optional>

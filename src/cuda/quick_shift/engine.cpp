@@ -7,7 +7,7 @@
 
 #ifdef HAVE_CUDA
 
-#include "../../common/shared_memory.hpp"
+#include "../../common/device.hpp"
 #include "../../common/side_stream.hpp"
 #include "results.hpp"
 

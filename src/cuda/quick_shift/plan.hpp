@@ -6,7 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 
-#include "../../common/shared_limit.hpp"
+#include "../../common/device.hpp"
 #include "../../quick_shift/stages.hpp"
 #include "tuning.hpp"
 #include <limits>

@@ -5,7 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
 
-#include "../../common/shared_memory.hpp"
+#include "../../common/device.hpp"
 #include "block.hpp"
 #include "plan.hpp"
 

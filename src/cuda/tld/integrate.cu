@@ -7,7 +7,6 @@
 // each of these steps waits for the one before.
 #include "block.hpp"
 #include "../../common/launch.hpp"
-#include "../../common/shared_limit.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 

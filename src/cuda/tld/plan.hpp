@@ -5,7 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_PLAN_HPP
 
-#include "../../common/shared_limit.hpp"
+#include "../../common/device.hpp"
 #include "objects.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {

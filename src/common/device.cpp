@@ -6,7 +6,7 @@
 #ifdef HAVE_CUDA
 
 #include "cuda_check.hpp"
-#include "shared_memory.hpp"
+#include "device.hpp"
 #include <map>
 #include <mutex>
 #include <set>
@@ -14,38 +14,51 @@
 
 namespace cv { namespace cuda { namespace detail {
 
+namespace {
+
+int attributeOf(int device, cudaDeviceAttr attribute, const char* what)
+{
+    int value = 0;
+    cudaCheck(cudaDeviceGetAttribute(&value, attribute, device), what);
+    return value;
+}
+
+} // namespace
+
 size_t sharedBytesOfBlock()
 {
-    int bytes = 0;
-    cudaCheck(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, currentDevice()),
-              "shared memory of a block");
-    return static_cast<size_t>(bytes);
+    return static_cast<size_t>(
+        attributeOf(currentDevice(), cudaDevAttrMaxSharedMemoryPerBlockOptin, "shared memory of a block"));
 }
 
 int multiprocessors()
 {
-    int number = 0;
-    cudaCheck(cudaDeviceGetAttribute(&number, cudaDevAttrMultiProcessorCount, currentDevice()),
-              "multiprocessors of the device");
-    return number;
+    return attributeOf(currentDevice(), cudaDevAttrMultiProcessorCount, "multiprocessors of the device");
+}
+
+bool fastDoubles()
+{
+    // The attribute says how many times single precision is as fast: 2 on compute capabilities 8.0, 9.0 and 10.0, 32
+    // or 64 on all others from 7.5 on. So the limit may stand anywhere in between.
+    return attributeOf(currentDevice(), cudaDevAttrSingleToDoublePrecisionPerfRatio, "throughput of the device") <= 4;
 }
 
 namespace {
 
-//! Facts about kernels, each on a device. An entry is made when all calls for it have gone well.
-struct Kernels
+//! What is known of kernels, each on a device. An entry is made when all calls for it have gone well.
+struct KernelAttributes
 {
-    typedef std::pair<const void*, int> Key;
+    typedef std::pair<const void*, int> Key; //!< kernel and device
 
     std::mutex mutex;
-    std::map<Key, size_t> dynamicBytes; //!< bytes of dynamic shared memory that the kernel has been allowed
-    std::map<Key, bool> early;
-    std::set<Key> preferShared; //!< kernels with the attribute of preferSharedMemory()
+    std::map<Key, size_t> dynamicBytes; //!< dynamic shared memory that the kernel has been allowed, bytes
+    std::map<Key, bool> beginsEarly;    //!< results of canBeginEarly()
+    std::set<Key> prefersShared;        //!< kernels with the attribute of preferSharedMemory()
 };
 
-Kernels& kernels()
+KernelAttributes& attributesOfKernels()
 {
-    static Kernels all;
+    static KernelAttributes all;
     return all;
 }
 
@@ -54,16 +67,15 @@ size_t dynamicBytesOf(const void* kernel, const char* name)
 {
     cudaFuncAttributes attributes;
     cudaCheck(cudaFuncGetAttributes(&attributes, kernel), name);
-    const size_t all = sharedBytesOfBlock();
-    return all > attributes.sharedSizeBytes ? all - attributes.sharedSizeBytes : 0;
+    return SharedLimit(sharedBytesOfBlock()).dynamicBytes(attributes.sharedSizeBytes);
 }
 
 } // namespace
 
 void allowSharedMemory(const void* kernel, size_t bytes, const char* name)
 {
-    const Kernels::Key key(kernel, currentDevice());
-    Kernels& known = kernels();
+    const KernelAttributes::Key key(kernel, currentDevice());
+    KernelAttributes& known = attributesOfKernels();
     const std::lock_guard<std::mutex> lock(known.mutex);
     auto entry = known.dynamicBytes.find(key);
     if (entry == known.dynamicBytes.end())
@@ -83,45 +95,45 @@ void allowSharedMemory(const void* kernel, size_t bytes, const char* name)
 
 void preferSharedMemory(const void* kernel, const char* name)
 {
-    const Kernels::Key key(kernel, currentDevice());
-    Kernels& known = kernels();
+    const KernelAttributes::Key key(kernel, currentDevice());
+    KernelAttributes& known = attributesOfKernels();
     const std::lock_guard<std::mutex> lock(known.mutex);
-    if (known.preferShared.count(key) != 0)
+    if (known.prefersShared.count(key) != 0)
         return;
     const OutsideOfCapture outside; // setting it loads the kernel
     cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                    static_cast<int>(cudaSharedmemCarveoutMaxShared)),
               name);
-    known.preferShared.insert(key);
+    known.prefersShared.insert(key);
 }
 
 bool canBeginEarly(const void* kernel, const char* name)
 {
-    const Kernels::Key key(kernel, currentDevice());
-    Kernels& known = kernels();
+    const KernelAttributes::Key key(kernel, currentDevice());
+    KernelAttributes& known = attributesOfKernels();
     const std::lock_guard<std::mutex> lock(known.mutex);
-    const auto found = known.early.find(key);
-    if (found != known.early.end())
+    const auto found = known.beginsEarly.find(key);
+    if (found != known.beginsEarly.end())
         return found->second;
     const OutsideOfCapture outside; // asking loads the kernel
-    int driver = 0, major = 0;
+    int driver = 0;
     cudaCheck(cudaDriverGetVersion(&driver), name);
-    cudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, key.second), name);
+    const int major = attributeOf(key.second, cudaDevAttrComputeCapabilityMajor, name);
     cudaFuncAttributes attributes;
     cudaCheck(cudaFuncGetAttributes(&attributes, kernel), name);
     // Older code, translated for this device, does not wait for the kernel before.
     const bool can = driver >= 12030 && major >= 9 && attributes.ptxVersion >= 90;
-    known.early.emplace(key, can);
+    known.beginsEarly.emplace(key, can);
     return can;
 }
 
 void forgetKernels()
 {
-    Kernels& known = kernels();
+    KernelAttributes& known = attributesOfKernels();
     const std::lock_guard<std::mutex> lock(known.mutex);
     known.dynamicBytes.clear();
-    known.early.clear();
-    known.preferShared.clear();
+    known.beginsEarly.clear();
+    known.prefersShared.clear();
 }
 
 }}} // namespace cv::cuda::detail
