@@ -19,7 +19,8 @@ enum class Metric : int
 {
     SAD,
     SSD,
-    ZNCC
+    ZNCC,
+    LAST = ZNCC //!< the one with the highest number
 };
 enum Exclusion
 {
@@ -41,78 +42,43 @@ enum Status
 
 const int MAX_PEAKS = 16;
 
-// Properties of metrics, besides the sums that they are made of.
-
-//! Returns true if values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of
-//! differences.
-CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric)
+//! What is known of a metric, besides the sums that it is made of.
+struct MetricRow
 {
-    switch (metric)
-    {
-    case Metric::SAD:
-    case Metric::SSD:
-        return false;
-    case Metric::ZNCC:
-        return true;
-    }
-    return false;
-}
+    Metric metric;
+    //! Values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of differences.
+    bool isCorrelation;
+    //! S is made of products of image and template bytes, and of sums of the image alone. Such metrics can be computed
+    //! by matrix instructions and Fourier transforms.
+    bool isProduct;
+    //! Differences are absolute, and values rise linearly on both sides of a minimum; else differences are squared, and
+    //! values rise quadratically.
+    bool isLinear;
+};
+constexpr MetricRow METRIC_ROWS[] = {
+    {Metric::SAD, false, false, true},
+    {Metric::SSD, false, true, false},
+    {Metric::ZNCC, true, true, false},
+};
+static_assert(sizeof(METRIC_ROWS) / sizeof(MetricRow) == static_cast<int>(Metric::LAST) + 1, "a row for each metric");
 
-//! Returns true if S is made of products of image and template bytes, and of sums of the image alone. Such metrics can
-//! be computed by matrix instructions and Fourier transforms.
-CT_HOST_DEVICE constexpr bool isProduct(Metric metric)
+//! Returns a column of the table: bit k is that of the metric with number k. Kernels cannot index the table itself.
+constexpr uint32_t bitsOf(bool MetricRow::*property)
 {
-    switch (metric)
-    {
-    case Metric::SAD:
-        return false;
-    case Metric::SSD:
-    case Metric::ZNCC:
-        return true;
-    }
-    return false;
+    uint32_t bits = 0;
+    for (const MetricRow& row : METRIC_ROWS)
+        bits |= static_cast<uint32_t>(row.*property) << static_cast<int>(row.metric);
+    return bits;
 }
+constexpr uint32_t CORRELATIONS = bitsOf(&MetricRow::isCorrelation), PRODUCTS = bitsOf(&MetricRow::isProduct),
+                   LINEAR_METRICS = bitsOf(&MetricRow::isLinear);
 
-//! Returns true if values rise linearly on both sides of a minimum, false if quadratically.
-CT_HOST_DEVICE constexpr bool isLinear(Metric metric)
-{
-    switch (metric)
-    {
-    case Metric::SAD:
-        return true;
-    case Metric::SSD:
-    case Metric::ZNCC:
-        return false;
-    }
-    return false;
-}
-
+constexpr bool isMetric(int number) { return number >= 0 && number <= static_cast<int>(Metric::LAST); }
+CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric) { return CORRELATIONS >> static_cast<int>(metric) & 1; }
+CT_HOST_DEVICE constexpr bool isProduct(Metric metric) { return PRODUCTS >> static_cast<int>(metric) & 1; }
+CT_HOST_DEVICE constexpr bool isLinear(Metric metric) { return LINEAR_METRICS >> static_cast<int>(metric) & 1; }
 //! Returns the most that a pixel of one channel and of weight 1 adds to S.
-CT_HOST_DEVICE constexpr int largestDifference(Metric metric)
-{
-    switch (metric)
-    {
-    case Metric::SAD:
-        return 255;
-    case Metric::SSD:
-    case Metric::ZNCC:
-        return 255 * 255;
-    }
-    return 255 * 255;
-}
-
-//! Returns true if `number` is that of a metric.
-constexpr bool isMetric(int number)
-{
-    switch (static_cast<Metric>(number))
-    {
-    case Metric::SAD:
-    case Metric::SSD:
-    case Metric::ZNCC:
-        return true;
-    }
-    return false;
-}
+CT_HOST_DEVICE constexpr int largestDifference(Metric metric) { return isLinear(metric) ? 255 : 255 * 255; }
 
 //! Sums over one template, computed when it is set. S(): sum over pixels, q: quantised weight, T: template.
 struct TemplateSums

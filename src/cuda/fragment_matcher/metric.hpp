@@ -14,16 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 //! Returns true if values are computed from moments. Folded moments are linear neither in a fragment's rows nor in its channels.
 CT_HOST_DEVICE constexpr bool hasMoments(Metric metric, bool weighted)
 {
-    switch (metric)
-    {
-    case Metric::SAD:
-        return false;
-    case Metric::SSD:
-        return weighted;
-    case Metric::ZNCC:
-        return true;
-    }
-    return false;
+    return isCorrelation(metric) || (weighted && isProduct(metric));
 }
 //! Returns true if moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
 CT_HOST_DEVICE constexpr bool isSplit(Metric metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
