@@ -10,6 +10,7 @@
 #include "pair_sums.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp.hpp"
 #include "../../cascade/stages.hpp"
 #include <cuda_pipeline.h>
 
@@ -136,17 +137,6 @@ __device__ __forceinline__ void report(const Classification& job, const Late& p,
     appendCandidate(job.lists, tile.image, keyOf(tile.image, tile.scale, x, y), weight);
 }
 
-__device__ __forceinline__ int sumOfWarp(int value)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL_LANES, value);
-#else
-    for (int d = 16; d > 0; d /= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-#endif
-}
-
 //! Arrays that features need, in shared memory.
 struct SharedTables
 {
@@ -208,7 +198,7 @@ __device__ __forceinline__ void lateStages(const Classification& job, const Late
             reinterpret_cast<const StageRecord*>(memory + model.late.stages)[s - model.late.stage];
         const QuantisedStage quantised = stage.quantised;
         sums.addShare(stage, nodeAt, model.trees, tables, lane, 32);
-        const int sum[2] = {sumOfWarp(sums.sum[0]), sumOfWarp(sums.sum[1])};
+        const int sum[2] = {detail::sumOfWarp(sums.sum[0]), detail::sumOfWarp(sums.sum[1])};
         bool pass[2] = {quantised.passes(sum[0]), quantised.passes(sum[1])};
         const bool last = s == stages - 1;
         FullSums full;

@@ -20,19 +20,6 @@ struct alignas(16) LaneScratch
 };
 static_assert(sizeof(LaneScratch) <= gpu::FUSED_SCRATCH_BYTES, "plans count on it");
 
-//! Returns the largest value of a warp to all lanes.
-__device__ __forceinline__ uint32_t warpMax(uint32_t value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(~0u, value);
-#else
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = ::max(value, __shfl_xor_sync(~0u, value, distance));
-    return value;
-#endif
-}
-
 //! Returns 1 / sqrt(x) with a relative error of 2^-22, for x that is neither negative nor denormal; rsqrtf() would check for these.
 __device__ __forceinline__ float reciprocalRoot(float x)
 {
@@ -225,12 +212,13 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::ZNCC, WEIGHTED,
 #pragma unroll
             for (int q = 0; q < 4; ++q)
                 most = fmaxf(most, estimates[j][q]);
-        const uint32_t of = warpMax(~znccToValue(most)); // ascending
+        const uint32_t of = detail::largestOfWarp(~znccToValue(most)); // ascending
         if (threadIdx.x % 32 == 0)
             scratch->most[turn][threadIdx.x / 32] = of;
         __syncthreads(); // the estimates of all warps are complete
         const int lane = threadIdx.x % 32;
-        most = valueToZncc(~warpMax(lane < static_cast<int>(blockDim.x) / 32 ? scratch->most[turn][lane] : 0));
+        most = valueToZncc(
+            ~detail::largestOfWarp(lane < static_cast<int>(blockDim.x) / 32 ? scratch->most[turn][lane] : 0));
         if (most == NONE)
             return Best::none();
         uint32_t which = 0;

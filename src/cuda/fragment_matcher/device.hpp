@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 
+#include "../../common/warp.hpp"
 #include "sums.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
@@ -57,15 +58,6 @@ __device__ __forceinline__ bool allowed(int x, int y, const Peak<uint64_t>* peak
         if (!outsideZone(x - peaks[j].x, y - peaks[j].y, distance, exclusion))
             return false;
     return true;
-}
-
-//! Returns the sum over a warp to all lanes.
-__device__ __forceinline__ uint64_t warpSum(uint64_t sum)
-{
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2)
-        sum += __shfl_xor_sync(~0u, sum, distance);
-    return sum;
 }
 
 // --- report ----------------------------------------------------------------------------------------------------------

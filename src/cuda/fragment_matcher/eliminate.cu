@@ -64,7 +64,7 @@ __device__ uint64_t valueOf(const ByteImageView& frame, const Batch& batch, cons
             }
             sum += part;
         }
-    sum = warpSum(sum);
+    sum = detail::sumOfWarp(sum);
     if (threadIdx.x % 32 == 0)
         atomicAdd(&scratch->score, static_cast<unsigned long long>(sum));
     __syncthreads(); // the score is complete

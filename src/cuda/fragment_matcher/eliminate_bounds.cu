@@ -101,18 +101,6 @@ __device__ __forceinline__ void addMeans(const uint8_t* image, int row, int last
     }
 }
 
-//! Returns the least of a warp to all lanes.
-__device__ __forceinline__ uint32_t warpLeast(uint32_t value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(~0u, value);
-#else
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = ::min(value, __shfl_xor_sync(~0u, value, distance));
-    return value;
-#endif
-}
-
 //! The positions of a lane, relative to the window.
 struct LanePlace
 {
@@ -161,7 +149,7 @@ __device__ __forceinline__ uint32_t leastOfCell(const LaneBounds& sums, const La
                 if (mine.x + B * i < window.cols && mine.y + B * r < window.rows)
                     least = ::min(least, sums[r][i]);
             if (B == 8)
-                least = warpLeast(least);
+                least = detail::leastOfWarp(least);
             else // lanes with the same bit 2 have the same cell
 #pragma unroll
                 for (const int distance : {1, 2, 8, 16})

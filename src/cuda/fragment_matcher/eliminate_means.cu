@@ -137,7 +137,7 @@ __device__ void storeFragment(const Batch& batch, int e, const BoundLevel& level
         if (i < rows * words)
             to[batch.channels * rows * words + i] = weights;
     }
-    loss = warpSum(loss);
+    loss = detail::sumOfWarp(loss);
     if (threadIdx.x % 32 == 0)
         atomicAdd(&total, static_cast<unsigned long long>(loss));
     __syncthreads(); // total is complete

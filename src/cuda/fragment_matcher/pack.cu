@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(tuning::PACK_THREADS)
 #pragma unroll
     for (int k = 0; k < 5; ++k)
     {
-        const uint64_t sum = warpSum(*parts[k]);
+        const uint64_t sum = detail::sumOfWarp(*parts[k]);
         if (threadIdx.x % 32 == 0)
             atomicAdd(reinterpret_cast<unsigned long long*>(totals[k]), static_cast<unsigned long long>(sum));
     }

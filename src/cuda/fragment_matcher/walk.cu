@@ -40,12 +40,12 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
         }
     }
     if (!isCorrelation(metric))
-        return warpSum(differences);
-    uint64_t n = fragment.sums.W * warpSum(cross), v = fragment.sums.W * warpSum(squares);
+        return detail::sumOfWarp(differences);
+    uint64_t n = fragment.sums.W * detail::sumOfWarp(cross), v = fragment.sums.W * detail::sumOfWarp(squares);
 #pragma unroll
     for (int c = 0; c < 3; ++c)
     {
-        const uint64_t sum = warpSum(image[c]);
+        const uint64_t sum = detail::sumOfWarp(image[c]);
         n -= sum * fragment.sums.qT[c];
         v -= sum * sum;
     }

@@ -16,6 +16,7 @@
 #include "offsets.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp.hpp"
 #include <utility>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
@@ -422,15 +423,8 @@ __device__ __forceinline__ int2 ringCell(int r, int i)
 //! Returns the distance from v to the interval [low, low + CELL - 1].
 __device__ __forceinline__ int gapTo(int v, int low) { return ::max(::max(low - v, v - (low + CELL - 1)), 0); }
 
-// Reductions here and in bestOfGroup() do not use cub::WarpReduce, which returns the result to lane 0 only, whereas all
-// lanes need the least distance. With it in bestOfWarp(), searchFar() is 4 to 9 % longer (CUDA 13.0, sm_90).
-__device__ __forceinline__ float leastOfWarp(float d)
-{
-    for (int offset = 16; offset > 0; offset /= 2)
-        d = fminf(d, __shfl_xor_sync(0xffffffffu, d, offset));
-    return d;
-}
-
+// With cub::WarpReduce here and in bestOfGroup(), whose results all lanes need, searchFar() is 4 to 9 % longer
+// (CUDA 13.0, sm_90).
 __device__ __forceinline__ Candidate bestOfWarp(Candidate best)
 {
     for (int offset = 16; offset > 0; offset /= 2)
@@ -523,7 +517,7 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
                                  __shfl_sync(0xffffffffu, y, from), s);
                 }
             }
-            least = leastOfWarp(s.best.d);
+            least = detail::leastOfWarp(s.best.d);
         }
         s.best = bestOfWarp(s.best);
         if (lane == 0)

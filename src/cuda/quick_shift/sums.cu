@@ -4,6 +4,7 @@
 // Stage sums on CUDA. Bound by memory and atomics; sums are integers, so their order does not matter.
 #include "superpixels.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp.hpp"
 #include <cub/warp/warp_reduce.cuh>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
@@ -22,9 +23,7 @@ __global__ void __launch_bounds__(THREADS)
             if (isFinite(value))
                 most = ::max(most, floatBits(value) & 0x7fffffffu);
         }
-    // cub::WarpReduce would take 11 instructions more (CUDA 13.0, sm_90).
-    for (int offset = 16; offset > 0; offset /= 2)
-        most = ::max(most, __shfl_xor_sync(0xffffffffu, most, offset));
+    most = detail::largestOfWarp(most);
     uint32_t* const ofImage = largest + rowOf(extent, ::min(y, extent.rows * extent.count - 1)).image;
     if (threadIdx.x == 0 && most > *ofImage)
         atomicMax(ofImage, most);

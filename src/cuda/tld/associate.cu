@@ -86,7 +86,7 @@ __device__ __forceinline__ int bestObject(int objects, AssociateMemory& m)
         if (m.best[o].box >= 0)
             own = betterOf(m.best, own, o);
     for (int d = 16; d > 0; d /= 2)
-        own = betterOf(m.best, own, __shfl_xor_sync(WARP, own, d));
+        own = betterOf(m.best, own, __shfl_xor_sync(ALL_LANES, own, d));
     if ((threadIdx.x & 31) == 0)
         m.warps[threadIdx.x >> 5] = own;
     __syncthreads(); // of all warps

@@ -6,36 +6,18 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 
+#include "../../common/warp.hpp"
 #include "objects.hpp"
 #include <cuda_runtime.h>
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-const unsigned WARP = 0xffffffffu;
+using detail::ALL_LANES;
+using detail::leastOfWarp;
+using detail::sumOfWarp;
+
 const int BLOCK_WARPS = tuning::THREADS / 32;
 
-//! Sums a value over a warp. All lanes get the sum.
-__device__ __forceinline__ int sumOfWarp(int value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(WARP, value);
-#else
-    for (int d = 16; d > 0; d /= 2)
-        value += __shfl_xor_sync(WARP, value, d);
-    return value;
-#endif
-}
-//! Returns the least value of a warp to all lanes.
-__device__ __forceinline__ int leastOfWarp(int value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(WARP, value);
-#else
-    for (int d = 16; d > 0; d /= 2)
-        value = ::min(value, __shfl_xor_sync(WARP, value, d));
-    return value;
-#endif
-}
 //! Sums a value over a block. All threads get the sum. @param storage BLOCK_WARPS entries of shared memory.
 __device__ __forceinline__ int sumOfBlock(int value, int* storage)
 {
@@ -183,8 +165,8 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
             mergeSimilarity(best, 0., 0., value, -1);
     }
     for (int d = 16; d > 0; d /= 2)
-        mergeSimilarity(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
-                        __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
+        mergeSimilarity(best, __shfl_xor_sync(ALL_LANES, best.positive, d), __shfl_xor_sync(ALL_LANES, best.early, d),
+                        __shfl_xor_sync(ALL_LANES, best.negative, d), __shfl_xor_sync(ALL_LANES, best.nearest, d));
     if (lane == 0)
         work.warps[warp] = best;
     __syncthreads(); // of all warps

@@ -16,6 +16,7 @@
 // windows takes 2.4 of its cycles, as the bytes are in several cache lines, and these are two thirds of all its cycles.
 #include "codes.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -37,17 +38,11 @@ struct VarianceMemory
 __device__ __forceinline__ void placeRuns(uint32_t* count, VarianceMemory& m)
 {
     const int lane = threadIdx.x & 31, own = m.before[lane];
-    int sum = own;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2)
-    {
-        const int other = __shfl_up_sync(WARP, sum, d);
-        sum += lane >= d ? other : 0;
-    }
+    const int sum = detail::sumUpToLane(own);
     int base = 0;
     if (lane == 31 && sum > 0)
         base = static_cast<int>(atomicAdd(count, static_cast<unsigned>(sum)));
-    m.before[lane] = __shfl_sync(WARP, base, 31) + sum - own;
+    m.before[lane] = __shfl_sync(ALL_LANES, base, 31) + sum - own;
 }
 static_assert(RUNS == 32, "a run per lane");
 
@@ -90,7 +85,7 @@ __global__ void __launch_bounds__(tuning::VARIANCE_THREADS) varianceFilter(const
 #pragma unroll
     for (int r = 0; r < RUNS_AT_ONCE; ++r)
     {
-        kept[r] = __ballot_sync(WARP, columnOf(r) < scale.nx && rowOf(r) < scale.ny && contrasts[r] >= tile.least);
+        kept[r] = __ballot_sync(ALL_LANES, columnOf(r) < scale.nx && rowOf(r) < scale.ny && contrasts[r] >= tile.least);
         if (lane == 0)
             m.before[warp * RUNS_AT_ONCE + r] = __popc(kept[r]);
     }
@@ -289,11 +284,11 @@ template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle 
 //! Reserves entries of a list for the lanes that want one. @return the entry of this lane.
 __device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
 {
-    const unsigned lane = threadIdx.x & 31u, all = __ballot_sync(WARP, wanted);
+    const unsigned lane = threadIdx.x & 31u, all = __ballot_sync(ALL_LANES, wanted);
     unsigned base = 0;
     if (lane == 0 && all)
         base = atomicAdd(count, static_cast<unsigned>(__popc(all)));
-    return __shfl_sync(WARP, base, 0) + __popc(all & ((1u << lane) - 1));
+    return __shfl_sync(ALL_LANES, base, 0) + __popc(all & ((1u << lane) - 1));
 }
 
 struct PosteriorMemory
@@ -358,12 +353,12 @@ private:
         const uint32_t sum = keep ? codes.sum(settings_, posteriors) : 0;
         const bool positive = keep && sum >= fernPositiveSum(), passing = keep && sum > threshold_;
         const int place = positive || passing ? static_cast<int>(list_.places[at]) : 0;
-        const uint32_t positives = __ballot_sync(WARP, positive);
+        const uint32_t positives = __ballot_sync(ALL_LANES, positive);
         if ((threadIdx.x & 31) == 0)
             object_.listedPositives[k >> 5] = positives;
         if (positive)
             atomicOr(object_.fernPositives + m_.words[scale_] + (place >> 5), 1u << (place & 31));
-        if (__any_sync(WARP, passing))
+        if (__any_sync(ALL_LANES, passing))
         {
             const unsigned to = placeInList(&object_.live->counts.passed, passing);
             if (passing)

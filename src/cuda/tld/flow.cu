@@ -16,6 +16,7 @@
 #include "flow_sums.hpp"
 #include "models.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -211,7 +212,7 @@ __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
         {
             const uint32_t key = m.keys[::min(k, count - 1)], digit = key >> shift & 255u;
             const bool counts = k < count && (shift == 24 || key >> (shift + 8) == prefix);
-            const unsigned all = __ballot_sync(WARP, counts);
+            const unsigned all = __ballot_sync(ALL_LANES, counts);
             if (!counts)
                 continue;
             const unsigned same = __match_any_sync(all, digit);
@@ -224,13 +225,7 @@ __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
             unsigned own[8], sum = 0;
             for (int k = 0; k < 8; ++k)
                 sum += own[k] = m.histogram[8 * threadIdx.x + k];
-            unsigned before = sum;
-            for (int d = 1; d < 32; d *= 2)
-            {
-                const unsigned other = __shfl_up_sync(WARP, before, d);
-                before += threadIdx.x >= static_cast<unsigned>(d) ? other : 0;
-            }
-            before -= sum;
+            unsigned before = detail::sumUpToLane(sum) - sum;
             const unsigned wanted = m.rank;
             __syncwarp(); // all lanes know the rank
             for (int k = 0; k < 8; before += own[k++])
@@ -253,11 +248,11 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
     {
         const int d = k / kept + 1, i = k - (d - 1) * kept, j = i + d < kept ? i + d : i + d - kept;
         const int64_t before = k < most ? squaredDistance(m.kept[i].from, m.kept[j].from) : 0;
-        const unsigned all = __ballot_sync(WARP, before > 0);
+        const unsigned all = __ballot_sync(ALL_LANES, before > 0);
         int base = 0;
         if (lane == 0)
             base = atomicAdd(&m.pairs, __popc(all));
-        base = __shfl_sync(WARP, base, 0);
+        base = __shfl_sync(ALL_LANES, base, 0);
         if (before > 0)
             m.keys[base + __popc(all & ((1u << lane) - 1))] =
                 ratioKey(before, squaredDistance(m.kept[i].to, m.kept[j].to));
@@ -283,8 +278,7 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
         next = isAtMost ? next : ::min(next, m.keys[k]);
     }
     atMost = sumOfWarp(atMost);
-    for (int d = 16; d > 0; d /= 2)
-        next = ::min(next, __shfl_xor_sync(WARP, next, d));
+    next = leastOfWarp(next);
     if (lane == 0)
     {
         atomicAdd(&m.atMost, static_cast<uint32_t>(atMost));

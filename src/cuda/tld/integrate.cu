@@ -52,7 +52,7 @@ __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
 {
     const int i = threadIdx.x, warp = i >> 5;
     const bool accepted = i < m.state.detections && m.detections[i].accepted;
-    const unsigned all = __ballot_sync(WARP, accepted);
+    const unsigned all = __ballot_sync(ALL_LANES, accepted);
     if ((i & 31) == 0)
         m.numbers[warp] = static_cast<uint32_t>(__popc(all));
     __syncthreads(); // counts of all warps
@@ -76,7 +76,8 @@ __device__ __forceinline__ void link(IntegrateMemory& m)
         for (int word = 0; 32 * word < count; ++word)
         {
             const int k = 32 * word + lane;
-            const unsigned bits = __ballot_sync(WARP, k < count && linked(m.accepted[i].window, m.accepted[k].window));
+            const unsigned bits =
+                __ballot_sync(ALL_LANES, k < count && linked(m.accepted[i].window, m.accepted[k].window));
             first = bits ? ::min(first, 32 * word + __ffs(static_cast<int>(bits)) - 1) : first;
             if (lane == 0)
                 m.links[i][word] = bits;
@@ -103,12 +104,12 @@ __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
         windows.w += sumOfWarp(own ? d.window.w : 0);
         windows.h += sumOfWarp(own ? d.window.h : 0);
         largest = ::max(largest, -leastOfWarp(own ? -static_cast<int>(d.sum) : 0));
-        const unsigned members = __ballot_sync(WARP, own);
+        const unsigned members = __ballot_sync(ALL_LANES, own);
         windows.count += __popc(members);
 #pragma unroll
         for (int l = 0; l < 32; ++l)
         {
-            const double sum = similarity + __shfl_sync(WARP, d.conservative, l);
+            const double sum = similarity + __shfl_sync(ALL_LANES, d.conservative, l);
             similarity = members >> l & 1u ? sum : similarity;
         }
     }
@@ -142,7 +143,7 @@ __device__ __forceinline__ void cluster(IntegrateMemory& m)
     }
     // Numbers clusters in the order of their first windows.
     const int label = i < count ? m.labels[now][i] : -1;
-    const unsigned firsts = __ballot_sync(WARP, label == i);
+    const unsigned firsts = __ballot_sync(ALL_LANES, label == i);
     if (lane == 0)
         m.numbers[warp] = firsts;
     __syncthreads(); // first windows
@@ -171,7 +172,7 @@ __device__ __forceinline__ void cluster(IntegrateMemory& m)
 //! Adds the windows of the threads that have one.
 __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window, bool isOne)
 {
-    const int count = __popc(__ballot_sync(WARP, isOne));
+    const int count = __popc(__ballot_sync(ALL_LANES, isOne));
     const Window all = {sumOfWarp(isOne ? window.x : 0), sumOfWarp(isOne ? window.y : 0),
                         sumOfWarp(isOne ? window.w : 0), sumOfWarp(isOne ? window.h : 0)};
     if ((threadIdx.x & 31) != 0 || count == 0)

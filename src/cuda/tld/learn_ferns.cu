@@ -13,6 +13,7 @@
 #include "codes.hpp"
 #include "examples.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -127,16 +128,9 @@ struct PositiveWords
 
     __device__ __forceinline__ PositiveWords(uint32_t word) : bits(word)
     {
-        const int lane = threadIdx.x & 31, own = __popc(bits);
-        int sum = own;
-#pragma unroll
-        for (int d = 1; d < 32; d *= 2)
-        {
-            const int other = __shfl_up_sync(WARP, sum, d);
-            sum += lane >= d ? other : 0;
-        }
+        const int own = __popc(bits), sum = detail::sumUpToLane(own);
         before = sum - own;
-        count = __shfl_sync(WARP, sum, 31);
+        count = __shfl_sync(ALL_LANES, sum, 31);
     }
     //! Returns the position of the n-th set bit; any position if there are fewer. All lanes must call it.
     __device__ __forceinline__ int find(int n) const
@@ -144,8 +138,8 @@ struct PositiveWords
         int lane = 0; // the last lane with at most n set bits before it
 #pragma unroll
         for (int d = 16; d > 0; d /= 2)
-            lane += __shfl_sync(WARP, before, lane + d) <= n ? d : 0;
-        return 32 * lane + placeOfBit(__shfl_sync(WARP, bits, lane), n - __shfl_sync(WARP, before, lane));
+            lane += __shfl_sync(ALL_LANES, before, lane + d) <= n ? d : 0;
+        return 32 * lane + placeOfBit(__shfl_sync(ALL_LANES, bits, lane), n - __shfl_sync(ALL_LANES, before, lane));
     }
 };
 

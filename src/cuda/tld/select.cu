@@ -7,6 +7,7 @@
 //                      index of the window. Detections are sorted by this index
 #include "block.hpp"
 #include "../../common/launch.hpp"
+#include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -57,13 +58,7 @@ __device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count,
 #pragma unroll
             for (int k = 0; k < DIGITS / 32; ++k)
                 sum += own[k] = m.histogram[DIGITS / 32 * threadIdx.x + k];
-            unsigned before = sum;
-            for (unsigned d = 1; d < 32; d *= 2)
-            {
-                const unsigned other = __shfl_up_sync(WARP, before, d);
-                before += threadIdx.x >= d ? other : 0;
-            }
-            before -= sum;
+            unsigned before = detail::sumUpToLane(sum) - sum;
             const unsigned rank = m.rank;
             __syncwarp(); // all lanes know the rank
 #pragma unroll
