@@ -1,8 +1,8 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, columns, walls, anatomy, stages, words, suites, base-layer, locks, constant, sync, device-state. Prints
-one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not count. A file or
-function may be longer when a comment at its top says 'over budget: reason'.
+CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, words, suites, base-layer, locks, constant, sync,
+device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
+count. A file or function may be longer when a comment at its top says 'over budget: reason'.
 """
 import posixpath
 import re
@@ -259,6 +259,19 @@ def check_stages(root):
                     yield f"{where}: nothing of that name in {', '.join(str(file.relative_to(root)) for file in files)}"
 
 
+def check_tuning(root):
+    """Constants of tuning.hpp: a comment above each; tables of figures stand in doc/engineering/."""
+    for path in sorted((root / "src" / "cuda").rglob("tuning.hpp")):
+        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        lines = text.split("\n")
+        for number, line in enumerate(lines, 1):
+            if re.match(r" *(?:inline )?const(?:expr)? ", line) and not lines[number - 2].lstrip().startswith("//!"):
+                yield f"{name}:{number}: no comment above that says what it is: {line.strip()}"
+        for number, comment in comments_of(text):
+            if re.search(r" \| |\bnot measured\b", comment):
+                yield f"{name}:{number}: figures stand in doc/engineering/, here is why a constant has its value: {comment.strip()[:80]}"
+
+
 # Rule "Language" of CONTRIBUTING, as far as a program can see it.
 OPENERS = re.compile(r"(?://!<?|/\*\*) *(Of|The same|What|By|As) ")
 BANNED = {"picture": "image", "pictures": "images", "lesson": "training set", "lessons": "training sets", "homeless": "unassigned",
@@ -427,7 +440,7 @@ def check_device_state(root):
 
 
 CHECKS = {"files": check_files, "functions": check_functions, "columns": check_columns, "walls": check_walls, "anatomy": check_anatomy,
-          "stages": check_stages, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
+          "stages": check_stages, "tuning": check_tuning, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
           "constant": check_constant, "sync": check_sync, "device-state": check_device_state}
 
 

@@ -111,6 +111,12 @@ class CheckSources(unittest.TestCase):
                              ("(cpu: in engine.cpp)", 1), ("(on the host: src/cpu/tld/engine.cpp)", 0), ("", 2)):
             self.assertEqual(len(self.findings("stages", {**elsewhere, "src/tld/stages.hpp": listing("flow  forward " + place)})), count, place)
 
+    def test_tuning(self):
+        self.expect("tuning", "src/cuda/tld/tuning.hpp",
+                    ["const int A = 1;\n", "// Blocks.\nconst int A = 1; //!< blocks\n", "//! Blocks.\nconst int A = 1;\nconstexpr double B = 1;\n",
+                     "//! Blocks | - | - | -\nconst int A = 1;\n", "//! Blocks. Not\n//! not measured.\nconst int A = 1;\n"],
+                    ["//! Blocks: at most 8,\n//! as registers allow.\nconst int A[] = {\n    1};\n\n//! Rows.\nconstexpr int B = 3 | 4;\n"])
+
     def test_words(self):
         self.expect("words", "src/tld/core.hpp",
                     ["//! Of a window: its codes.\n", "int a; //!< The same for rows.\n", "/** What a call gives. */\n", "// a picture\n",

@@ -45,7 +45,7 @@ bool fastDoubles()
 
 namespace {
 
-//! What is known of kernels, each on a device. An entry is made when all calls for it have gone well.
+//! Known facts about kernels, each on a device. An entry is made when all calls for it have gone well.
 struct KernelAttributes
 {
     typedef std::pair<const void*, int> Key; //!< kernel and device

@@ -12,8 +12,8 @@ namespace cv { namespace cuda { namespace detail {
 
 // --- shared memory that plans may give to blocks ---------------------------------------------------------------------
 
-//! Shared memory of a block, in bytes, static memory included, on every supported device: compute capability 7.5 has the
-//! least.
+//! Shared memory of a block, in bytes, static memory included, on every supported device: compute capability 7.5 has
+//! the least.
 const size_t LEAST_SHARED_BYTES = 64 * 1024;
 
 /** Shared memory that a block of a device can have, dynamic and static memory together. There is no way to ask for the
@@ -62,8 +62,8 @@ void allowSharedMemory(const void* kernel, size_t bytes, const char* name);
 next kernel that need more could not begin beside its blocks. */
 void preferSharedMemory(const void* kernel, const char* name);
 
-/** True when a kernel may begin while the one before it still runs: on 9.0 and newer, when it was compiled for that, and
-with a driver of CUDA 12.3 or newer, as older ones refuse such launches in captures. */
+/** True when a kernel may begin while the one before it still runs: on 9.0 and newer, when it was compiled for that,
+and with a driver of CUDA 12.3 or newer, as older ones refuse such launches in captures. */
 bool canBeginEarly(const void* kernel, const char* name);
 
 //! Forgets what is known of kernels: the runtime is asked, and attributes are set, once more.

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Sums over the lower lanes of a warp, for .cu files. Apart from warp.hpp, because cub's headers take seconds to compile.
+// Sums over the lower lanes of a warp, for .cu files. Apart from warp.hpp, because cub's headers take seconds to
+// compile.
 #ifndef OPENCV_CUDATRACKING_COMMON_WARP_SCAN_HPP
 #define OPENCV_CUDATRACKING_COMMON_WARP_SCAN_HPP
 

@@ -1,24 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes and tiles of TLD's kernels. A constant without a gain was reasoned, not measured; doc/performance.md says what else was
-// tried. Times of kernels by Nsight Compute, one object of 704 k windows, of which 350 k have enough variance and 110 k are
-// fern-positive, caches and clocks not controlled:
-//
-//   kernel                 | time    | device, date       | case
-//   grayBlurAndSums        | 11.5 us | H200, 2026-11-22   | 1920 x 1080
-//   halveLevels            | 5.6 us  | H200, 2026-11-23   | 320 x 240
-//   trackPointsByTeams     | 21 us after halveLevels | H200, 2026-11-23 | 320 x 240
-//   medianFlow             | 8.1 us after trackPointsByTeams | H200, 2026-11-23 | 320 x 240
-//   varianceFilter         | 12.6 us | H200, 2026-11-22   | 1920 x 1080
-//   fernCodes              | 30 us   | H200, 2026-11-22   | 1920 x 1080
-//   fernPosteriors         | 13.6 us | H200, 2026-11-22   | 1920 x 1080
-//   selectDetections       | 5 us    | H200, 2026-11-22   | 1920 x 1080
-//   templateSimilarities   | 7.4 us  | H200, 2026-11-22   | 1920 x 1080
-//   integrateObjects       | 10.7 us | H200, 2026-11-22   | 1920 x 1080
-//   makePositives          | 15.6 us | H200, 2026-11-22   | 1920 x 1080
-//   updateTemplates        | 9 us    | H200, 2026-11-22   | 1920 x 1080
-//   copyModel              | 4.5 us  | H200, 2026-11-22   | 1920 x 1080
+// Block sizes and tiles of TLD's kernels. Above each constant: what it is, and its limit or why it has this value. What
+// other values took is in doc/engineering/tld.md. A constant with neither was chosen without a measurement.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 
@@ -26,72 +10,85 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu { namespace tuning {
 
-// The line above a constant: meaning | gain | device, date | case.
+// --- gray values, sum tables -----------------------------------------------------------------------------------------
 
-//! Side of the tiles of grayBlurAndSums, pixels | - | - | 1920 x 1080: 510 tiles
+//! Side of the tiles of grayBlurAndSums, pixels: a multiple of STRIP. An image of 1920 x 1080 has 510 tiles, four per
+//! multiprocessor of an H200.
 const int TILE = 64;
-//! Threads per block of grayBlurAndSums | - | - | -
+//! Threads per block of grayBlurAndSums: each blurs two columns of 8 rows of a tile.
 const int PREPROCESS_THREADS = 256;
-//! Rows per block of sumTableStrips; sums above come in groups of TILE rows and in strips | - | - | 1080 rows: 135 blocks
+//! Rows per block of sumTableStrips; sums over the rows above come in groups of TILE rows and in strips of STRIP rows.
+//! An image of 1080 rows has 135 blocks, one per multiprocessor of an H200.
 const int STRIP = 8;
-//! Threads per block of sumTableStrips | - | - | -
+//! Threads per block of sumTableStrips: 16 warps, as half a warp scans the totals of all warps.
 const int TABLE_THREADS = 512;
-//! Levels per launch of halveLevels, small levels; a launch per level takes 8.5 us | all levels 5.6 us | H200, 2026-11-23 | 320 x 240
-const int PYRAMID_SMALL_LEVELS = 4;
-//! Side of the tiles of small levels, pixels | all levels 8.7 us with 64 -> 5.6 us | H200, 2026-11-23 | 320 x 240
-const int PYRAMID_SMALL_TILE = 32;
-//! Pixels of small levels, at most | - | - | -
+
+// --- pyramid: a launch makes several levels from tiles of the level above them ---------------------------------------
+
+//! Largest number of pixels of a level whose lower levels are small.
 const int PYRAMID_SMALL = 512 * 384;
-//! Levels per launch, levels that are not small | flow 53.7 us with 4 -> 51.4 us | H200, 2026-11-23 | 960 x 540
-const int PYRAMID_LEVELS = 2;
-//! Side of the tiles of medium levels | - | - | -
-const int PYRAMID_TILE = 64;
-//! Pixels of medium levels, at most | - | - | -
+//! Levels per launch, small levels: a launch takes longer than a level.
+const int PYRAMID_SMALL_LEVELS = 4;
+//! Side of the tiles of small levels, pixels: few, so that a small level has many tiles.
+const int PYRAMID_SMALL_TILE = 32;
+//! Largest number of pixels of a level whose lower levels are medium.
 const int PYRAMID_MEDIUM = 1280 * 800;
-//! Side of the tiles of large levels | frame 306.6 us with 64 -> 290.1 us | H200, 2026-11-23 | 3840 x 2160, one object
+//! Levels per launch, medium and large levels.
+const int PYRAMID_LEVELS = 2;
+//! Side of the tiles of medium levels, pixels.
+const int PYRAMID_TILE = 64;
+//! Side of the tiles of large levels, pixels: the larger a tile, the less of it is border.
 const int PYRAMID_LARGE_TILE = 128;
-//! Threads per block of halveLevels | - | - | -
+//! Threads per block of halveLevels.
 const int HALVE_THREADS = 512;
 
-//! Points per block of trackPoints; few, so that one object occupies many multiprocessors | - | - | -
+// --- flow ------------------------------------------------------------------------------------------------------------
+
+//! Points per block of trackPoints, a warp each: few, so that the 100 points of one object occupy 25 multiprocessors.
 const int FLOW_WARPS = 4;
-//! Objects up to which a block of several warps tracks a point | frame 90.0 us -> 85.9 us | H200, 2026-11-23 | 320 x 240, one object
+//! Largest number of objects whose points are tracked by a block of several warps each.
 const int TEAM_OBJECTS = 4;
-//! Threads per block of medianFlow | - | - | -
+//! Threads per block of medianFlow: at least 256, as two groups of 128 each find a median.
 const int MOTION_THREADS = 512;
 
-// Wide tiles save cache lines when codes are made, as windows of a tile are neighbours in the list; with few rows varianceFilter
-// reads more.
-//! Columns of windows per tile | detector 87 us with 32 x 32 -> 82 us with 128 x 8 | H200, 2026-11-22 | 1920 x 1080, one object
-const int TILE_COLS = 128;
-//! Rows of windows per tile | see TILE_COLS | see TILE_COLS | see TILE_COLS
-const int TILE_ROWS = 8;
-//! Threads per block of varianceFilter | - | - | -
-const int VARIANCE_THREADS = 256;
-//! Chunks of 128 windows per block of fernCodes: 60 KB of shared memory | - | - | -
-const int ENCODE_CHUNKS = 4;
-//! Warps per chunk of fernCodes | - | - | -
-const int ENCODE_SHARE = 3;
-//! How often the blocks of many objects fill the device | 3.6 -> 3.2 ms, with packed far windows | H200, 2026-11-22 | 64 objects of 64 sizes
-const int MOST_ROUNDS = 4;
-//! Threads per block of fernPosteriors and learnNegatives, which has the posteriors in shared memory | - | - | -
-const int POSTERIOR_THREADS = 1024;
+// --- ferns -----------------------------------------------------------------------------------------------------------
 
-//! Objects times tiles up to which posteriors are read from device memory | both launches of learnNegatives 19.6 us -> 13.8 us, with windows loaded early | H200, 2026-11-23 | 320 x 240, one object
+// Windows of a tile are neighbours in the list, so that the pixels of 32 windows lie in fewer cache lines where tiles
+// are wide; where they have few rows varianceFilter reads more. A tile has 32 runs of 32 windows, as a lane places each
+// run.
+
+//! Columns of windows per tile.
+const int TILE_COLS = 128;
+//! Rows of windows per tile.
+const int TILE_ROWS = 8;
+//! Threads per block of varianceFilter: each has four windows.
+const int VARIANCE_THREADS = 256;
+//! Chunks of 128 windows per block of fernCodes: with 115 points 60 KB of shared memory. Where those do not fit, a
+//! block has one.
+const int ENCODE_CHUNKS = 4;
+//! Warps per chunk of fernCodes.
+const int ENCODE_SHARE = 3;
+//! Times that the blocks of many objects fill the device at most: more balance objects of unequal work.
+const int MOST_ROUNDS = 4;
+//! Threads per block of fernPosteriors and learnNegatives: the most there can be, as the posteriors of an object,
+//! 164 KB, leave no shared memory for a second block.
+const int POSTERIOR_THREADS = 1024;
+//! Largest product of objects and tiles for which posteriors are read from device memory: copying them takes longer.
 const int DIRECT_TILES = 128;
 
-//! Threads per block of kernels with one block per object or patch | 512: frame 95.6 us -> 100.5 us | H200, 2026-11-23 | 320 x 240, one object
-const int THREADS = 256;
-//! Blocks per object that search the support of its box | - | - | -
-const int SUPPORT_BLOCKS = 8;
-//! Windows near a box that are ranked in shared memory; more take longer | - | - | -
-const int NEAR_LIST = 1024;
+// --- kernels with one block per object, or per patch -----------------------------------------------------------------
 
-//! Windows per block that train() scans for a kind | - | - | -
+//! Threads per block: at least 256, one per corner of the 15 x 15 pixels of a patch, and at least MAX_DETECTIONS.
+const int THREADS = 256;
+//! Blocks per object that search the support of its box.
+const int SUPPORT_BLOCKS = 8;
+//! Windows near a box that are ranked in 28 KB of shared memory; more take longer. At least THREADS.
+const int NEAR_LIST = 1024;
+//! Windows per block that train() scans for a kind: the list of them takes 20 KB of shared memory.
 const int SCAN_WINDOWS = 4096;
-//! Listed windows that a block of train() evaluates at a time | - | - | -
+//! Listed windows that a block of train() evaluates at a time: a thread each, and 16 KB of shared memory for leaves.
 const int WINDOWS_AT_ONCE = 256;
-//! Blocks per object of copyModel | - | - | -
+//! Blocks per object of copyModel.
 const int COPY_BLOCKS = 64;
 
 }}}}} // namespace cv::cuda::tld::gpu::tuning
