@@ -3,17 +3,14 @@
 
 #include "../precomp.hpp"
 #include "file_write.hpp"
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <system_error>
 #ifdef _WIN32
 #include <io.h>
-#include <process.h>
 #else
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -22,11 +19,14 @@ namespace cv { namespace cuda { namespace detail {
 namespace {
 
 namespace fs = std::filesystem;
+using std::error_code;
 
 [[noreturn]] void fail(const std::string& filename, const std::string& why)
 {
     CV_Error_(Error::StsError, ("%s: cannot be written: %s", filename.c_str(), why.c_str()));
 }
+
+error_code lastError() { return error_code(errno ? errno : EIO, std::generic_category()); }
 
 //! Where symbolic links lead.
 struct Target
@@ -39,46 +39,49 @@ struct Target
 //! Follows links one by one: fs::canonical() follows neither one to a new file nor one to a pipe.
 Target targetOf(const std::string& filename)
 {
-    Target target{filename};
-    for (int links = 0; links <= 40; ++links) // as Linux allows
+    Target target;
+    error_code error, none;
+    target.path = fs::absolute(filename, error);
+    for (int links = 0; !error && links <= 40; ++links) // as Linux allows
     {
-        std::error_code error, none;
-        const fs::path name = target.path.filename();
-        const fs::path folder = fs::weakly_canonical(fs::absolute(target.path).parent_path(), error);
+        const fs::path name = target.path.filename(), folder = fs::weakly_canonical(target.path.parent_path(), error);
         if (error)
-            fail(filename, error.message());
+            break;
         target.path = folder / name;
         const bool inProc = folder.string().compare(0, 6, "/proc/") == 0;
-        target.opened = inProc || folder == "/dev";
         if (folder == fs::canonical("/dev/fd", none) &&
             name.string().find_first_not_of("0123456789") == std::string::npos)
             target.descriptor = std::atoi(name.string().c_str());
+        target.opened = inProc || folder == "/dev" || target.descriptor >= 0;
         if (inProc || target.descriptor >= 0 || !fs::is_symlink(target.path, none))
             return target;
-        target.path = folder / fs::read_symlink(target.path);
+        target.path = folder / fs::read_symlink(target.path, error);
     }
-    fail(filename, "too many symbolic links");
+    fail(filename, error ? error.message() : "too many symbolic links");
 }
 
-//! Writes a part and waits until it is on the disk. @return 0 or the number of the first error.
-int write(FILE* file, const std::string& bytes, size_t begin, size_t end)
+//! Writes a part and waits until it is on the disk.
+error_code write(FILE* file, const std::string& bytes, size_t begin, size_t end)
 {
     errno = 0;
     if (std::fwrite(bytes.data() + begin, 1, end - begin, file) != end - begin || std::fflush(file) != 0)
-        return errno ? errno : EIO;
+        return lastError();
 #ifdef _WIN32
-    return _commit(_fileno(file)) == 0 ? 0 : errno;
+    const bool waited = _commit(_fileno(file)) == 0;
 #else // pipes and the like cannot wait
-    return fsync(fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
+    const bool waited = fsync(fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
 #endif
+    return waited ? error_code() : lastError();
 }
 
-//! @param number error until then, or 0. @return the same with that of closing.
-int close(FILE* file, int number) { return std::fclose(file) != 0 && number == 0 ? (errno ? errno : EIO) : number; }
+//! @return the first error: that of before, if any, or that of closing.
+error_code close(FILE* file, const error_code& before)
+{
+    return std::fclose(file) != 0 && !before ? lastError() : before;
+}
 
-//! Adds to what a process has open, at the place that it shares with others who have it open. @return 0 or the error's
-//! number.
-int writeOpened(const Target& target, const std::string& bytes)
+//! Adds to what a process has open, at the place that it shares with others who have it open.
+error_code writeOpened(const Target& target, const std::string& bytes)
 {
     std::fflush(stdout); // what the program has printed comes first
 #ifndef _WIN32
@@ -89,30 +92,19 @@ int writeOpened(const Target& target, const std::string& bytes)
 #else
     FILE* const file = std::fopen(target.path.string().c_str(), "ab");
 #endif
-    return file ? close(file, write(file, bytes, 0, bytes.size())) : errno;
+    return file ? close(file, write(file, bytes, 0, bytes.size())) : lastError();
 }
 
-//! Makes a file, from the first byte on with the permissions of another where there is that. @return null, and errno,
-//! where it cannot.
-FILE* createFile(const fs::path& path, const fs::path& other)
+//! Makes a file. @param closed nobody else may open it before it has the permissions of another. @return null, and
+//! errno, where it cannot.
+FILE* createFile(const fs::path& path, bool closed)
 {
 #ifdef _WIN32
-    CV_UNUSED(other);
+    CV_UNUSED(closed);
     return std::fopen(path.string().c_str(), "wbx"); // fails where there is one of this name
 #else
-    struct stat old, made;
-    const bool replaces = stat(other.c_str(), &old) == 0;
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
-    if (file < 0)
-        return nullptr;
-    const bool differs = replaces && fstat(file, &made) == 0 && made.st_mode != old.st_mode;
-    if (!differs || fchmod(file, old.st_mode & 07777) == 0)
-        return fdopen(file, "wb");
-    const int number = errno;
-    unlink(path.c_str());
-    ::close(file);
-    errno = number;
-    return nullptr;
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, closed ? 0600 : 0666);
+    return file < 0 ? nullptr : fdopen(file, "wb");
 #endif
 }
 
@@ -128,58 +120,55 @@ void syncFolder(const fs::path& folder)
 #endif
 }
 
-//! Puts a new file in the place of one. Throws where it cannot be written. @return 0, or the error's number where there
-//! cannot be a new one.
-int replaceFile(const std::string& filename, const fs::path& target, const std::string& bytes)
+//! Puts a new file in the place of one, with its permissions. @param old status of what is replaced. Throws where it
+//! cannot be written. @return the error where there cannot be a new file.
+error_code replaceFile(const std::string& filename, const fs::path& target, const fs::file_status& old,
+                       const std::string& bytes)
 {
-#ifdef _WIN32
-    const int process = _getpid();
-#else
-    const int process = static_cast<int>(getpid());
-#endif
-    static std::atomic<unsigned> files;
     fs::path path;
     FILE* file = nullptr;
     for (int i = 0; !file; ++i)
     {
-        path = target.parent_path() / format(".cudatracking-%d-%u.tmp", process, files++);
-        file = createFile(path, target);
+        path = target.parent_path() /
+               format(".cudatracking-%llx.tmp", static_cast<unsigned long long>(getTickCount() + i));
+        file = createFile(path, fs::exists(old));
         if (!file && (errno != EEXIST || i == 100))
-            return errno;
+            return lastError();
     }
-    const int number = close(file, write(file, bytes, 0, bytes.size()));
-    std::error_code error, ignored;
-    if (number == 0)
-        fs::rename(path, target, error);
-    if (number != 0 || error)
+    error_code replaced, ignored;
+    if (fs::exists(old) && fs::status(path, ignored).permissions() != old.permissions())
+        fs::permissions(path, old.permissions(), replaced);
+    const error_code written = close(file, replaced ? error_code() : write(file, bytes, 0, bytes.size()));
+    if (!written && !replaced)
+        fs::rename(path, target, replaced);
+    if (written || replaced)
         fs::remove(path, ignored);
-    if (number != 0)
-        fail(filename, std::strerror(number));
+    if (written)
+        fail(filename, written.message());
     syncFolder(target.parent_path());
-    return error.value();
+    return replaced;
 }
 
-//! Writes over a file. What exceeds its old end comes first, so that a full disk leaves it as it was. @return 0 or the
-//! error's number.
-int overwriteFile(const fs::path& target, const std::string& bytes)
+//! Writes over a file. What exceeds its old end comes first, so that a full disk leaves it as it was.
+error_code overwriteFile(const fs::path& target, const std::string& bytes)
 {
     FILE* const file = std::fopen(target.string().c_str(), "r+b");
     if (!file)
-        return errno;
-    std::error_code error;
+        return lastError();
+    error_code error, resized;
     const uintmax_t old = fs::file_size(target, error);
     const size_t both = static_cast<size_t>(std::min<uintmax_t>(old, bytes.size()));
-    int number =
-        std::fseek(file, static_cast<long>(both), SEEK_SET) != 0 ? errno : write(file, bytes, both, bytes.size());
-    const uintmax_t size = number == 0 ? bytes.size() : old;
-    if (number == 0)
+    error =
+        std::fseek(file, static_cast<long>(both), SEEK_SET) != 0 ? lastError() : write(file, bytes, both, bytes.size());
+    const uintmax_t size = error ? old : bytes.size();
+    if (!error)
     {
         std::rewind(file);
-        number = write(file, bytes, 0, both);
+        error = write(file, bytes, 0, both);
     }
-    number = close(file, number);
-    fs::resize_file(target, size, error);
-    return number != 0 ? number : error.value();
+    error = close(file, error);
+    fs::resize_file(target, size, resized);
+    return error ? error : resized;
 }
 
 std::string endingOf(const std::string& filename) { return toLowerCase(fs::path(filename).extension().string()); }
@@ -191,22 +180,20 @@ void writeWholeFile(const std::string& filename, const std::string& bytes)
     if (filename.empty())
         CV_Error(Error::StsError, "the file name is empty, so no file can be written");
     const Target target = targetOf(filename);
-    std::error_code error;
+    error_code error;
     const fs::file_status old = fs::status(filename, error);
     if (fs::is_directory(old))
         fail(filename, "is a folder");
-    int number = 0;
-    if (target.opened || target.descriptor >= 0 || (fs::exists(old) && !fs::is_regular_file(old)))
-        number = writeOpened(target, bytes);
+    if (target.opened || (fs::exists(old) && !fs::is_regular_file(old)))
+        error = writeOpened(target, bytes);
 #ifndef _WIN32
-    else if (fs::exists(old) &&
-             access(target.path.c_str(), W_OK) != 0) // a new name would need the folder's permission only
-        number = errno;
+    else if (fs::exists(old) && access(target.path.c_str(), W_OK) != 0)
+        error = lastError(); // a new name would need the folder's permission only
 #endif
-    else if ((number = replaceFile(filename, target.path, bytes)) != 0 && fs::exists(old))
-        number = overwriteFile(target.path, bytes);
-    if (number != 0)
-        fail(filename, std::strerror(number));
+    else if ((error = replaceFile(filename, target.path, old, bytes)) && fs::exists(old))
+        error = overwriteFile(target.path, bytes);
+    if (error)
+        fail(filename, error.message());
 }
 
 void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write)

@@ -17,12 +17,11 @@ permissions stay, and hold from the first byte on; its owner, its other hard lin
 control lists do not. A symbolic link stays one, and what it leads to is written.
 
 - A file that cannot be replaced, because its folder cannot be written or it is a mount point, is written over, which
-keeps all of these. A
-  full disk then still leaves it as it was, but when the program or the machine stops while it is written, a mixture of
-  both stays.
+  keeps all of these. A full disk then still leaves it as it was, but when the program or the machine stops while it is
+  written, a mixture of both stays.
 - What is no regular file, such as a FIFO, and what a process has open, such as /dev/stdout or /dev/fd/3, also where
-that was redirected to a
-  file, is written directly: the bytes come behind what is there.
+  that was redirected to a file, is written directly: the bytes come behind what is there.
+
 @throws cv::Exception naming the file and the reason; nothing else is left behind then. */
 void writeWholeFile(const std::string& filename, const std::string& bytes);
 
