@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import os
+import textwrap
 from dataclasses import dataclass
 from typing import Any, Callable, NamedTuple, Optional, Union
 
@@ -60,117 +61,112 @@ class Event(enum.IntEnum):
     """The object was lost, and begins at a box given to update() that is similar to it."""
 
 
+def _switch(default: Any, text: str) -> Any:
+    """Returns a field of TLDParams: a switch. Its text says what it is and its range."""
+    return dataclasses.field(default=default, metadata={"text": text, "tunes": False})
+
+
+def _tuning(default: Any, text: str) -> Any:
+    """Returns a field of TLDParams that tunes the algorithm."""
+    return dataclasses.field(default=default, metadata={"text": text, "tunes": True})
+
+
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
     Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on; the others tune
     the algorithm.
-
-    Attributes:
-        seed: seed of all random choices, 0 or more. Equal seeds give equal runs. Default 1.
-        learning: True lets trackers update the model after init(). Default True.
-        mirror: True trains the ferns on mirror images of the object, too. Default False.
-        min_reply_score: score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and
-            learning are not affected. 0 to 1. Default 0: not used.
-        clip_boxes: True clips reported boxes to the image; tracking is the same. Default False.
-        min_window: smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)). Default 0.
-        scale_factor: ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
-        scales: number of scales below and also above the initial size of the object, 0 to 20. Default 10.
-        step_percent: step between windows in percent, of the shorter side horizontally, of the height vertically. 1 to 100. Default 10.
-        trees: number of ferns, 1 to 16. Default 10.
-        features: pixel comparisons per fern, 1 to 16; trees * features is at most 164. Default 13.
-        fern_threshold: initial threshold on the mean posterior of the ferns; windows above it reach the nearest-neighbour stage. 0 to 1.
-            Default 0.5.
-        max_detections: largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.
-            Default 100.
-        nn_threshold: threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.
-            Default 0.65.
-        valid_threshold: threshold on the conservative similarity above which a box is valid, so that the detector may learn
-            from it; the first training may raise it. 0 to 1. Default 0.7.
-        max_positives: largest number of templates of the object; beyond it, a random one is dropped, never the first. 2 to 1024. Default 200.
-        max_negatives: largest number of templates of the background; beyond it, a random one is dropped. 2 to 2048. Default 400.
-        init_windows: number of windows around the first box to train the ferns on, best overlap first, 1 to 32. Default 20.
-        init_warps: number of warped images per such window, 0 to 32. Default 19.
-        update_windows: number of windows around the box to train on in each later frame, best overlap first, 1 to 32. Default 10.
-        update_warps: number of warped images per such window, 0 to 32. Default 9.
-        init_angle: largest rotation of warps in the first frame, +- degrees, 0 to 45. Default 10.
-        update_angle: largest rotation of warps in later frames, +- degrees, 0 to 45. Default 5.
-        warp_scale: largest change of scale of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
-        warp_shift: largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5. Default 0.01.
-        warp_noise: standard deviation of the noise added to warps, in gray levels, 0 to 64. Default 5.
-        init_negatives: number of background templates in the first frame, half of which set thresholds. 2 to 128. Default 100.
-        flow_window: side of the optical flow window in pixels, odd, 3 to 11. Default 9.
-        flow_levels: number of pyramid levels above full resolution; fewer for small images. 0 to 6. Default 5.
-        flow_iterations: largest number of iterations per pyramid level, 1 to 100. Default 20.
-        flow_epsilon: step in pixels below which the optical flow has converged, 0 to 16. Default 0.03.
-        max_flow_error: median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has
-            failed then, unless ten or more points have an error of at most 2 pixels. Default 10.
-        retry_frames: number of frames after a failure in which optical flow is tried again, 0 to 3. Default 3.
-        max_unsupported: number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.
-            Default 3.
-        max_probation: number of consecutive frames in which neither similarity nor a cluster of detections confirms the box, from which on a frame
-            without support ends in LOST; 0: no limit. Default 100.
-        jump_margin: margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch
-            the box, also in score. 0 to 1. Default 0.1.
-        first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
-        box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.
-            Default 0.3.
-        correct_by_boxes: True replaces the box of an object by the given box that is associated with it. Default False.
-        find_by_boxes: True lets lost objects begin at given boxes that are similar to them. Default False.
-        start_from_boxes: True starts an object from each given box that is associated with none and overlaps none by box_overlap or more.
-            Default False.
-        end_after_misses: number of successive calls with boxes in which none is associated with an object, after which the object is
-            removed; calls without boxes do not count. 0: never. Default 0.
     """
 
-    seed: int = 1
-    learning: bool = True
-    mirror: bool = False
-    min_reply_score: float = 0.
-    clip_boxes: bool = False
-    min_window: int = 0
-    scale_factor: float = 1.2
-    scales: int = 10
-    step_percent: int = 10
-    trees: int = 10
-    features: int = 13
-    fern_threshold: float = 0.5
-    max_detections: int = 100
-    nn_threshold: float = 0.65
-    valid_threshold: float = 0.7
-    max_positives: int = 200
-    max_negatives: int = 400
-    init_windows: int = 20
-    init_warps: int = 19
-    update_windows: int = 10
-    update_warps: int = 9
-    init_angle: float = 10.
-    update_angle: float = 5.
-    warp_scale: float = 0.01
-    warp_shift: float = 0.01
-    warp_noise: float = 5.
-    init_negatives: int = 100
-    flow_window: int = 9
-    flow_levels: int = 5
-    flow_iterations: int = 20
-    flow_epsilon: float = 0.03
-    max_flow_error: float = 10.
-    retry_frames: int = 3
-    max_unsupported: int = 3
-    max_probation: int = 100
-    jump_margin: float = 0.1
-    first_jump_margin: float = 0.2
-    box_overlap: float = 0.3
-    correct_by_boxes: bool = False
-    find_by_boxes: bool = False
-    start_from_boxes: bool = False
-    end_after_misses: int = 0
+    seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
+    learning: bool = _switch(True, "True lets trackers update the model after init().")
+    mirror: bool = _switch(False, "True trains the ferns on mirror images of the object, too.")
+    min_reply_score: float = _switch(0.,
+        "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
+        "affected. 0 to 1; 0: not used.")
+    clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
+    # Windows.
+    min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)).")
+    scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
+    scales: int = _tuning(10, "number of scales below and also above the initial size of the object, 0 to 20.")
+    step_percent: int = _tuning(10, "step between windows in percent, of the shorter side horizontally, of the height vertically. 1 to 100.")
+    # Ferns.
+    trees: int = _tuning(10, "number of ferns, 1 to 16.")
+    features: int = _tuning(13, "pixel comparisons per fern, 1 to 16; trees * features is at most 164.")
+    fern_threshold: float = _tuning(0.5,
+        "initial threshold on the mean posterior of the ferns; windows above it reach the nearest-neighbour stage. 0 to 1.")
+    max_detections: int = _tuning(100,
+        "largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.")
+    # Nearest neighbours.
+    nn_threshold: float = _tuning(0.65,
+        "threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.")
+    valid_threshold: float = _tuning(0.7,
+        "threshold on the conservative similarity above which a box is valid, so that the detector may learn from it; the first training may raise "
+        "it. 0 to 1.")
+    max_positives: int = _tuning(200, "largest number of templates of the object; beyond it, a random one is dropped, never the first. 2 to 1024.")
+    max_negatives: int = _tuning(400, "largest number of templates of the background; beyond it, a random one is dropped. 2 to 2048.")
+    # Learning.
+    init_windows: int = _tuning(20, "number of windows around the first box to train the ferns on, best overlap first, 1 to 32.")
+    init_warps: int = _tuning(19, "number of warped images per such window, 0 to 32.")
+    update_windows: int = _tuning(10, "number of windows around the box to train on in each later frame, best overlap first, 1 to 32.")
+    update_warps: int = _tuning(9, "number of warped images per such window, 0 to 32.")
+    init_angle: float = _tuning(10., "largest rotation of warps in the first frame, +- degrees, 0 to 45.")
+    update_angle: float = _tuning(5., "largest rotation of warps in later frames, +- degrees, 0 to 45.")
+    warp_scale: float = _tuning(0.01, "largest change of scale of warps, +- fraction of the size, 0 to 0.5.")
+    warp_shift: float = _tuning(0.01, "largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5.")
+    warp_noise: float = _tuning(5., "standard deviation of the noise added to warps, in gray levels, 0 to 64.")
+    init_negatives: int = _tuning(100, "number of background templates in the first frame, half of which set thresholds. 2 to 128.")
+    # Optical flow.
+    flow_window: int = _tuning(9, "side of the optical flow window in pixels, odd, 3 to 11.")
+    flow_levels: int = _tuning(5, "number of pyramid levels above full resolution; fewer for small images. 0 to 6.")
+    flow_iterations: int = _tuning(20, "largest number of iterations per pyramid level, 1 to 100.")
+    flow_epsilon: float = _tuning(0.03, "step in pixels below which the optical flow has converged, 0 to 16.")
+    max_flow_error: float = _tuning(10.,
+        "median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has failed then, unless "
+        "ten or more points have an error of at most 2 pixels.")
+    retry_frames: int = _tuning(3, "number of frames after a failure in which optical flow is tried again, 0 to 3.")
+    # States.
+    max_unsupported: int = _tuning(3,
+        "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
+    max_probation: int = _tuning(100,
+        "number of consecutive frames in which neither similarity nor a cluster of detections confirms the box, from which on a frame without "
+        "support ends in LOST; 0: no limit.")
+    jump_margin: float = _tuning(0.1,
+        "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
+        "in score. 0 to 1.")
+    first_jump_margin: float = _tuning(0.2, "jump_margin while there are fewer than five templates of the object. 0 to 1.")
+    # Boxes given to MultiTracker.update().
+    box_overlap: float = _switch(0.3,
+        "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
+    correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
+    find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
+    start_from_boxes: bool = _switch(False,
+        "True starts an object from each given box that is associated with none and overlaps none by box_overlap or more.")
+    end_after_misses: int = _switch(0,
+        "number of successive calls with boxes in which none is associated with an object, after which the object is removed; calls without boxes do "
+        "not count. 0: never.")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in type(self).__dataclass_fields__:
             raise AttributeError(f"{name}: TLDParams has no such member")
         super().__setattr__(name, value)
+
+
+def _entries(tunes: bool) -> str:
+    """Returns the lines of TLDParams' text about its switches, or about what tunes the algorithm."""
+    of = [field for field in dataclasses.fields(TLDParams) if field.metadata["tunes"] == tunes]
+    lines = [f"{field.name}: {field.metadata['text']} Default {field.default:{'' if isinstance(field.default, bool) else 'g'}}." for field in of]
+    return "\n".join(textwrap.fill(line, 150, initial_indent=" " * 8, subsequent_indent=" " * 12) for line in lines)
+
+
+TLDParams.__doc__ = f"""{TLDParams.__doc__}
+    Attributes:
+{_entries(False)}
+
+    Attributes that tune the algorithm:
+{_entries(True)}
+    """
 
 
 def _camel(name: str) -> str:
