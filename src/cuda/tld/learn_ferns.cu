@@ -13,7 +13,6 @@
 #include "codes.hpp"
 #include "examples.hpp"
 #include "../../common/launch.hpp"
-#include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -128,7 +127,15 @@ struct PositiveWords
 
     __device__ __forceinline__ PositiveWords(uint32_t word) : bits(word)
     {
-        const int own = __popc(bits), sum = detail::sumUpToLane(own);
+        // With cub::WarpScan learnNegatives() is longer (CUDA 13.0, sm_90).
+        const int lane = threadIdx.x & 31, own = __popc(bits);
+        int sum = own;
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2)
+        {
+            const int other = __shfl_up_sync(ALL_LANES, sum, d);
+            sum += lane >= d ? other : 0;
+        }
         before = sum - own;
         count = __shfl_sync(ALL_LANES, sum, 31);
     }
