@@ -42,7 +42,7 @@ enum Status
 
 const int MAX_PEAKS = 16;
 
-//! What is known of a metric, besides the sums that it is made of.
+//! Properties of a metric, besides the sums that it is made of.
 struct MetricRow
 {
     Metric metric;
