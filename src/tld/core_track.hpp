@@ -309,8 +309,8 @@ struct Comparison
 {
     int32_t near;    //!< number of clusters that overlap the box by a half or more
     double bestNear; //!< largest similarity of these; 0 without
-    int32_t
-        better; //!< number of other clusters that are more similar than the box, by the margin, and than all near ones
+    //! number of other clusters that are more similar than the box, by the margin, and than all near ones
+    int32_t better;
     int32_t place; //!< index of the last of these; -1: none
 };
 

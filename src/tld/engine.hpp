@@ -41,8 +41,8 @@ inline std::vector<Feature> featuresOf(const Settings& settings)
 //! and the newest.
 struct History
 {
-    std::vector<std::vector<uint8_t>>
-        frames;               //!< by age, START last: KEPT_FRAMES + 1, or none; frames that are not needed are empty
+    //! by age, START last: KEPT_FRAMES + 1, or none; frames that are not needed are empty
+    std::vector<std::vector<uint8_t>> frames;
     bool startIsLast = false; //!< no frame came after START
 
     //! Returns the age of the newest frame.

@@ -120,8 +120,8 @@ struct Plan
     bool squares;  //!< planes of squares are needed
     uint8_t bias;  //!< bias that the planes must have
     bool wide;     //!< sums over the fragment or values need 64 bits, else all fit 32
-    uint64_t
-        unit; //!< SAD, SSD: value = unit x value in the map, so that values with uniform weights fit 32 bits; ZNCC: 1
+    //! SAD, SSD: value = unit x value in the map, so that values with uniform weights fit 32 bits; ZNCC: 1
+    uint64_t unit;
     uint64_t templateSquares; //!< S(qT^2) in the same unit
     // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, where A[c] is the image sum of channel
     // c.

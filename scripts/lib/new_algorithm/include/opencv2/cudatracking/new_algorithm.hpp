@@ -14,8 +14,8 @@ namespace cv { namespace cuda {
 
 /** @brief Inverts images.
 
-**Images**: CV_8U with 1 channel. A Mat runs the CPU backend, a GpuMat the CUDA backend on the stream; both give the same
-values. */
+**Images**: CV_8U with 1 channel. A Mat runs the CPU backend, a GpuMat the CUDA backend on the stream; both give the
+same values. */
 class CV_EXPORTS_W NewAlgorithm : public Algorithm
 {
 public:
