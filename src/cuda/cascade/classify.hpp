@@ -212,12 +212,13 @@ struct ConstantStages
 // Cells of LBP features for pairs: the sum of a cell fits 16 bits without a sign, 257 * 255 = 65535, and of small cells also with one.
 const int MOST_CELL_PIXELS = 65535 / 255, SMALL_CELL_PIXELS = 32767 / 255;
 
-/** Compares both halves of two words, as unsigned numbers of 16 bits. @return in the highest bit of each half whether that of `a` is not less than
-that of `b`: then a + (65535 - b) is at least 65535, and half of it, rounded up, at least 2^15. */
+/** Compares both halves of two words, as unsigned numbers of 16 bits. @return in the highest bit of each half whether that of
+`a` is not less than that of `b`: their highest bits decide or, where these are equal, the other 15, of which the difference
+needs no bit of the other half. */
 CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
 {
-    const uint32_t rest = ~b; // 65535 - b
-    return (a | rest) - ((a ^ rest) >> 1 & 0x7fff7fffu);
+    const uint32_t TOP = 0x80008000u, others = (a | TOP) - (b & ~TOP);
+    return (a & ~b) | (~(a ^ b) & others);
 }
 
 const int LATE = 2; //!< index of the records for late stages: see ModelView
