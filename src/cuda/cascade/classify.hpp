@@ -361,6 +361,8 @@ struct Classification
 /** Classifies windows in pairs, for models with ModelView::pairs. Candidates that the skip rule may skip are left in
 job.lists.deferred, pairs that reach late stages in job.lists.late. */
 void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream);
+//! Classifies windows one by one, for all other models. Candidates that the skip rule may skip are left likewise.
+void classifyPlain(const Classification& job, detail::StreamHandle stream);
 //! Evaluates the late stages of job.lists.late, and applies the skip rule to job.lists.deferred.
 void classifyLate(const Classification& job, detail::StreamHandle stream);
 

@@ -1,7 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify for pairs of windows (see pairs.hpp). A block copies a tile's pixels from the pyramid, measures contrast, and computes an
+// Stage classify for pairs of windows (see pairs.hpp).
+// over budget: one kernel, from the pixels of a tile to its candidates.
+//
+// A block copies a tile's pixels from the pyramid, measures contrast, and computes an
 // integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with
 // neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
 // are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
@@ -199,13 +202,14 @@ template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
                                            bool (&pass)[2 * U], FullSums (&full)[U])
 {
+    const ModelView& model = p.tile.job.model;
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
         full[u] = fullSums<Kind>(p, stage, first + lane + 32 * u, norm[2 * u], norm[2 * u + 1], 0, 1);
         for (int k = 0; k < 2; ++k)
-            pass[2 * u + k] = full[u].sum[k] >= p.tile.job.model.stage[stage].fixedThreshold;
+            pass[2 * u + k] = full[u].sum[k] >= model.stage[stage].fixedThreshold;
     }
 }
 
