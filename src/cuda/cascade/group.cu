@@ -3,13 +3,15 @@
 
 // Stage group: candidates, in any order, to objects in the order of keys.
 //
-//   rankCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device only and usually some
-//                   hundreds: counting takes one launch and no memory, a radix sort over the capacity would take eight launches
-//   linkSimilar     unites similar candidates: the higher root becomes a child of the lower one
-//   makeObjects     one block per image: sums of groups by integer atomics, means, removal of parts of other groups, tables
+//   orderCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device only
+//                    and usually some hundreds: counting takes one launch and no memory, a radix sort over the capacity
+//                    would take eight launches
+//   linkCandidates   unites similar candidates: the higher root becomes a child of the lower one
+//   finishObjects    one block per image: sums of groups by integer atomics, means, removal of parts of other groups,
+//                    tables
 //
-// makeObjects also sorts and links the candidates of an image that has few of them, in shared memory. The other two kernels leave such images
-// out.
+// finishObjects also orders and links the candidates of an image that has few of them, in shared memory. The other two
+// kernels leave such images out.
 //
 // Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per image.
 #include "classify.hpp"
@@ -48,7 +50,7 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! Returns whether makeObjects ranks and links the candidates of an image itself.
+//! Returns whether finishObjects ranks and links the candidates of an image itself.
 __device__ __forceinline__ bool areFew(int count) { return count <= tuning::FEW_CANDIDATES; }
 
 //! Candidates that a block takes, 32 at a time.
@@ -106,7 +108,7 @@ __device__ __forceinline__ Box boxOfKey(const GridRecord* grids, Key key)
     return boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) orderCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
     detail::letNextKernelBegin();
@@ -176,7 +178,8 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
     };
     const Box box = boxAt(i);
     const int last = ::min(begin + 32, c.count) - 1; // last of the 32 candidates
-    const int warp = threadIdx.x >> 5, BATCH = 4;    // BATCH: loads in flight
+    const int BATCH = 4;                             // loads in flight
+    const int warp = threadIdx.x >> 5;
     int* const parents = c.parents;
     int root = i; // root of this candidate, perhaps outdated
     // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
@@ -213,7 +216,7 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
     }
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) linkCandidates(const __grid_constant__ Grouping job)
 {
     detail::letNextKernelBegin();
     detail::waitForKernelBefore();
@@ -230,8 +233,8 @@ struct FewCandidates
     Key keys[tuning::FEW_CANDIDATES]; //!< in any order; the other arrays are those of Groups
     alignas(16) Box boxes[tuning::FEW_CANDIDATES];
     unsigned long long weights[tuning::FEW_CANDIDATES];
-    alignas(16) Box sums[tuning::FEW_CANDIDATES];    //!< of groups, in the places of their first candidates
-    unsigned long long most[tuning::FEW_CANDIDATES]; //!< largest weights of groups, likewise
+    alignas(16) Box sums[tuning::FEW_CANDIDATES];              //!< of groups, in the places of their first candidates
+    unsigned long long largestWeights[tuning::FEW_CANDIDATES]; //!< of groups, likewise
     int parents[tuning::FEW_CANDIDATES], counts[tuning::FEW_CANDIDATES];
     uint32_t similar[2][tuning::FEW_CANDIDATES]; //!< [w][j]: which of candidates 32 w to 32 w + 31 are similar to j
 };
@@ -287,13 +290,13 @@ __device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& fe
         if (root != i)
             continue;
         Box sum = {0, 0, 0, 0};
-        unsigned long long most = 0;
+        unsigned long long largestWeight = 0;
         for (int j = lane; j < c.count; j += 32)
             if (group >> j & 1)
             {
                 const Box box = c.boxes[j];
                 sum = {sum.x + box.x, sum.y + box.y, sum.width + box.width, sum.height + box.height};
-                most = ::max(most, c.weights[j]);
+                largestWeight = ::max(largestWeight, c.weights[j]);
             }
 #pragma unroll
         for (int d = 16; d > 0; d /= 2)
@@ -301,12 +304,12 @@ __device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& fe
             sum = {sum.x + __shfl_xor_sync(0xffffffffu, sum.x, d), sum.y + __shfl_xor_sync(0xffffffffu, sum.y, d),
                    sum.width + __shfl_xor_sync(0xffffffffu, sum.width, d),
                    sum.height + __shfl_xor_sync(0xffffffffu, sum.height, d)};
-            most = ::max(most, __shfl_xor_sync(0xffffffffu, most, d));
+            largestWeight = ::max(largestWeight, __shfl_xor_sync(0xffffffffu, largestWeight, d));
         }
         if (lane == 0)
         {
             few.sums[i] = sum;
-            few.most[i] = most;
+            few.largestWeights[i] = largestWeight;
             c.counts[i] = __popcll(static_cast<long long>(group));
         }
     }
@@ -342,13 +345,10 @@ __device__ __forceinline__ Groups<true> groupFew(const Grouping& job, const Grid
         compareFew(c, few);
         __syncthreads(); // which are similar
         linkFew(c, few);
-        return {few.sums, few.most, few.parents, few.counts, count};
+        return {few.sums, few.largestWeights, few.parents, few.counts, count};
     }
     return c;
 }
-
-//! Those of few candidates have been added up.
-__device__ __forceinline__ void sumGroups(const Groups<true>&) {}
 
 //! Adds every candidate that is no root to its root.
 __device__ __forceinline__ void sumGroups(const Groups<false>& c)
@@ -458,10 +458,10 @@ __device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
 }
 
 /** Stores kept groups that are no part of another one and lie at least partly in the image. @param largest number of the only object
-to store; -1: all. @param best out: largest sizeKey() that this thread met. @return number of objects. */
+to store; -1: all. @param largestKey in and out: largest sizeKey() that this thread met. @return number of objects. */
 template <bool SHARED>
 __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SHARED>& c, int image, int kept,
-                                            bool store, int largest, int64_t& best, int (&counts)[FINISH_WARPS])
+                                            bool store, int largest, int64_t& largestKey, int (&counts)[FINISH_WARPS])
 {
     const SourceRecord& source = job.sources[image];
     int found = 0;
@@ -479,7 +479,7 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SH
         const int number = numberOf(keep, found, counts);
         if (!keep)
             continue;
-        best = ::max(best, sizeKey(box, number));
+        largestKey = ::max(largestKey, sizeKey(box, number));
         if (store && (largest < 0 || number == largest))
             storeObject(job, image, largest < 0 ? number : 0, box, c.counts[i], fromOrderedBits(c.weights[i]));
     }
@@ -501,41 +501,44 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
-//! Memory of a block of makeObjects.
+//! Memory of a block of finishObjects.
 struct Finishing
 {
-    Maximum::TempStorage most;
+    Maximum::TempStorage maximum;
     int counts[FINISH_WARPS];
-    int largest;
+    int largest; //!< number of the largest object
 };
 
 //! Turns the linked candidates of an image into objects. All threads of a block call it together.
 template <bool SHARED>
 __device__ __forceinline__ void finish(const Grouping& job, int image, const Groups<SHARED>& c, Finishing& shared)
 {
-    if (job.minNeighbors > 0)
-        sumGroups(c);
+    if constexpr (!SHARED) // groups of few candidates have been added up
+        if (job.minNeighbors > 0)
+            sumGroups(c);
     __syncthreads(); // sums
     const int kept = keepGroups(c, job.minNeighbors, shared.counts);
     __syncthreads(); // kept groups
-    int64_t best = -1;
+    int64_t largestKey = -1;
     int found = 0, largest = -1;
+    // If only the largest is wanted, all are looked through first. A loop, so that the instructions of storeObjects() are
+    // fetched once.
 #pragma unroll 1
-    for (bool store = !job.largest;; store = true) // if only the largest is wanted, all are looked through first
+    for (bool store = !job.largest;; store = true)
     {
-        found = storeObjects(job, c, image, kept, store, largest, best, shared.counts);
+        found = storeObjects(job, c, image, kept, store, largest, largestKey, shared.counts);
         if (store)
             break;
-        best = Maximum(shared.most).Reduce(best, Larger());
+        largestKey = Maximum(shared.maximum).Reduce(largestKey, Larger());
         if (threadIdx.x == 0)
-            shared.largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
+            shared.largest = largestKey < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(largestKey % MAX_CAPACITY);
         __syncthreads(); // the number of the largest
         largest = shared.largest;
     }
     storeRest(job, image, job.largest ? ::min(found, 1) : found);
 }
 
-__global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(tuning::FINISH_THREADS) finishObjects(const __grid_constant__ Grouping job)
 {
     __shared__ Finishing shared;
     __shared__ FewCandidates few;
@@ -555,10 +558,11 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
 void group(const Grouping& job, detail::StreamHandle stream)
 {
     const dim3 grid(job.blocks);
-    detail::launchEarly("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launchEarly("cascade order", orderCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launchEarly("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launchEarly("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
+        detail::launchEarly("cascade link", linkCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launchEarly("cascade finish", finishObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream,
+                        job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu
