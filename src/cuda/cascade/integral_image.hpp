@@ -32,47 +32,15 @@ __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
     return value;
 }
 
-//! Computes sums along rows: one warp per row, EACH neighbouring pixels per lane, which stay in registers.
-template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(const Shape& shape, const Patch& patch)
+/** Computes the first half of an integral image: sums along rows, one warp per row with neighbouring pixels per lane, and
+the zeros of the first row and column. */
+template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& shape, const Patch& patch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, begin = lane * EACH;
-    int places[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; ++k)
-        places[k] = shape.place(begin + k + 1, 0);
-    for (int y = warp; y < patch.rows; y += blockWarps())
-    {
-        const uint8_t* const row = patch.pixels + y * shape.patchStep + begin;
-        uint32_t values[EACH], sum = 0;
-#pragma unroll
-        for (int k = 0; k < EACH; ++k)
-        {
-            values[k] = begin + k < patch.cols ? row[k] : 0;
-            values[k] = SQUARES ? values[k] * values[k] : values[k];
-            sum += values[k];
-        }
-        uint32_t running = scanWarp(sum, lane) - sum;
-        uint32_t* const out = patch.table + (y + 1) * shape.step;
-#pragma unroll
-        for (int k = 0; k < EACH; ++k)
-        {
-            running += values[k];
-            if (begin + k < patch.cols)
-                out[places[k]] = running;
-        }
-        if (lane == 0)
-            out[0] = 0;
-    }
-}
-
-//! Computes sums along rows of any length, reading pixels twice.
-template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape& shape, const Patch& patch)
-{
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = detail::ceilDiv(patch.cols, 32);
-    for (int y = warp; y < patch.rows; y += blockWarps())
+    const int lane = threadIdx.x & 31, each = detail::ceilDiv(patch.cols, 32);
+    const int begin = lane * each, end = ::min(begin + each, patch.cols);
+    for (int y = threadIdx.x >> 5; y < patch.rows; y += blockWarps())
     {
         const uint8_t* const row = patch.pixels + y * shape.patchStep;
-        const int begin = lane * each, end = ::min(begin + each, patch.cols);
         uint32_t sum = 0;
 #pragma unroll 2
         for (int x = begin; x < end; ++x)
@@ -87,17 +55,6 @@ template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape&
         if (lane == 0)
             patch.table[shape.place(0, y + 1)] = 0;
     }
-}
-
-//! Computes the first half of an integral image: sums along rows, and the zeros of the first row and column.
-template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& shape, const Patch& patch)
-{
-    if (patch.cols <= 3 * 32)
-        sumRowsOf<SQUARES, 3>(shape, patch);
-    else if (patch.cols <= 5 * 32)
-        sumRowsOf<SQUARES, 5>(shape, patch);
-    else
-        sumWideRows<SQUARES>(shape, patch);
     for (int x = threadIdx.x; x <= patch.cols; x += blockThreads())
         patch.table[shape.place(x, 0)] = 0;
 }
