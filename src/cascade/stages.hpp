@@ -139,7 +139,7 @@ void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scr
 
 namespace gpu {
 
-// Arguments of the stages and their layout in device memory: src/cuda/cascade/classify.hpp.
+// Arguments of the stages and their layouts in device memory: resize.hpp, classify.hpp, group.hpp of src/cuda/cascade/.
 struct Resizing;
 struct Classification;
 struct ConstantStages;

@@ -5,6 +5,7 @@
 #include "cells.hpp"
 #include "../common/plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/cascade/group.hpp"
 #include "../../src/cuda/cascade/plan.hpp"
 #endif
 

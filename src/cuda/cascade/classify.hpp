@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Layouts in device memory: tiles, integral images, models, candidates and groups. For host and device code.
+// Arguments of classify and their layouts in device memory: tiles, integral images, models and candidates. For host and device code.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 
@@ -76,35 +76,6 @@ struct SourceRecord
     int64_t pixels; //!< offset of its pyramid, bytes
 };
 
-//! A layer for all images of one size and all cascades. Rows are multiples of 16 bytes.
-struct LayerRecord
-{
-    int cols, rows;
-    int columnTaps, rowTaps; //!< index of the first tap
-    int step, unused;
-    int64_t pixels; //!< offset of the layer in the pyramid of an image, bytes
-};
-
-struct ResizeRecord
-{
-    int image, layer; //!< layer: index in Resizing::layers
-    int col, row;     //!< first pixel of the rectangle
-};
-
-//! Arguments of resize.
-struct Resizing
-{
-    const LayerRecord* layers;
-    const ResizeRecord* tiles;
-    int tileCount;
-    int tileRows; //!< rows of a rectangle
-    const Tap* taps;
-    const SourceRecord* sources;
-    uint8_t* pixels;
-    int* counts;    //!< numbers of candidates of all tasks: set to 0, as the stages that follow count from there
-    int countTotal; //!< number of counts
-};
-
 // --- models ----------------------------------------------------------------------------------------------------------
 
 /** Patterns in which the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2
@@ -148,8 +119,8 @@ struct HaarRecord
     float threshold;  //!< see scaledThreshold()
     int leafDelta;    //!< quantised; only for STUMPS and TWO_NODES
     uint32_t pattern; //!< see packPattern()
-    uint32_t
-        links; //!< one byte each, from the lowest: unused, left and right child within the tree (0: leaf), nodes of the tree
+    //! One byte each, from the lowest: unused, left and right child within the tree (0: leaf), nodes of the tree.
+    uint32_t links;
 };
 
 struct LbpRecord
@@ -285,8 +256,8 @@ struct Deferred
 struct LatePair
 {
     int tile; //!< index in Classification::tiles
-    uint32_t
-        pair; //!< index of its upper window in the tile; bits 14 and 15: whether the upper and the lower window are left
+    //! Index of its upper window in the tile; bits 14 and 15: whether the upper and the lower window are left.
+    uint32_t pair;
     float norms[2];      //!< of both windows, times NORM_SCALE
     int64_t pixels;      //!< offset of the upper window's first pixel in the pyramids of all images, bytes
     int pixelStep, step; //!< those of its GridRecord
@@ -301,33 +272,14 @@ struct ListRecord
     int unused;
 };
 
-//! Candidates that a block of group takes: 32 from `first` on, and 32 at each step after these.
-struct BlockShare
-{
-    int image, first, step;
-};
-/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after the first of the last image
-are all its: find() has one image and room for other numbers of candidates than its list of tiles, so other numbers of blocks, too. */
-CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int blocks, int block)
-{
-    int image = 0; // becomes the last image whose first block is not after this one
-    for (int beyond = images; beyond - image > 1;)
-    {
-        const int middle = (image + beyond) / 2;
-        (places[middle].firstBlock <= block ? image : beyond) = middle;
-    }
-    const int end = image + 1 < images ? places[image + 1].firstBlock : blocks;
-    return {image, (block - places[image].firstBlock) * 32, (end - places[image].firstBlock) * 32};
-}
-
 //! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows of the image.
 struct Lists
 {
     const ListRecord* places;
     Key* keys;
     double* weights;
-    int*
-        counts; //!< candidates of each image, also beyond the capacity; then numbers of deferred candidates and of late pairs
+    //! Candidates of each image, also beyond the capacity; then numbers of deferred candidates and of late pairs.
+    int* counts;
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
     uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
@@ -365,37 +317,6 @@ void classifyPairs(const Classification& job, const ConstantStages& constant, de
 void classifyPlain(const Classification& job, detail::StreamHandle stream);
 //! Evaluates the late stages of job.lists.late, and applies the skip rule to job.lists.deferred.
 void classifyLate(const Classification& job, detail::StreamHandle stream);
-
-//! The result tables of one cascade in device memory. Null: not wanted.
-struct TableViews
-{
-    detail::RowsView<int> objects, numDetections;
-    detail::RowsView<double> levelWeights;
-};
-
-/** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys. The values of a
-group replace those of its root, its first candidate; the groups that are kept are then moved to the front. */
-struct GroupMemory
-{
-    Box* boxes; //!< candidates: boxes; groups: sums of coordinates and sides modulo 2^32, then their means
-    unsigned long long* weights; //!< integers in the order of the weights; groups: the largest
-    int* parents;
-    int* counts; //!< number of candidates; of a candidate 1
-};
-
-//! Arguments of group for one cascade.
-struct Grouping
-{
-    const GridRecord* grids;
-    const SourceRecord* sources;
-    int images;
-    int blocks; //!< number of blocks: see ListRecord
-    Lists lists;
-    GroupMemory memory;
-    int minNeighbors, maxObjects;
-    bool largest;
-    TableViews tables;
-};
 
 }}}} // namespace cv::cuda::cascade::gpu
 

@@ -9,7 +9,9 @@
 
 #include "../../common/device.hpp"
 #include "../../common/workspace.hpp"
+#include "group.hpp"
 #include "plan.hpp"
+#include "resize.hpp"
 #include <algorithm>
 #include <climits>
 

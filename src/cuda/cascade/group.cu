@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage group: candidates, in any order, to objects in the order of keys.
+// over budget: three kernels on the same arrays of candidates, which become groups.
 //
 //   orderCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device only
 //                    and usually some hundreds: counting takes one launch and no memory, a radix sort over the capacity
@@ -14,7 +15,7 @@
 // kernels leave such images out.
 //
 // Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per image.
-#include "classify.hpp"
+#include "group.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
 #include <cub/block/block_reduce.cuh>

@@ -7,6 +7,7 @@
 #ifdef HAVE_CUDA
 
 #include "plan.hpp"
+#include "resize.hpp"
 #include <algorithm>
 #include <climits>
 #include <map>

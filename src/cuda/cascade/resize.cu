@@ -6,7 +6,7 @@
 //
 // Cost: with scale factors below 2, 12 instructions per pixel, as the sources of four pixels are in three words; otherwise 4 loads and about
 // 30 instructions per pixel.
-#include "classify.hpp"
+#include "resize.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
 #include <algorithm>

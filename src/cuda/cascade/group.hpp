@@ -1,0 +1,64 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Arguments of group and their layouts in device memory. For host and device code.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_GROUP_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_GROUP_HPP
+
+#include "classify.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+//! Candidates that a block of group takes: 32 from `first` on, and 32 at each step after these.
+struct BlockShare
+{
+    int image, first, step;
+};
+/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after the first of the last image
+are all its: find() has one image and room for other numbers of candidates than its list of tiles, so other numbers of blocks, too. */
+CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int blocks, int block)
+{
+    int image = 0; // becomes the last image whose first block is not after this one
+    for (int beyond = images; beyond - image > 1;)
+    {
+        const int middle = (image + beyond) / 2;
+        (places[middle].firstBlock <= block ? image : beyond) = middle;
+    }
+    const int end = image + 1 < images ? places[image + 1].firstBlock : blocks;
+    return {image, (block - places[image].firstBlock) * 32, (end - places[image].firstBlock) * 32};
+}
+
+//! The result tables of one cascade in device memory. Null: not wanted.
+struct TableViews
+{
+    detail::RowsView<int> objects, numDetections;
+    detail::RowsView<double> levelWeights;
+};
+
+/** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys. The values of a
+group replace those of its root, its first candidate; the groups that are kept are then moved to the front. */
+struct GroupMemory
+{
+    Box* boxes; //!< candidates: boxes; groups: sums of coordinates and sides modulo 2^32, then their means
+    unsigned long long* weights; //!< integers in the order of the weights; groups: the largest
+    int* parents;
+    int* counts; //!< number of candidates; of a candidate 1
+};
+
+//! Arguments of group for one cascade.
+struct Grouping
+{
+    const GridRecord* grids;
+    const SourceRecord* sources;
+    int images;
+    int blocks; //!< number of blocks: see ListRecord
+    Lists lists;
+    GroupMemory memory;
+    int minNeighbors, maxObjects;
+    bool largest;
+    TableViews tables;
+};
+
+}}}} // namespace cv::cuda::cascade::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_GROUP_HPP
