@@ -6,9 +6,9 @@
 //   pairs.cu  windows in pairs: all of OpenCV's cascades. Where tiles are few, late.cu evaluates their late stages
 //   plain.cu  windows one by one, from the model's own arrays: models that pairs.cu cannot take
 //
-// The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile depends
-// on the tiles before: it is evaluated in any case and, if it is a candidate, deferred. A kernel after those of tiles decides
-// with the fail masks of all tiles: that of the late stages or, without them, one of its own.
+// The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile
+// depends on the tiles before: it is evaluated in any case and, if it is a candidate, deferred. A kernel after those of
+// tiles decides with the fail masks of all tiles: that of the late stages or, without them, one of its own.
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Arguments of classify and their layouts in device memory: tiles, integral images, models and candidates. For host and device code.
+// Arguments of classify and their layouts in device memory: tiles, integral images, models and candidates. For host and
+// device code.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 
@@ -14,9 +15,9 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-/** Shape of a tile: cols x rows windows; its patch has the pixels that they cover; an integral image has one row and one column
-more than the patch. With a step of 2, a row of an integral image has its even columns first and then its odd ones, so that
-neighbouring windows read neighbouring words. */
+/** Shape of a tile: cols x rows windows; its patch has the pixels that they cover; an integral image has one row and
+one column more than the patch. With a step of 2, a row of an integral image has its even columns first and then its odd
+ones, so that neighbouring windows read neighbouring words. */
 struct Shape
 {
     int shift; //!< step - 1, with the step of the layer
@@ -40,8 +41,9 @@ struct Layout
     int sliceBytes; //!< device memory per block if `global`, else 0
 };
 
-/** Limits of shared memory beyond Layout::bytes. STATIC_BYTES: what the kernels of classify declare, as static_assert checks and
-Common_CudaPlans.staticMemory compares with the compiler's values. RESERVED_BYTES: what the system takes per block. */
+/** Limits of shared memory beyond Layout::bytes. STATIC_BYTES: what the kernels of classify declare, as static_assert
+checks and Common_CudaPlans.staticMemory compares with the compiler's values. RESERVED_BYTES: what the system takes per
+block. */
 const size_t STATIC_BYTES = 1024, RESERVED_BYTES = 1024;
 
 //! The windows of one cascade on one layer.
@@ -78,8 +80,8 @@ struct SourceRecord
 
 // --- models ----------------------------------------------------------------------------------------------------------
 
-/** Patterns in which the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2
-or 3, whose merged corners form one of the first three patterns. */
+/** Patterns in which the corners of a Haar feature are added up. Nearly all features of files have rectangles of
+weights -1 and 2 or 3, whose merged corners form one of the first three patterns. */
 enum CornerPattern
 {
     SIX,        //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
@@ -109,9 +111,10 @@ CT_HOST_DEVICE uint32_t packPattern(CornerPattern pattern, int factor, uint32_t 
 CT_HOST_DEVICE CornerPattern patternOf(uint32_t pattern) { return static_cast<CornerPattern>(pattern >> 16 & 0xff); }
 CT_HOST_DEVICE int factorOf(uint32_t pattern) { return static_cast<int32_t>(pattern) >> 24; }
 
-/** A node with a Haar feature, for pairs of windows. With STUMPS and TWO_NODES, the sum of a stage begins with the right leaf of
-the last node of each tree; a node adds its leafDelta, the difference of its left leaf and that leaf, for windows that reach its
-left leaf. In a root of TWO_NODES, the left child is the leaf: if the file has it on the right, the feature is negated. */
+/** A node with a Haar feature, for pairs of windows. With STUMPS and TWO_NODES, the sum of a stage begins with the
+right leaf of the last node of each tree; a node adds its leafDelta, the difference of its left leaf and that leaf, for
+windows that reach its left leaf. In a root of TWO_NODES, the left child is the leaf: if the file has it on the right,
+the feature is negated. */
 struct HaarRecord
 {
     //! Two offsets in words each. TERMS: index of the first four terms; number of parts; fours per part.
@@ -133,8 +136,9 @@ struct LbpRecord
 
 static_assert(sizeof(HaarRecord) == 32 && sizeof(LbpRecord) == 48, "records are loaded 16 bytes at a time");
 
-/** Scale of norms for pairs: it makes the bits of an integer a denormal float, in units of 2^-149. The product of a value and a norm
-is 0 or, in magnitude, far above LEAST_THRESHOLD, so raising smaller thresholds to that magnitude changes no comparison. */
+/** Scale of norms for pairs: it makes the bits of an integer a denormal float, in units of 2^-149. The product of a
+value and a norm is 0 or, in magnitude, far above LEAST_THRESHOLD, so raising smaller thresholds to that magnitude
+changes no comparison. */
 const float NORM_SCALE = 0x1p100f, LEAST_THRESHOLD = 0x1p-77f;
 inline float scaledThreshold(float threshold)
 {
@@ -163,15 +167,16 @@ struct StageRecord
     int shift;
     int64_t fixedThreshold;
     QuantisedStage quantised;
-    /** Trees for pairs are in the order of their patterns. STUMPS: number of trees up to those with SIX, EIGHT and NINE. TWO_NODES:
-    number of trees up to those with pattern r in the root and n in the node, at 3 * r + n. */
+    /** Trees for pairs are in the order of their patterns. STUMPS: number of trees up to those with SIX, EIGHT and
+    NINE. TWO_NODES: number of trees up to those with pattern r in the root and n in the node, at 3 * r + n. */
     int ends[PATTERN_PAIRS];
     int nodesEach; //!< nodes per tree; 0 if trees differ
     float threshold;
     int unused;
 };
 
-//! The first stages of a model for pairs, as a kernel parameter, so in the constant bank: all threads read the same record.
+//! The first stages of a model for pairs, as a kernel parameter, so in the constant bank: all threads read the same
+//! record.
 struct ConstantStages
 {
     int stages; //!< number of these stages
@@ -180,12 +185,13 @@ struct ConstantStages
     uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };
 
-// Cells of LBP features for pairs: the sum of a cell fits 16 bits without a sign, 257 * 255 = 65535, and of small cells also with one.
+// Cells of LBP features for pairs: the sum of a cell fits 16 bits without a sign, 257 * 255 = 65535, and of small cells
+// also with one.
 const int MOST_CELL_PIXELS = 65535 / 255, SMALL_CELL_PIXELS = 32767 / 255;
 
-/** Compares both halves of two words, as unsigned numbers of 16 bits. @return in the highest bit of each half whether that of
-`a` is not less than that of `b`: their highest bits decide or, where these are equal, the other 15, of which the difference
-needs no bit of the other half. */
+/** Compares both halves of two words, as unsigned numbers of 16 bits. @return in the highest bit of each half whether
+that of `a` is not less than that of `b`: their highest bits decide or, where these are equal, the other 15, of which
+the difference needs no bit of the other half. */
 CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
 {
     const uint32_t TOP = 0x80008000u, others = (a | TOP) - (b & ~TOP);
@@ -194,15 +200,16 @@ CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
 
 const int LATE = 2; //!< index of the records for late stages: see ModelView
 
-//! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so on.
+//! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so
+//! on.
 struct RecordsView
 {
     const uint4* quads;
     int count;
 };
 
-/** Late stages, and shared memory of their blocks, in bytes: an integral image per warp, then the records of the late nodes, first quads
-first, then the late StageRecords, then all terms. */
+/** Late stages, and shared memory of their blocks, in bytes: an integral image per warp, then the records of the late
+nodes, first quads first, then the late StageRecords, then all terms. */
 struct LateLayout
 {
     int stage;     //!< first late stage; the number of stages if there is none
@@ -213,9 +220,10 @@ struct LateLayout
     int fours; //!< number of terms by four
 };
 
-/** A model in device memory. With `pairs`: records with offsets, and leaves in fixed point. Without: the model's own arrays, features
-as in core.hpp, and sums in double precision in the order of the file. Late stages are evaluated outside of tiles, on an integral image of
-each pair, whose rows have no words but those of the pair: their records are those at LATE. */
+/** A model in device memory. With `pairs`: records with offsets, and leaves in fixed point. Without: the model's own
+arrays, features as in core.hpp, and sums in double precision in the order of the file. Late stages are evaluated
+outside of tiles, on an integral image of each pair, whose rows have no words but those of the pair: their records are
+those at LATE. */
 struct ModelView
 {
     FeatureType featureType;
@@ -240,8 +248,8 @@ struct ModelView
 
 // --- candidates ------------------------------------------------------------------------------------------------------
 
-/** A candidate that the skip rule may skip: all windows to its left in its tile fail the first stage, so the tiles before decide.
-There is at most one per row of a tile. */
+/** A candidate that the skip rule may skip: all windows to its left in its tile fail the first stage, so the tiles
+before decide. There is at most one per row of a tile. */
 struct Deferred
 {
     Key key;
@@ -272,7 +280,8 @@ struct ListRecord
     int unused;
 };
 
-//! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows of the image.
+//! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows
+//! of the image.
 struct Lists
 {
     const ListRecord* places;

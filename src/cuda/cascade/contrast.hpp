@@ -9,7 +9,8 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-//! Running sums and sums of squares over the inner part of a window's rows: pixels [begin, end) of each row, of any number.
+//! Running sums and sums of squares over the inner part of a window's rows: pixels [begin, end) of each row, of any
+//! number.
 struct RowSums
 {
     const uint8_t* rows; //!< word with the first pixel, in row 0
@@ -48,8 +49,8 @@ struct RowSums
     }
 };
 
-/** Computes normOf() at a lower cost. rsqrt() and the value that normOf() rounds to 24 bits are each within two units of the last of 53 bits, so
-both round to the same float unless a midpoint between two floats is near. */
+/** Computes normOf() at a lower cost. rsqrt() and the value that normOf() rounds to 24 bits are each within two units
+of the last of 53 bits, so both round to the same float unless a midpoint between two floats is near. */
 __device__ __forceinline__ float quickNormOf(int64_t contrast)
 {
     const double norm = ::rsqrt(static_cast<double>(contrast));
@@ -57,8 +58,9 @@ __device__ __forceinline__ float quickNormOf(int64_t contrast)
     return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
 }
 
-// Contrast of windows up to 33 pixels wide. Pixels less 128 have the same contrast, as it is a variance, and the sum and the sum of squares
-// over the inner part of a row of a window fit one word: sums of rows are computed once, and windows add them up.
+// Contrast of windows up to 33 pixels wide. Pixels less 128 have the same contrast, as it is a variance, and the sum
+// and the sum of squares over the inner part of a row of a window fit one word: sums of rows are computed once, and
+// windows add them up.
 const int PACKED_PIXELS = 31; //!< largest number of inner pixels per row
 const int SQUARES_BITS = 19;  //!< 31 * 128 * 128 is below 2^19; the sum, with its sign, has the other 13 bits
 
@@ -87,8 +89,9 @@ struct InnerSums
     __device__ __forceinline__ uint32_t packed() const { return packRowSums(sum, squares); }
 };
 
-/** Computes the packed sums of all rows, for each column of windows, into `out` with shape.cols words per row. A thread has four neighbouring
-columns and slides from one to the next. @param WORDS words of four pixels that hold a window's row and the pixel before it.
+/** Computes the packed sums of all rows, for each column of windows, into `out` with shape.cols words per row. A thread
+has four neighbouring columns and slides from one to the next. @param WORDS words of four pixels that hold a window's
+row and the pixel before it.
 @param STEP distance of windows. */
 template <int WORDS, int STEP>
 __device__ __forceinline__ void sumInnerRows(const Shape& shape, const Patch& patch, int inner, uint32_t* out)
@@ -184,8 +187,8 @@ struct PackedSums
     }
 };
 
-/** Computes the norms of all windows: each thread goes down a part of a column. All threads call it together; the patch stays as it is, the
-tables are overwritten. */
+/** Computes the norms of all windows: each thread goes down a part of a column. All threads call it together; the patch
+stays as it is, the tables are overwritten. */
 __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const Shape& shape = t.shape;

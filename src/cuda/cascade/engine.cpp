@@ -87,7 +87,7 @@ private:
             cudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, call.stream()), "downloading a table");
     }
 
-    // --- from the request to what is on the device --------------------------------------------------------------------
+    // --- from the request to what is on the device -------------------------------------------------------------------
 
     //! Model of a task, and its blob on the device.
     struct PlacedModel
@@ -217,7 +217,8 @@ private:
         return grays;
     }
 
-    //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any number.
+    //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any
+    //! number.
     gpu::Lists makeLists(const Call& call, const Placed& placed, size_t task, int capacity)
     {
         const Tiling::TaskTiles& part = placed.tiling->tasks[task];
@@ -281,7 +282,7 @@ private:
                 m,         settings.minNeighbors, maxObjects, settings.largest, tables};
     }
 
-    // --- find ---------------------------------------------------------------------------------------------------------
+    // --- find --------------------------------------------------------------------------------------------------------
 
     //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
     int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)

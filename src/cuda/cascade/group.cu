@@ -4,9 +4,9 @@
 // Stage group: candidates, in any order, to objects in the order of keys.
 // over budget: three kernels on the same arrays of candidates, which become groups.
 //
-//   orderCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device only
-//                    and usually some hundreds: counting takes one launch and no memory, a radix sort over the capacity
-//                    would take eight launches
+//   orderCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device
+//                    only and usually some hundreds: counting takes one launch and no memory, a radix sort over the
+//                    capacity would take eight launches
 //   linkCandidates   unites similar candidates: the higher root becomes a child of the lower one
 //   finishObjects    one block per image: sums of groups by integer atomics, means, removal of parts of other groups,
 //                    tables
@@ -14,7 +14,8 @@
 // finishObjects also orders and links the candidates of an image that has few of them, in shared memory. The other two
 // kernels leave such images out.
 //
-// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per image.
+// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per
+// image.
 #include "group.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -70,8 +71,8 @@ __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
             static_cast<size_t>(places[share.image].first)};
 }
 
-/** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared memory: in device
-memory, atomics change words that are in the first-level cache. */
+/** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared
+memory: in device memory, atomics change words that are in the first-level cache. */
 template <bool SHARED> struct Groups
 {
     Box* boxes;
@@ -256,7 +257,8 @@ __device__ __forceinline__ void compareFew(const Groups<true>& c, FewCandidates&
     }
 }
 
-//! Returns candidate `first` and all that are similar to it, directly or through others. All lanes of a warp call it together.
+//! Returns candidate `first` and all that are similar to it, directly or through others. All lanes of a warp call it
+//! together.
 __device__ __forceinline__ uint64_t groupOf(const Groups<true>& c, const FewCandidates& few, int first)
 {
     const int lane = threadIdx.x & 31;
@@ -276,8 +278,8 @@ __device__ __forceinline__ uint64_t groupOf(const Groups<true>& c, const FewCand
     return group;
 }
 
-/** Finds and adds up the groups of few candidates: a warp takes a candidate, finds its group and, if it is the first of the group, adds up
-the group into few.sums. */
+/** Finds and adds up the groups of few candidates: a warp takes a candidate, finds its group and, if it is the first of
+the group, adds up the group into few.sums. */
 __device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& few)
 {
     const int lane = threadIdx.x & 31;
@@ -316,7 +318,8 @@ __device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& fe
     }
 }
 
-//! Sorts few candidates by their keys, and links them. @param grids of the image. @param base index of its list. All threads of a block call it together.
+//! Sorts few candidates by their keys, and links them. @param grids of the image. @param base index of its list. All
+//! threads of a block call it together.
 __device__ __forceinline__ Groups<true> groupFew(const Grouping& job, const GridRecord* grids, size_t base, int count,
                                                  FewCandidates& few)
 {
@@ -371,8 +374,9 @@ __device__ __forceinline__ void sumGroups(const Groups<false>& c)
     }
 }
 
-/** Numbers the threads with `has` consecutively, from `next` on. A block that runs once is bound by fetching its instructions: this takes fewer
-of them than CUB's scan. @param next in and out: the next number, equal in all threads. @param counts memory. @return number of this thread. */
+/** Numbers the threads with `has` consecutively, from `next` on. A block that runs once is bound by fetching its
+instructions: this takes fewer of them than CUB's scan. @param next in and out: the next number, equal in all threads.
+@param counts memory. @return number of this thread. */
 __device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINISH_WARPS])
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -392,8 +396,8 @@ __device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINIS
     return number;
 }
 
-/** Moves the groups with more than minNeighbors candidates to the front and replaces their sums by means; if minNeighbors is 0 or less,
-all candidates stay. @return number of groups that are kept. */
+/** Moves the groups with more than minNeighbors candidates to the front and replaces their sums by means; if
+minNeighbors is 0 or less, all candidates stay. @return number of groups that are kept. */
 template <bool SHARED>
 __device__ __forceinline__ int keepGroups(const Groups<SHARED>& c, int minNeighbors, int (&counts)[FINISH_WARPS])
 {
@@ -409,7 +413,8 @@ __device__ __forceinline__ int keepGroups(const Groups<SHARED>& c, int minNeighb
         const int count = latest<SHARED>(c.counts + at);
         const bool root = i < c.count && (minNeighbors <= 0 || latest<SHARED>(c.parents + at) == i);
         const bool keep = root && count > ::max(minNeighbors, 0);
-        // Its barriers make sure that nobody writes before all have read; nobody writes behind the groups that were read.
+        // Its barriers make sure that nobody writes before all have read; nobody writes behind the groups that were
+        // read.
         const int to = numberOf(keep, kept, counts);
         if (!keep)
             continue;
@@ -452,14 +457,16 @@ __device__ __forceinline__ void storeObject(const Grouping& job, int image, int 
         job.tables.levelWeights.row(image)[number] = weight;
 }
 
-//! Returns a key that orders boxes by area, then by number, smaller numbers first. Areas are below 2^32, as boxes lie in images.
+//! Returns a key that orders boxes by area, then by number, smaller numbers first. Areas are below 2^32, as boxes lie
+//! in images.
 __device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
 {
     return static_cast<int64_t>(box.width) * box.height * MAX_CAPACITY + (MAX_CAPACITY - 1 - number);
 }
 
-/** Stores kept groups that are no part of another one and lie at least partly in the image. @param largest number of the only object
-to store; -1: all. @param largestKey in and out: largest sizeKey() that this thread met. @return number of objects. */
+/** Stores kept groups that are no part of another one and lie at least partly in the image. @param largest number of
+the only object to store; -1: all. @param largestKey in and out: largest sizeKey() that this thread met. @return number
+of objects. */
 template <bool SHARED>
 __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SHARED>& c, int image, int kept,
                                             bool store, int largest, int64_t& largestKey, int (&counts)[FINISH_WARPS])
@@ -522,8 +529,8 @@ __device__ __forceinline__ void finish(const Grouping& job, int image, const Gro
     __syncthreads(); // kept groups
     int64_t largestKey = -1;
     int found = 0, largest = -1;
-    // If only the largest is wanted, all are looked through first. A loop, so that the instructions of storeObjects() are
-    // fetched once.
+    // If only the largest is wanted, all are looked through first. A loop, so that the instructions of storeObjects()
+    // are fetched once.
 #pragma unroll 1
     for (bool store = !job.largest;; store = true)
     {

@@ -14,8 +14,9 @@ struct BlockShare
 {
     int image, first, step;
 };
-/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after the first of the last image
-are all its: find() has one image and room for other numbers of candidates than its list of tiles, so other numbers of blocks, too. */
+/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after
+the first of the last image are all its: find() has one image and room for other numbers of candidates than its list of
+tiles, so other numbers of blocks, too. */
 CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int blocks, int block)
 {
     int image = 0; // becomes the last image whose first block is not after this one
@@ -35,8 +36,9 @@ struct TableViews
     detail::RowsView<double> levelWeights;
 };
 
-/** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys. The values of a
-group replace those of its root, its first candidate; the groups that are kept are then moved to the front. */
+/** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys.
+The values of a group replace those of its root, its first candidate; the groups that are kept are then moved to the
+front. */
 struct GroupMemory
 {
     Box* boxes; //!< candidates: boxes; groups: sums of coordinates and sides modulo 2^32, then their means

@@ -32,8 +32,8 @@ __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
     return value;
 }
 
-/** Computes the first half of an integral image: sums along rows, one warp per row with neighbouring pixels per lane, and
-the zeros of the first row and column. */
+/** Computes the first half of an integral image: sums along rows, one warp per row with neighbouring pixels per lane,
+and the zeros of the first row and column. */
 template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 31, each = detail::ceilDiv(patch.cols, 32);
@@ -91,13 +91,13 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
     }
 }
 
-// --- tables for pairs of windows: see src/cuda/cascade/pairs.hpp ---------------------------------------------------------------
+// --- tables for pairs of windows: see src/cuda/cascade/pairs.hpp -----------------------------------------------------
 
 const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels per lane
 
-/** Computes sums along rows of up to 16 * PAIR_EACH pixels, for two rows in one word: the sum of the first row plus 2^16 times that of the
-second. The sums of pixel rows 2 j and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes handle two rows, with three words of four
-pixels each per lane and row. */
+/** Computes sums along rows of up to 16 * PAIR_EACH pixels, for two rows in one word: the sum of the first row plus
+2^16 times that of the second. The sums of pixel rows 2 j and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes
+handle two rows, with three words of four pixels each per lane and row. */
 __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
@@ -155,9 +155,9 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
     }
 }
 
-/** Adds up columns into words for pairs: the sum at its place plus 2^16 times the sum as many rows below as windows are apart. The last
-rows have no row below; only upper windows have corners there. @param TWO whether words hold two rows, as sumPairsOfRows() writes
-them; otherwise one row, from row 0 on. @param SHIFT Shape::shift. */
+/** Adds up columns into words for pairs: the sum at its place plus 2^16 times the sum as many rows below as windows are
+apart. The last rows have no row below; only upper windows have corners there. @param TWO whether words hold two rows,
+as sumPairsOfRows() writes them; otherwise one row, from row 0 on. @param SHIFT Shape::shift. */
 template <bool TWO, int SHIFT>
 __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
 {
@@ -231,9 +231,9 @@ template <bool SQUARES> __device__ __forceinline__ void integralImage(const Shap
     sumColumns(shape, patch, patch.table);
 }
 
-/** Computes the integral image of rotated sums: (X, Y) holds the sum of the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one
-row to the next it grows by the two diagonals that end in pixel (X - 1, Y - 1). So sums along diagonals are added up down the columns;
-threads follow diagonals from top to bottom. */
+/** Computes the integral image of rotated sums: (X, Y) holds the sum of the pixels (x, y) with y < Y and |x - (X - 1)|
+<= Y - 1 - y. From one row to the next it grows by the two diagonals that end in pixel (X - 1, Y - 1). So sums along
+diagonals are added up down the columns; threads follow diagonals from top to bottom. */
 template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
 {
     const int diagonals = patch.cols + patch.rows; // diagonals of the pixels and of the column to their left

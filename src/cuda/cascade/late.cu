@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify, late stages of stumps with Haar features: one warp per pair of windows that tiles left. Few pairs get here, but each needs many nodes, and
-// neighbouring ones get here together: in their tile, the last warps would work long after all others. A warp computes the integral image
-// of its pair from the pyramid and evaluates stage by stage, with each lane at another tree. Records are in shared memory: they are
-// copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
+// Stage classify, late stages of stumps with Haar features: one warp per pair of windows that tiles left. Few pairs get
+// here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last warps would work
+// long after all others. A warp computes the integral image of its pair from the pyramid and evaluates stage by stage,
+// with each lane at another tree. Records are in shared memory: they are copied while the last tiles are classified.
+// The kernel also applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
@@ -45,9 +46,10 @@ struct Late
     }
 };
 
-/** Computes sums along the rows of a pair, one row per lane: those of row y of pixels go to row y + 1 of the table, `width` + 1 words per row.
-@param pixels first pixel of the upper window. Rows are multiples of 4 bytes, and memory behind their end may be read. @param rows number of
-rows of pixels that count; the last of them is repeated. @param end number of rows to sum up. */
+/** Computes sums along the rows of a pair, one row per lane: those of row y of pixels go to row y + 1 of the table,
+`width` + 1 words per row.
+@param pixels first pixel of the upper window. Rows are multiples of 4 bytes, and memory behind their end may be read.
+@param rows number of rows of pixels that count; the last of them is repeated. @param end number of rows to sum up. */
 __device__ __forceinline__ void sumRowsOfPair(const uint8_t* pixels, int pixelStep, int width, int rows, int end,
                                               uint32_t* table)
 {
@@ -84,7 +86,8 @@ __device__ __forceinline__ void sumRowsOfPair(const uint8_t* pixels, int pixelSt
     }
 }
 
-/** Computes the integral image of a pair: words as in pairs.hpp, width + 1 per row, height + 1 rows; `step` more rows are overwritten.
+/** Computes the integral image of a pair: words as in pairs.hpp, width + 1 per row, height + 1 rows; `step` more rows
+are overwritten.
 @param pixels,pixelStep,rows as in sumRowsOfPair(). @param step rows from the upper window to the lower one. */
 __device__ __forceinline__ void sumPair(const uint8_t* pixels, int pixelStep, int width, int height, int rows, int step,
                                         uint32_t* table)

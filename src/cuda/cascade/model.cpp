@@ -109,7 +109,8 @@ struct Records
         return static_cast<uint32_t>(shape.place(corner.x, corner.y) + (tilted ? shape.words : 0));
     }
 
-    //! Fills a Haar record. @param negated whether to negate the feature, so that values not below the threshold go left.
+    //! Fills a Haar record. @param negated whether to negate the feature, so that values not below the threshold go
+    //! left.
     void fill(int index, bool negated, gpu::HaarRecord& record)
     {
         const Node& node = model.nodes[index];
@@ -197,7 +198,8 @@ struct Records
         return root == gpu::TERMS || node == gpu::TERMS ? gpu::PATTERN_PAIRS : 3 * root + node;
     }
 
-    //! Adds the trees of a stage, in the order of their patterns if all have one or two nodes. @param stage out: quantised, ends.
+    //! Adds the trees of a stage, in the order of their patterns if all have one or two nodes. @param stage out:
+    //! quantised, ends.
     template <typename Record>
     void addStage(const Stage& from, gpu::TreeShape trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
     {

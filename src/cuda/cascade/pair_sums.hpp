@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Trees and stages for pairs of windows. Sums are quantised: 32 bits, with leaves whose last bits are dropped. For nearly all windows they decide
-// whether a stage is passed. For the others, and for the weights of candidates, the stage is added up in full.
+// Trees and stages for pairs of windows. Sums are quantised: 32 bits, with leaves whose last bits are dropped. For
+// nearly all windows they decide whether a stage is passed. For the others, and for the weights of candidates, the
+// stage is added up in full.
 // over budget: one struct, with a loop for each shape of trees and each place of records.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
@@ -25,10 +26,12 @@ template <class Record> __device__ __forceinline__ Record copyRecord(const uint4
         copy.words[i] = __ldg(from + i * step);
     return copy.value;
 }
-//! Copies a record from the kernel's parameters, where its quads are consecutive: loads of a node can begin before any is used.
+//! Copies a record from the kernel's parameters, where its quads are consecutive: loads of a node can begin before any
+//! is used.
 template <class Record> __device__ __forceinline__ Record copyConstant(const Record* record) { return *record; }
 
-//! Adds leafDelta if the condition is true, by one predicated instruction: the compiler would select leafDelta or 0, and add that.
+//! Adds leafDelta if the condition is true, by one predicated instruction: the compiler would select leafDelta or 0,
+//! and add that.
 __device__ __forceinline__ void addIf(bool condition, int leafDelta, int& sum)
 {
 #ifdef __CUDA_ARCH__
@@ -84,8 +87,8 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
         }
     }
 
-    /** Adds a node of a tree. @param index of its record. @param n index of the node in the tree. @param at in and out: node that each window
-    has reached; after a leaf, none that is still to come. */
+    /** Adds a node of a tree. @param index of its record. @param n index of the node in the tree. @param at in and out:
+    node that each window has reached; after a leaf, none that is still to come. */
     __device__ __forceinline__ void addNode(const Record& record, int index, const TablesType& tables, int n,
                                             int (&at)[2 * U])
     {
@@ -135,9 +138,9 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
             addConstantTrees<K + 1>(records, end, stage, tables);
     }
 
-    /** Returns a stage's first record among the kernel's parameters. The sign bit of a norm is 0, which the compiler does not know, so
-    that it does not use loads by uniform registers, whose cache is too small.
-    Gain: 661 us instead of 682 | H200, 2026-11-21 | alt */
+    /** Returns a stage's first record among the kernel's parameters. The sign bit of a norm is 0, which the compiler
+    does not know, so that it does not use loads by uniform registers, whose cache is too small. Gain: 661 us instead of
+    682 | H200, 2026-11-21 | alt */
     __device__ __forceinline__ const Record* firstConstant(const StageRecord& stage, const Record* all) const
     {
         return all + (stage.firstNode + (__float_as_uint(norms.norm[0]) >> 31));
@@ -261,7 +264,8 @@ struct FullSums
     int64_t sum[2];
 };
 
-/** Adds up every `lanes`th tree of a stage from `lane` on, with full leaves, for any shape of trees. Rarely called, so not inlined. */
+/** Adds up every `lanes`th tree of a stage from `lane` on, with full leaves, for any shape of trees. Rarely called, so
+not inlined. */
 template <class Pairs>
 __device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, int stage, uint32_t window, float2 norms,
                                            int lane, int lanes)

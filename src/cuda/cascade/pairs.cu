@@ -4,12 +4,12 @@
 // Stage classify for pairs of windows (see pairs.hpp).
 // over budget: one kernel, from the pixels of a tile to its candidates.
 //
-// A block copies a tile's pixels from the pyramid, measures contrast, and computes an
-// integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with
-// neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
-// are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
-// 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter. Before the late stages, the few pairs that
-// are left leave the tile, so that no block takes much longer than others (late.cu).
+// A block copies a tile's pixels from the pyramid, measures contrast, and computes an integral image for pairs. Then
+// its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with neighbouring columns
+// in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that are
+// left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their
+// number falls, 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter. Before the
+// late stages, the few pairs that are left leave the tile, so that no block takes much longer than others (late.cu).
 #include "contrast.hpp"
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
@@ -69,8 +69,9 @@ __device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t f
         t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
-/** Applies the skip rule to a row of pairs after the first stage. @param pass windows that passed, the upper and the lower one of each pair in
-turn. @param evaluated in: windows with contrast; out: those that passed and are not certainly skipped. */
+/** Applies the skip rule to a row of pairs after the first stage. @param pass windows that passed, the upper and the
+lower one of each pair in turn. @param evaluated in: windows with contrast; out: those that passed and are not certainly
+skipped. */
 template <int U>
 __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&evaluated)[2 * U])
 {
@@ -96,8 +97,9 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
     __syncwarp(); // the stored masks, for candidates of this row
 }
 
-/** Appends the pairs of a row with windows that are left to the tile's list. @param BANKS the list has one column per bank of shared memory, so
-that warps can take pairs whose loads do not conflict; neighbouring pairs are in neighbouring banks. */
+/** Appends the pairs of a row with windows that are left to the tile's list. @param BANKS the list has one column per
+bank of shared memory, so that warps can take pairs whose loads do not conflict; neighbouring pairs are in neighbouring
+banks. */
 template <bool BANKS, int U>
 __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
@@ -122,8 +124,9 @@ __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&al
     }
 }
 
-/** Order in which warps take a list with banks, 32 places at a time, row by row. The first rows, in which most banks have a pair, are taken
-as they are, so that no two pairs share a bank. Later rows are taken without their gaps. All lanes of a warp call it together. */
+/** Order in which warps take a list with banks, 32 places at a time, row by row. The first rows, in which most banks
+have a pair, are taken as they are, so that no two pairs share a bank. Later rows are taken without their gaps. All
+lanes of a warp call it together. */
 struct Rows
 {
     int count; //!< pairs of the bank with this lane's number
@@ -196,7 +199,8 @@ __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair
     return full;
 }
 
-/** Decides a stage in full for a row of pairs, where quantised sums are undecided, or for the last stage, whose sums are weights.
+/** Decides a stage in full for a row of pairs, where quantised sums are undecided, or for the last stage, whose sums
+are weights.
 @param first first pair of the row. */
 template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
@@ -275,7 +279,8 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
         listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-//! Adds up a stage, quantised, for a pair that `lanes` lanes share. All lanes of a warp call it together. @param quantised out: how the sums decide.
+//! Adds up a stage, quantised, for a pair that `lanes` lanes share. All lanes of a warp call it together.
+//! @param quantised out: how the sums decide.
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
                                              QuantisedStage& quantised)
@@ -312,8 +317,8 @@ __device__ __forceinline__ uint32_t leftOf(uint32_t entry, const bool (&pass)[2]
     return entry & (static_cast<uint32_t>(pass[0]) << 14 | static_cast<uint32_t>(pass[1]) << 15);
 }
 
-/** Moves the pairs that are left to the front of a warp's list. All lanes of a warp call it together. @param left bits of the windows of `pair`
-that are left; 0: no pair of this lane. @return number of pairs. */
+/** Moves the pairs that are left to the front of a warp's list. All lanes of a warp call it together. @param left bits
+of the windows of `pair` that are left; 0: no pair of this lane. @return number of pairs. */
 __device__ __forceinline__ int keepListed(volatile uint16_t* list, uint32_t pair, uint32_t left)
 {
     const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
@@ -324,8 +329,8 @@ __device__ __forceinline__ int keepListed(volatile uint16_t* list, uint32_t pair
     return __popc(some);
 }
 
-/** Moves the pairs of a warp to the list of late pairs, as far as there is room. @return number of pairs that stay, at the front of
-`list`. */
+/** Moves the pairs of a warp to the list of late pairs, as far as there is room. @return number of pairs that stay, at
+the front of `list`. */
 __device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* list, int count)
 {
     const Lists& lists = p.tile.job.lists;
@@ -359,8 +364,9 @@ __device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* li
     return count - moved;
 }
 
-/** Evaluates stages s and s + 1 at once for pairs that `lanes` lanes each share, with one half of these lanes per stage. All lanes of a warp call
-it together. @param pass out: whether the windows pass both stages, the same in all lanes of a pair. @return false if sums decide neither. */
+/** Evaluates stages s and s + 1 at once for pairs that `lanes` lanes each share, with one half of these lanes per
+stage. All lanes of a warp call it together. @param pass out: whether the windows pass both stages, the same in all
+lanes of a pair. @return false if sums decide neither. */
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ bool passTwoStages(const Pairs& p, int s, int pair, int lane, int lanes, bool (&pass)[2])
 {
@@ -387,8 +393,8 @@ __device__ __forceinline__ bool passTwoStages(const Pairs& p, int s, int pair, i
     return !__any_sync(ALL_LANES, undecided);
 }
 
-/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
-`list`. @param LATE whether they leave the tile before the late stages. */
+/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to
+the front of `list`. @param LATE whether they leave the tile before the late stages. */
 template <class Kind, TreeShape TREES, bool LATE>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {

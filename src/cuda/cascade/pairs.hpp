@@ -1,9 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Haar and LBP features for pairs of windows, one above the other. A word of an integral image holds the sums at a corner of both windows: that
-// of the upper window plus 2^16 times that of the lower one, modulo 2^32. Feature values are linear in these sums, so one addition
-// serves both windows. The two values are separated at the end, as each fits 16 bits: packModel() cuts features whose values do not.
+// Haar and LBP features for pairs of windows, one above the other. A word of an integral image holds the sums at a
+// corner of both windows: that of the upper window plus 2^16 times that of the lower one, modulo 2^32. Feature values
+// are linear in these sums, so one addition serves both windows. The two values are separated at the end, as each fits
+// 16 bits: packModel() cuts features whose values do not.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
 
@@ -15,8 +16,8 @@ const unsigned ALL_LANES = 0xffffffffu;
 
 extern __shared__ int4 dynamicMemory[];
 
-/** Loads a word of shared memory by its offset in bytes: the compiler loses track of pointers to shared memory in arrays, and generic loads are
-slower. */
+/** Loads a word of shared memory by its offset in bytes: the compiler loses track of pointers to shared memory in
+arrays, and generic loads are slower. */
 __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
 {
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
@@ -83,8 +84,8 @@ struct HaarPairs
         return lower ? sum >> 16 : sum & 0xffffu;
     }
 
-    /** Applies haarGoesLeft() to the values in such sums, with one rounding as there: the bits of the integer are a denormal float, and the
-    product of 2^15 and the norm is exact. */
+    /** Applies haarGoesLeft() to the values in such sums, with one rounding as there: the bits of the integer are a
+    denormal float, and the product of 2^15 and the norm is exact. */
     template <int U>
     static __device__ __forceinline__ void compare(const Record& r, const uint32_t (&sum)[U], const Norms<U>& norms,
                                                    bool (&left)[2 * U])
@@ -177,8 +178,8 @@ struct HaarPairs
         compare(r, sum, norms, left);
     }
 
-    /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the pairs' corners in shared
-    memory. @param left out: whether the upper and the lower window of each pair go left. */
+    /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the
+    pairs' corners in shared memory. @param left out: whether the upper and the lower window of each pair go left. */
     template <CornerPattern PATTERN, int U, class TablesType>
     static __device__ __forceinline__ void decide(const Record& r, const TablesType& tables,
                                                   const uint32_t (&window)[U], const Norms<U>& norms,
@@ -205,8 +206,9 @@ template <bool LARGE_CELLS> struct LbpPairs
     static const bool NORM = false;
     static const bool BANKS = false; //!< stages have too few features to profit
 
-    /** Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^16, so a word holds those of both windows
-    as they are. If they are below 2^15, so are their differences in magnitude, and one addition compares both. */
+    /** Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^16, so a word holds
+    those of both windows as they are. If they are below 2^15, so are their differences in magnitude, and one addition
+    compares both. */
     static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
     {
         uint32_t d[4][3]; // horizontal differences

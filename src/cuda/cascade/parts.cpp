@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need them, and finds
-// out how many bits of leaves to drop.
+// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need
+// them, and finds out how many bits of leaves to drop.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -75,7 +75,8 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
         parts.push_back(corners);
         return true;
     }
-    // Upright rectangles are cut at the middle of all, so that overlapping ones stay together; rotated ones each at their own middle.
+    // Upright rectangles are cut at the middle of all, so that overlapping ones stay together; rotated ones each at
+    // their own middle.
     int left = INT_MAX, right = 0, top = INT_MAX, bottom = 0;
     for (const Rectangle& r : rectangles)
     {
@@ -194,7 +195,7 @@ gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& fac
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 
-// --- quantised sums --------------------------------------------------------------------------------------------------------
+// --- quantised sums --------------------------------------------------------------------------------------------------
 
 static const int64_t QUANTISED_LIMIT = 1 << 30; //!< quantised sums are below it in magnitude
 

@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify for models whose windows cannot be in pairs: their leaves fit no fixed point, their features have fractional
-// weights or sums that do not fit 16 bits, or their first stage or their windows are too large. One window per thread, from the
-// model's own arrays, with sums in the order of the file. A block has lists of windows in shared memory, which ballots compact
-// after each stage.
+// Stage classify for models whose windows cannot be in pairs: their leaves fit no fixed point, their features have
+// fractional weights or sums that do not fit 16 bits, or their first stage or their windows are too large. One window
+// per thread, from the model's own arrays, with sums in the order of the file. A block has lists of windows in shared
+// memory, which ballots compact after each stage.
 #include "classify.hpp"
 #include "integral_image.hpp"
 #include "tile.hpp"
@@ -56,7 +56,8 @@ __device__ __noinline__ double sumOf(const ModelView& model, const Shape& shape,
     return sum;
 }
 
-//! Computes the norms of all windows. The integral images of squares and of pixels use the same memory, one after the other.
+//! Computes the norms of all windows. The integral images of squares and of pixels use the same memory, one after the
+//! other.
 __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const ModelView& model = t.job.model;
@@ -86,8 +87,8 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         }
 }
 
-/** Evaluates a stage, one window per lane. @param wanted in: whether the lane has a window; out: and whether that has contrast.
-Windows without contrast neither pass nor fail. @return whether the window passes. */
+/** Evaluates a stage, one window per lane. @param wanted in: whether the lane has a window; out: and whether that has
+contrast. Windows without contrast neither pass nor fail. @return whether the window passes. */
 template <FeatureType TYPE>
 __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
 {
@@ -196,7 +197,8 @@ template <FeatureType TYPE> __device__ __forceinline__ void classifyTile(const T
     laterStages<TYPE>(t);
 }
 
-//! Classifies tiles, one block per tile. @param GLOBAL patch and tables are in device memory; blocks loop over the tiles.
+//! Classifies tiles, one block per tile. @param GLOBAL patch and tables are in device memory; blocks loop over the
+//! tiles.
 template <FeatureType TYPE, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {

@@ -18,7 +18,7 @@ using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-// --- tiles that fit a device ------------------------------------------------------------------------------------------
+// --- tiles that fit a device -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -113,7 +113,7 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
 
 Shape lateShapeOf(const Model& model) { return shapeOf(model, 1, 1, 1); }
 
-// --- pyramids and lists of tiles of a call -----------------------------------------------------------------------------
+// --- pyramids and lists of tiles of a call ---------------------------------------------------------------------------
 
 static const int PIXELS_BEHIND = 1024; //!< bytes behind the pyramids: tiles are copied in whole words
 
@@ -282,7 +282,8 @@ int resizeRowsOf(const Sizes& sizes, int multiprocessors)
                                                                                     : tuning::RESIZE_ROWS;
 }
 
-//! Chooses whole tiles or, with late stages and if all tiles are processed at once, halves, for more equal shares of multiprocessors.
+//! Chooses whole tiles or, with late stages and if all tiles are processed at once, halves, for more equal shares of
+//! multiprocessors.
 const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t task, int multiprocessors)
 {
     const Shape& shape = model.form.shapes[0];
@@ -295,9 +296,10 @@ const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t tas
     return late && model.half.threads > 0 && fitAtOnce(tiles, false, multiprocessors) ? model.half : model.form;
 }
 
-/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so their tiles take long, and
-other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors take them in turn: tiles of most work are as far
-from each other as possible. @return number of tiles of layers with a step of 1. */
+/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so
+their tiles take long, and other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors
+take them in turn: tiles of most work are as far from each other as possible. @return number of tiles of layers with a
+step of 1. */
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
                bool halves)
 {

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tables that the CUDA backend computes on the host and keeps on the device: packed models, pyramids and tiles of a list of images.
+// Tables that the CUDA backend computes on the host and keeps on the device: packed models, pyramids and tiles of a
+// list of images.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
@@ -51,8 +52,8 @@ gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& fac
 
 //! Returns the number of bits that the leaves of a stage drop, so that its sums fit 32 bits.
 int droppedBits(const Model& model, const Stage& stage);
-/** Returns how quantised sums decide a stage: the full sum is 2^bits times the quantised one, plus 0 to 2^bits - 1 per tree.
-Its base is 0. */
+/** Returns how quantised sums decide a stage: the full sum is 2^bits times the quantised one, plus 0 to 2^bits - 1 per
+tree. Its base is 0. */
 gpu::QuantisedStage quantisedOf(const Stage& stage, int bits);
 
 //! Tiles of a block and their shared memory.
@@ -81,11 +82,13 @@ struct PackedModel
 
 //! Chooses the tile for windows in pairs, into `packed.form`, and half of it. @return false if none fits.
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
-//! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device memory.
+//! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device
+//! memory.
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
 
-/** Lays out the late stages of a model. @param dense number of dense stages. @param terms number of terms. There are none if the model has other
-trees than stumps, few nodes, rotated features or LBP features, or if a block's data do not fit shared memory. */
+/** Lays out the late stages of a model. @param dense number of dense stages. @param terms number of terms. There are
+none if the model has other trees than stumps, few nodes, rotated features or LBP features, or if a block's data do not
+fit shared memory. */
 gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared);
 //! Returns the shape of the integral image of a pair, one word per corner of its upper window.
 gpu::Shape lateShapeOf(const Model& model);
@@ -114,11 +117,12 @@ struct Tiling
     Blob blob;
 };
 
-/** Returns the number of pairs that are kept for late stages; 0 if the model has none, or if tiles evaluate them: many tiles fill the device
-until the end. @param tiles number of tiles of `form`. */
+/** Returns the number of pairs that are kept for late stages; 0 if the model has none, or if tiles evaluate them: many
+tiles fill the device until the end. @param tiles number of tiles of `form`. */
 int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 
-//! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last record is the end.
+//! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last
+//! record is the end.
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
 
 //! Returns a key of all that a tiling depends on: equal keys mean equal tilings.

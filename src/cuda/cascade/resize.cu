@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage resize: all layers of all images in one launch, over a list of rectangles of 128 x 32 pixels. A warp handles rows of a rectangle, a
-// thread four neighbouring pixels of each row, whose horizontal taps stay in registers. The kernel also sets the numbers of candidates to 0.
+// Stage resize: all layers of all images in one launch, over a list of rectangles of 128 x 32 pixels. A warp handles
+// rows of a rectangle, a thread four neighbouring pixels of each row, whose horizontal taps stay in registers. The
+// kernel also sets the numbers of candidates to 0.
 //
-// Cost: with scale factors below 2, 12 instructions per pixel, as the sources of four pixels are in three words; otherwise 4 loads and about
-// 30 instructions per pixel.
+// Cost: with scale factors below 2, 12 instructions per pixel, as the sources of four pixels are in three words;
+// otherwise 4 loads and about 30 instructions per pixel.
 #include "resize.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -40,7 +41,8 @@ struct Bytes
     }
 };
 
-//! Horizontal taps, loaded as words: all pixels are within 8 bytes from the first one; rows and their ends are multiples of 4 bytes.
+//! Horizontal taps, loaded as words: all pixels are within 8 bytes from the first one; rows and their ends are
+//! multiples of 4 bytes.
 struct Words
 {
     int first;                //!< offset of the first word in the row, bytes
@@ -79,8 +81,8 @@ struct Words
     }
 };
 
-/** Resizes four columns in rows `first`, `first` + RESIZE_WARPS, ... before `last`. @param out the pixels in row 0; null if the thread
-has none. */
+/** Resizes four columns in rows `first`, `first` + RESIZE_WARPS, ... before `last`. @param out the pixels in row 0;
+null if the thread has none. */
 template <class Across>
 __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* gray, size_t step, const Tap* taps,
                                            uint8_t* out, int outStep, int first, int last)

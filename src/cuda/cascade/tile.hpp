@@ -84,8 +84,8 @@ __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared
     return t;
 }
 
-/** Copies a tile's pixels from the pyramid in units of Word; the tile's first column must be a multiple of its size. Rows of the
-pyramid are multiples of 16 bytes, and memory behind its end may be read. */
+/** Copies a tile's pixels from the pyramid in units of Word; the tile's first column must be a multiple of its size.
+Rows of the pyramid are multiples of 16 bytes, and memory behind its end may be read. */
 template <typename Word> __device__ __forceinline__ void copyPatch(const Tile& t)
 {
     const GridRecord& grid = t.shared.grid;
@@ -131,7 +131,8 @@ __device__ __forceinline__ bool masked(const SourceRecord& source, const Box& bo
                                 centreOf(box.x, box.width, source.cols)) == 0;
 }
 
-//! Reports a window that passed all stages, unless the mask drops it. Defers it if the skip rule depends on the tiles before.
+//! Reports a window that passed all stages, unless the mask drops it. Defers it if the skip rule depends on the tiles
+//! before.
 __device__ __forceinline__ void addCandidate(const Tile& t, int window, double weight)
 {
     const TileRecord& tile = t.shared.tile;
@@ -149,8 +150,9 @@ __device__ __forceinline__ void addCandidate(const Tile& t, int window, double w
                                   column, 0};
 }
 
-/** Returns whether the skip rule skips a window, all windows to whose left in its tile fail the first stage. @param word index of its fail mask.
-@param wordInRow index of its tile in the row of tiles. @param column of the window in its tile. @param full columns of tiles. */
+/** Returns whether the skip rule skips a window, all windows to whose left in its tile fail the first stage.
+@param word index of its fail mask. @param wordInRow index of its tile in the row of tiles.
+@param column of the window in its tile. @param full columns of tiles. */
 __device__ __forceinline__ bool isSkipped(const uint64_t* failMasks, int word, int wordInRow, int column, int full)
 {
     int run = column; // number of failed windows directly before
@@ -162,7 +164,8 @@ __device__ __forceinline__ bool isSkipped(const uint64_t* failMasks, int word, i
     return (run & 1) != 0;
 }
 
-//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length. All threads of a grid call it.
+//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length. All
+//! threads of a grid call it.
 __device__ __forceinline__ void resolveDeferred(const Lists& lists, int images, int columnBits)
 {
     const int count = *lists.deferredCount(images);
@@ -175,8 +178,9 @@ __device__ __forceinline__ void resolveDeferred(const Lists& lists, int images, 
     }
 }
 
-/** Applies the skip rule to a row of windows. @param passes windows that passed the first stage. @param before whether there are tiles
-to the left, so that it is unknown whether the first window is skipped. @return windows of `passes` that are not certainly skipped. */
+/** Applies the skip rule to a row of windows. @param passes windows that passed the first stage. @param before whether
+there are tiles to the left, so that it is unknown whether the first window is skipped. @return windows of `passes` that
+are not certainly skipped. */
 __device__ __forceinline__ uint64_t notSkipped(uint64_t fails, uint64_t passes, bool before)
 {
     bool skipped = true, evaluated = false; // whether the first window is skipped
