@@ -1,6 +1,5 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// over budget: reserves the memory of eight routes.
 // The CUDA engine: batches of fragments on a stream, one stage after the other.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
@@ -8,8 +7,9 @@
 
 #ifdef HAVE_CUDA
 
+#include "choose.hpp"
+#include "common/stages.hpp"
 #include "fragments.hpp"
-#include "transforms.hpp"
 #include "../../common/device.hpp"
 #include <algorithm>
 #include <cstring>
@@ -23,8 +23,6 @@ using detail::cudaCheck;
 using detail::Parts;
 using gpu::Batch;
 using gpu::Best;
-using gpu::Route;
-using gpu::TilePlan;
 typedef detail::Downloads::Batch Results;
 
 class CudaEngine final : public Engine
@@ -50,31 +48,21 @@ private:
     Batch batchOf(const Call& call, const Fragments& fragments);
     MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric, bool fullSearch) const;
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
-    void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
+    void uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
-                const MatchCase& given, const Outputs& out);
-    void runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
-                  const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-    gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
-    gpu::TransformMemory reserveTransforms(const Call& call, const gpu::TransformPlan& plan, int batch);
-    gpu::BoundMemory reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
-    gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
-    template <class Body>
-    void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
+                const std::vector<Part>& parts, const Outputs& out);
+    bool reserve(const Call& call, Plan& plan, int batch);
+    template <class Body> void forBatches(const Call& call, Batch batch, Plan& plan, const Body& body);
 
     detail::Workspace workspace_{"FragmentMatcher"}; // declared before the buffers that belong to it
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
-    detail::DeviceBuffer walked_{workspace_}, values_{workspace_}, bests_{workspace_}, finished_{workspace_},
-        planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_}, means_{workspace_},
-        losses_{workspace_}, bounds_{workspace_}, lists_{workspace_}, spectra_{workspace_}, columns_{workspace_};
-    detail::DeviceTable factors_{workspace_};
+    detail::DeviceBuffer walked_{workspace_}, working_{workspace_}, zeros_{workspace_};
+    detail::DeviceTable tables_{workspace_}; //!< Plan::upload()
     detail::DeviceTable areas_{workspace_}; //!< search areas and lists of fragments
     uint64_t areasVersion_ = 0;
-    bool finishedIsZero_ = false; //!< calls that were not captured left all of finished_ at 0
-    // Valid during a call; members to reuse their memory.
-    MatchPlan plan_;
+    bool zerosAreZero_ = false; //!< calls that were not captured left all of zeros_ at 0
     std::vector<uint8_t> host_, next_; //!< what areas_ has, and what it will have
 };
 
@@ -113,56 +101,32 @@ template <class Take, class Fill> void CudaEngine::upload(const Call& call, cons
     take(onDevice);
 }
 
-//! Runs score, findPeaks and report by the kernels of a route of plan_. @param memory for routes with several blocks per window.
-void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
-                          const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
-{
-    switch (route)
-    {
-    case Route::FUSED:
-        return gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
-    case Route::FUSED_BANDS:
-        return gpu::matchFusedBands(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
-    case Route::BOUNDED_TILES:
-        gpu::eliminate(frame, batch, settings, plan_.tilePlan, memory, out, stream);
-        [[fallthrough]];
-    case Route::TILES:
-        return gpu::matchTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
-    case Route::SLICES:
-        return gpu::matchSlices(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
-    case Route::BANDS:
-        return gpu::matchBands(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
-    case Route::BAND_TILES:
-        return gpu::matchBandTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
-    case Route::TRANSFORMS:
-        return gpu::matchTransforms(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
-    }
-}
-
 // --- match -----------------------------------------------------------------------------------------------------------
 
-//! Uploads search areas in host memory and, if both are used, the lists of fragments for fused kernels and for tiles; in one copy.
-void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch)
+//! Uploads search areas in host memory and, of several parts, the list of fragments part by part; in one copy.
+void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch)
 {
-    const bool given = areas.list && !areas.onDevice, mixed = !plan_.tiled.empty() && !plan_.fused.empty();
+    const bool given = areas.list && !areas.onDevice, listed = parts.size() > 1;
     Rect4* rects = nullptr;
     int* list = nullptr;
-    const auto take = [&](Parts& parts)
+    const auto take = [&](Parts& arrays)
     {
-        rects = parts.take<Rect4>(given ? batch.count : 0);
-        list = parts.take<int>(mixed ? batch.count : 0);
+        rects = arrays.take<Rect4>(given ? batch.count : 0);
+        list = arrays.take<int>(listed ? batch.count : 0);
     };
     const auto fill = [&]
     {
         for (int i = 0; given && i < batch.count; ++i)
             std::memcpy(&rects[i], areas.list.row(i), sizeof(Rect4)); // rows need not be aligned
-        if (mixed)
-            std::copy(plan_.tiled.begin(), plan_.tiled.end(), std::copy(plan_.fused.begin(), plan_.fused.end(), list));
+        int* end = list;
+        for (const Part& part : parts)
+            if (listed)
+                end = std::copy(part.fragments.begin(), part.fragments.end(), end);
     };
     upload(call, take, fill);
     if (given)
         batch.areas = {rects, sizeof(Rect4)};
-    if (mixed)
+    if (listed)
         batch.list = list;
 }
 
@@ -184,15 +148,15 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitHeight = areas.limitHeight;
     }
     const MatchCase given = caseOf(frame, fragments, settings.metric, settings.search == SEARCH_FULL);
-    plan_.make(given, fragments_.sizes(), areas);
-    uploadAreas(call, areas, batch);
-    search(call, frame, batch, settings, given, out);
+    const std::vector<Part> parts = chooseRoutes(given, fragments_.sizes(), areas);
+    uploadAreas(call, areas, parts, batch);
+    search(call, frame, batch, settings, parts, out);
     results.finish();
 }
 
 //! Runs the stages walk, score, findPeaks and report.
 void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batch& all, const Settings& settings,
-                        const MatchCase& given, const Outputs& out)
+                        const std::vector<Part>& parts, const Outputs& out)
 {
     const bool walks = settings.search == SEARCH_THREE_STEP;
     Best* const walked =
@@ -200,149 +164,65 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
     if (walks && settings.peaks == 1) // walk reports by itself
         return gpu::walk(frame, all, settings, walked, out, call.stream());
     Batch batch = all;
-    batch.count = static_cast<int>(plan_.fused.size());
-    if (batch.count > 0)
+    for (const Part& part : parts)
     {
-        if (walks)
-            gpu::walk(frame, batch, settings, walked, out, call.stream());
-        runRoute(plan_.fusedPlan.route, frame, batch, settings, {}, walked, out, call.stream());
+        batch.count = part.load.count;
+        forBatches(call, batch, *part.choice.plan,
+                   [&](const Batch& some)
+                   {
+                       if (walks)
+                           gpu::walk(frame, some, settings, walked, out, call.stream());
+                       part.choice.plan->run({frame, some, settings, walked, out, call.stream()});
+                   });
+        batch.first += batch.count;
     }
-    batch.first = batch.count;
-    batch.count = static_cast<int>(plan_.tiled.size());
-    if (batch.count > 0)
-        forTileBatches(call, batch, plan_.tilePlan, given,
-                       [&](const Batch& part, const gpu::TileMemory& memory)
-                       {
-                           if (walks)
-                               gpu::walk(frame, part, settings, walked, out, call.stream());
-                           runRoute(plan_.tilePlan.route, frame, part, settings, memory, walked, out, call.stream());
-                       });
 }
 
-gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
+//! Returns how many of `count` entries one launch matches.
+static int entriesOf(const Plan& plan, int count)
 {
-    const int channels = given.frame.channels, planes = gpu::imagePlanes(channels, given.weighted);
-    const bool words = channels > 1 && !given.weighted;
-    uint8_t* image = nullptr;
-    uint32_t* pixels = nullptr;
-    const auto take = [&](Parts& parts)
-    {
-        image = parts.take<uint8_t>(planes * plan.planeBytes);
-        pixels = parts.take<uint32_t>(words ? plan.planeBytes : 0);
-    };
-    planes_.divide(call, "the planes of the image", take, 16);
-    return {image,
-            pixels,
-            bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
-            sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
-            columns_.reserve<uint32_t>(call, plan.columnsEach * batch, "sums of columns"),
-            entries_.reserve<gpu::OpenEntry>(call, batch, "search windows")};
+    const size_t each = plan.bytesEach();
+    if (each == 0)
+        return count;
+    const size_t fitting = std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1),
+                                    std::max<size_t>(0x7ffffffe / plan.blocksEach(), 1));
+    return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
 }
 
-gpu::TransformMemory CudaEngine::reserveTransforms(const Call& call, const gpu::TransformPlan& plan, int batch)
+//! Reserves memory for `batch` entries of a plan; returns true if some of it is 0 before and after a launch.
+bool CudaEngine::reserve(const Call& call, Plan& plan, int batch)
 {
-    gpu::TransformMemory memory = {};
-    const uint64_t version = static_cast<uint64_t>(plan.cols) << 32 | static_cast<uint64_t>(plan.rows);
-    const std::vector<gpu::Complex> factors =
-        factors_.has(version) ? std::vector<gpu::Complex>() : gpu::factorsOf(plan.cols, plan.rows);
-    memory.factors = static_cast<const gpu::Complex*>(factors_.put(
-        call, uploader_, version, factors.data(), sizeof(gpu::Complex) * plan.factors, "factors of transforms"));
-    const auto take = [&](Parts& parts)
-    {
-        memory.image = parts.take<gpu::Complex>(plan.imageValues);
-        memory.templates = parts.take<gpu::Complex>(plan.templatesEach * batch);
-        memory.products = parts.take<gpu::Complex>(plan.productsEach * batch);
-    };
-    spectra_.divide(call, "spectra of the image and of fragments", take);
-    return memory;
+    const size_t ALIGNMENT = 256; // as if each array were an allocation of its own
+    const size_t before = zeros_.bytes();
+    plan.upload(call, uploader_, tables_);
+    Parts working(nullptr, ALIGNMENT), zeros(nullptr, ALIGNMENT);
+    plan.takeMemory(working, zeros, batch);
+    if (zeros.bytes() == 0)
+        return false;
+    working = Parts(working_.reserve(call, working.bytes(), "the scores of all positions"), ALIGNMENT);
+    zeros = Parts(zeros_.reserve(call, zeros.bytes(), "counters of finished blocks"), ALIGNMENT);
+    plan.takeMemory(working, zeros, batch);
+    zerosAreZero_ = zerosAreZero_ && zeros_.bytes() == before;
+    if (!zerosAreZero_)
+        cudaCheck(cudaMemsetAsync(zeros_.as<void>(), 0, zeros_.bytes(), call.stream()), "counters of finished blocks");
+    return true;
 }
 
-gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
+//! Calls body(batch) for batches of as many entries as one launch matches, with memory for the plan.
+template <class Body> void CudaEngine::forBatches(const Call& call, Batch batch, Plan& plan, const Body& body)
 {
-    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY * batch;
-    gpu::BoundMemory memory = {};
-    const gpu::BoundLevel &coarse = plan.bounds.coarse, &fine = plan.bounds.fine;
-    const size_t coarseBytes = gpu::meansBytes(coarse, given.frame.channels);
-    memory.coarse.image = planes_.reserve<uint8_t>(call, coarseBytes + gpu::meansBytes(fine, given.frame.channels),
-                                                   "the means of the image");
-    memory.fine.image = memory.coarse.image + coarseBytes;
-    memory.coarse.fragments =
-        means_.reserve<uint32_t>(call, (coarse.wordsEach + fine.wordsEach) * batch, "the means of fragments");
-    memory.fine.fragments = memory.coarse.fragments + coarse.wordsEach * batch;
-    memory.coarse.losses = losses_.reserve<uint64_t>(call, 2 * static_cast<size_t>(batch), "the losses of means");
-    memory.fine.losses = memory.coarse.losses + batch;
-    bounds_.divide(
-        call, "the bounds of tiles",
-        [&](Parts& parts)
-        {
-            memory.bounds = parts.take<gpu::TileBound>(tiles);
-            memory.cells = parts.take<uint32_t>(tiles * gpu::CELLS);
-            memory.places = parts.take<gpu::BoundPlace>(static_cast<size_t>(batch) * gpu::MOST_PLACES);
-            memory.limits = parts.take<gpu::BoundLimit>(batch);
-        },
-        16); // read 16 bytes at a time
-    lists_.divide(call, "lists of tiles",
-                  [&](Parts& parts)
-                  {
-                      memory.finished = parts.take<unsigned>(tiles);
-                      for (gpu::TileList* list : {&memory.listed, &memory.refined})
-                          *list = {parts.take<int>(tiles), parts.take<uint32_t>(tiles), parts.take<int>(batch),
-                                   parts.take<int>(1)};
-                  });
-    return memory;
-}
-
-//! Reserves memory for `batch` entries. Counters of finished blocks and sums of slices are 0 when kernels begin.
-gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
-{
-    const size_t before = finished_.bytes();
-    gpu::TileMemory memory = {};
-    if (plan.route == Route::SLICES)
-    {
-        const auto take = [&](Parts& parts)
-        {
-            memory.finished = parts.take<unsigned>(batch);
-            memory.sums = parts.take<uint32_t>(plan.slices.sumsEach * batch);
-        };
-        finished_.divide(call, "sums of slices, and counters of finished blocks", take, 16); // read 16 bytes at a time
-    }
-    else
-    {
-        const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
-        const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
-        memory.values = values_.reserve(call, each * batch, "the scores of all positions");
-        memory.bests = bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile");
-        memory.finished = finished_.reserve<unsigned>(call, batch, "counters of finished tiles");
-    }
-    if (plan.route == Route::BANDS || plan.route == Route::TRANSFORMS)
-        memory.bands = reserveBands(call, plan.bands, given, batch);
-    if (plan.route == Route::TRANSFORMS)
-        memory.transforms = reserveTransforms(call, plan.transforms, batch);
-    if (plan.route == Route::BOUNDED_TILES)
-        memory.bounds = reserveBounds(call, plan, given, batch);
-    finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
-    if (!finishedIsZero_)
-        cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished blocks");
-    return memory;
-}
-
-//! Calls body(batch, memory) for batches of as many entries as tileBatch() allows.
-template <class Body>
-void CudaEngine::forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given,
-                                const Body& body)
-{
-    const int end = batch.first + batch.count, step = tileBatch(plan, given, batch.count);
-    const gpu::TileMemory memory = reserveTiles(call, plan, given, step);
+    const int end = batch.first + batch.count, step = entriesOf(plan, batch.count);
+    const bool usesZeros = reserve(call, plan, step);
     // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not 0.
-    const bool zeroAfter = finishedIsZero_ || !call.capturing();
-    if (!call.capturing())
-        finishedIsZero_ = false;
+    const bool zeroAfter = zerosAreZero_ || (usesZeros && !call.capturing());
+    if (usesZeros && !call.capturing())
+        zerosAreZero_ = false;
     for (; batch.first < end; batch.first += step)
     {
         batch.count = std::min(step, end - batch.first);
-        body(batch, memory);
+        body(batch);
     }
-    finishedIsZero_ = zeroAfter;
+    zerosAreZero_ = zeroAfter;
 }
 
 // --- maps and prediction of areas ------------------------------------------------------------------------------------------
@@ -373,9 +253,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     Batch batch = batchOf(call, fragments);
     batch.first = request.first;
     batch.count = request.count();
-    Load load = {{0, 0}, {0, 0}, batch.count};
-    int narrowest = INT_MAX;
-    Rect4 region = {0, 0, 0, 0};
+    Load load = {{0, 0}, {0, 0}, batch.count, INT_MAX, {0, 0, 0, 0}, {}};
     Rect4* areas = nullptr;
     int* starts = nullptr;
     const auto take = [&](Parts& parts)
@@ -390,10 +268,10 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
             const Fragment& fragment = fragments.list[request.first + k];
             const SearchWindow& window = request.windows[k];
             areas[k] = areaOf(window, fragment);
-            region = united(region, areas[k]);
+            load.region = united(load.region, areas[k]);
             load.window = larger(load.window, {window.cols, window.rows});
             load.fragment = larger(load.fragment, {fragment.width, fragment.height});
-            narrowest = std::min(narrowest, fragment.width);
+            load.narrowest = std::min(load.narrowest, fragment.width);
         }
         std::copy(request.offsets.begin(), request.offsets.end(), starts);
     };
@@ -401,17 +279,18 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
     batch.areas = {areas, batch.count == 1 ? 0 : sizeof(Rect4)};
     const int* const offsets = request.offsets.empty() ? nullptr : starts;
-    const MatchCase given = caseOf(frame, fragments, request.metric, false);
-    const TilePlan& plan = plan_.tilePlan = planScores(given, load, narrowest, region);
+    MatchCase given = caseOf(frame, fragments, request.metric, false);
+    given.scoresOnly = true;
+    const std::unique_ptr<Plan> plan = chooseRoute(given, load).plan;
     const Settings settings = scoresOnly(request.metric);
-    forTileBatches(call, batch, plan, given,
-                   [&](const Batch& part, const gpu::TileMemory& memory)
-                   {
-                       runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
-                       if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, request.depth, out, offsets,
-                                             call.stream());
-                   });
+    forBatches(call, batch, *plan,
+               [&](const Batch& part)
+               {
+                   plan->run({frame, part, settings, nullptr, {}, call.stream()});
+                   if (out)
+                       gpu::exportScores(frame, part, request.metric, *plan->windows(), request.depth, out, offsets,
+                                         call.stream());
+               });
     results.finish();
 }
 

@@ -9,7 +9,8 @@
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 
 #include "../../common/workspace.hpp"
-#include "plan.hpp"
+#include "../../fragment_matcher/engine.hpp"
+#include "common/case.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 

@@ -1,0 +1,191 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Route BANDS: plan and cost.
+#include "../../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "bands.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::ceilDiv;
+using detail::roundUp;
+using gpu::BandPlan;
+
+namespace {
+
+//! Lays out the shared memory of a block of correlate for `chunkRows` rows of a fragment at a time.
+void stageBands(BandPlan& plan, int chunkRows)
+{
+    plan.chunkRows = chunkRows;
+    plan.bandsOffset = (plan.units * gpu::BAND_ROWS + chunkRows - 1) * (gpu::BAND_COLS / 4 + 4 * plan.chunks);
+    const int merging = (plan.parts - 1) * plan.units * gpu::BAND_ROWS * gpu::BAND_COLS;
+    plan.sharedBytes = 4 * static_cast<size_t>(std::max(plan.bandsOffset + chunkRows * plan.chunks * 32, merging));
+}
+
+//! Plans correlate; returns false if the shared memory of a block is too small.
+bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
+{
+    const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
+    const auto blocks = [&](int units)
+    {
+        return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) *
+               ceilDiv(window.height, units * gpu::BAND_ROWS);
+    };
+    plan.units = warps;
+    while (plan.units > 1 && (window.height <= plan.units / 2 * gpu::BAND_ROWS ||
+                              (2 * warps / plan.units <= groups && 2 * blocks(plan.units) < 3 * given.multiprocessors)))
+        plan.units /= 2;
+    plan.parts = warps / plan.units;
+    const int most = std::min<int>(plan.bandRows, static_cast<int>(gpu::BAND_TERMS / fragment.width) & ~7);
+    const size_t all = given.shared.dynamicBytes(gpu::CORRELATE_STATIC_BYTES);
+    for (const size_t limit : {std::min(tuning::BAND_SHARED_BYTES, all), all})
+        for (int chunks = ceilDiv(plan.bandRows, most); chunks <= groups; ++chunks)
+        {
+            stageBands(plan, roundUp(ceilDiv(plan.bandRows, chunks), gpu::BAND_ROWS));
+            if (plan.sharedBytes <= limit)
+                return true;
+        }
+    return false;
+}
+
+//! Plans values; returns false if the shared memory of a block is too small.
+bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const size_t position =
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
+    plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
+    plan.slabRows = tuning::TILE_ROWS;
+    while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
+        plan.slabRows /= 2;
+    const size_t bests =
+        sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
+    plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
+    return bytes(plan.slabRows) <= limit;
+}
+
+} // namespace
+
+bool worthBands(const MatchCase& given, const Load& load)
+{
+    const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
+    const double terms = static_cast<double>(positions) * load.count * termsOf(load.fragment, given);
+    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
+    return terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
+           (positions >= tuning::BAND_LEAST_POSITIONS ||
+            load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
+}
+
+bool planBandSums(BandPlan& plan, const MatchCase& given, const Load& load)
+{
+    const Extent window = load.window, fragment = load.fragment;
+    plan.region = load.region;
+    plan.pitch = roundUp(load.region.width, 16);
+    plan.planeBytes = static_cast<size_t>(plan.pitch) * load.region.height;
+    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
+    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
+    plan.sumsRows = window.height;
+    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
+    return planValues(plan, window, fragment, given);
+}
+
+std::optional<BandPlan> planBands(const MatchCase& given, const Load& load)
+{
+    const Extent fragment = load.fragment;
+    BandPlan plan = {};
+    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !planBandSums(plan, given, load))
+        return std::nullopt;
+    const int chunks = ceilDiv(fragment.width + 7, 16);
+    plan.group = 5;
+    for (int group = 4; group >= 2; --group)
+        if (roundUp(chunks, group) < roundUp(chunks, plan.group))
+            plan.group = group;
+    plan.chunks = roundUp(chunks, plan.group);
+    plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
+    plan.bandsEach =
+        static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
+    if (!planCorrelate(plan, load.window, fragment, given, load.count))
+        return std::nullopt;
+    return plan;
+}
+
+gpu::BandMemory takeBands(detail::Parts& working, const BandPlan& plan, int channels, bool weighted, int count)
+{
+    const size_t entries = count;
+    gpu::BandMemory memory = {};
+    memory.planes = working.take<uint8_t>(gpu::imagePlanes(channels, weighted) * plan.planeBytes);
+    memory.pixels = working.take<uint32_t>(channels > 1 && !weighted ? plan.planeBytes : 0);
+    memory.bands = working.take<uint32_t>(plan.bandsEach * entries);
+    memory.sums = working.take<uint8_t>(gpu::bandSumsBytes(plan) * entries);
+    memory.columns = working.take<uint32_t>(plan.columnsEach * entries);
+    memory.entries = working.take<gpu::OpenEntry>(entries);
+    return memory;
+}
+
+namespace {
+
+class Bands final : public TiledPlan
+{
+public:
+    Bands(const MatchCase& given, const Load& load, const BandPlan& thePlan)
+        : TiledPlan(windowsOf(given, load)), plan(thePlan), channels(given.frame.channels), weighted(given.weighted)
+    {}
+
+    bool usual(const MatchCase& given, const Load& load) const override { return worthBands(given, load); }
+    CostTerms terms(const MatchCase& given, const Load& load) const override;
+    size_t bytesEach() const override
+    {
+        return TiledPlan::bytesEach() + gpu::bandSumsBytes(plan) + plan.bandsEach * sizeof(uint32_t);
+    }
+    void takeMemory(detail::Parts& working, detail::Parts& zeros, int count) override
+    {
+        TiledPlan::takeMemory(working, zeros, count);
+        memory_ = takeBands(working, plan, channels, weighted, count);
+    }
+    void run(const gpu::Job& job) const override { gpu::matchBands(job, plan, memory_, windows_); }
+
+private:
+    const BandPlan plan;
+    const int channels;
+    const bool weighted;
+    gpu::BandMemory memory_ = {};
+};
+
+CostTerms Bands::terms(const MatchCase& given, const Load& load) const
+{
+    const double planes = gpu::bandPlanes(given.frame.channels, given.weighted) * (given.weighted ? 1.5 : 1.);
+    const double tilesX = plan.sumsPitch / gpu::BAND_COLS, height = load.window.height;
+    const double blocks = load.count * tilesX * std::ceil(height / (plan.units * gpu::BAND_ROWS));
+    const double perWarp = planes * plan.bandRows / plan.parts * plan.chunks * gpu::BAND_ROWS;
+    const double warps = tuning::BAND_THREADS / 32;
+    const int BLOCKS = 2; // of correlate, per multiprocessor
+    const double rounds = roundsOf(busiest(blocks, given), BLOCKS, plan.sharedBytes, given);
+    const double copied = planes * ceilDiv(plan.bandRows, plan.chunkRows) * plan.sharedBytes / sizeof(uint32_t);
+    return {1e-3 * std::max(4 * perWarp, 0.75 * perWarp * warps * busiest(blocks, given)),
+            1e-3 * plan.bandsEach * load.count / given.multiprocessors,
+            1e-3 * load.count * tilesX * gpu::BAND_COLS * height / given.multiprocessors,
+            1e-3 * rounds * copied / tuning::BAND_THREADS};
+}
+
+} // namespace
+
+static const CostFactors FACTORS[COST_KINDS] = {
+    {}, {13.06, 0.624, 0.82, 1.32, 60, 0}, {12.80, 0.657, 0.79, 1.93, 62, 0}, {46.05, 0.67, 1.66, 6.19, 0, 0}};
+
+static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
+{
+    const auto bands = planBands(given, load);
+    return bands ? std::make_unique<Bands>(given, load, *bands) : nullptr;
+}
+
+extern const Route BANDS;
+const Route BANDS = {"BANDS", plan, FACTORS};
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

@@ -1,0 +1,141 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Route FUSED_BANDS: plan and cost.
+#include "../../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "fused_bands.hpp"
+#include "../route.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::ceilDiv;
+using detail::roundUp;
+using gpu::FusedBands;
+
+namespace {
+
+//! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match them.
+//! @param limit most dynamic shared memory per block
+bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& given, size_t limit)
+{
+    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
+        termsOf(fragment, given) > gpu::BAND_TERMS)
+        return false;
+    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
+    FusedBands wider = plan;
+    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
+    wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
+    wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // Includes words outside the area that the last rows and columns of positions read and ignore.
+    wider.rows = std::max(
+        {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
+    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.squareWords = given.weighted ? wider.planeWords : wider.areaHeight * wider.pitch;
+    wider.stage.units = 1; // nothing is expanded
+    wider.stage.rawPitch =
+        (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes after the start of a unit
+    wider.blocks = std::max(plan.blocks, blocks);
+    wider.rawWords =
+        std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
+    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height *
+                                                           gpu::templateStep(chunks));
+    // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
+    wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
+    wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
+    wider.planesAt =
+        std::max(wider.squaresAt() + (channels == 1 ? 2 : 3) * wider.squareWords, given.weighted ? 0 : wider.partWords);
+    wider.planesEnd = wider.planesAt + channels * wider.planeWords;
+    // Computed from the widened plan: a later size may enlarge blocks and areas, which moves the offsets of earlier sizes.
+    wider.sharedBytes = gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
+    if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > limit)
+        return false;
+    plan = wider;
+    return true;
+}
+
+std::optional<FusedBands> planGroups(const MatchCase& given, const Load& load, size_t limit)
+{
+    FusedBands plan = {};
+    bool any = false; // else there is nothing to search, only a status to report
+    for (const SizeGroup& group : load.groups)
+    {
+        if (group.window.empty())
+            continue;
+        if (!widen(plan, group.window, group.fragment, given, limit))
+            return std::nullopt;
+        any = true;
+    }
+    if (!any)
+        return std::nullopt;
+    gpu::setThreads(plan, 32 * plan.warps);
+    return plan;
+}
+
+class FusedBandsPlan final : public Plan
+{
+public:
+    explicit FusedBandsPlan(const FusedBands& thePlan) : plan(thePlan) {}
+
+    bool usual(const MatchCase& given, const Load& load) const override;
+    CostTerms terms(const MatchCase& given, const Load& load) const override;
+    void run(const gpu::Job& job) const override { gpu::matchFusedBands(job, plan); }
+
+private:
+    const FusedBands plan;
+};
+
+bool FusedBandsPlan::usual(const MatchCase& given, const Load& load) const
+{
+    if (plan.sharedBytes > oneBlockBytes(given))
+        return false;
+    double terms = 0;
+    for (const SizeGroup& group : load.groups)
+        terms += static_cast<double>(group.count) * group.window.width * group.window.height * termsOf(group.fragment, given);
+    return given.weighted || isCorrelation(given.metric) || terms >= tuning::FUSED_BAND_LEAST_SSD_TERMS;
+}
+
+CostTerms FusedBandsPlan::terms(const MatchCase& given, const Load& load) const
+{
+    const double blocks = busiest(load.count, given), channels = given.frame.channels;
+    const double planes = gpu::bandPlanes(given.frame.channels, given.weighted) * (given.weighted ? 1.5 : 1.);
+    const double perWarp =
+        planes * (load.fragment.height + 3.) * gpu::bandChunks(load.fragment.width) * gpu::FUSED_BAND_ROWS;
+    // Blocks of a multiprocessor run at the same time as far as shared memory allows.
+    const double shares = std::ceil(blocks * (plan.sharedBytes + 1024.) / given.shared.dynamicBytes(0));
+    const int most = tuning::FUSED_BAND_BLOCKS * tuning::FUSED_BAND_FEW_WARPS / plan.warps;
+    const double rounds = roundsOf(blocks, most, plan.sharedBytes, given);
+    return {1e-3 * std::max(perWarp * shares, 0.1 * perWarp * plan.warps * blocks),
+            1e-3 * blocks * channels * plan.areaHeight * plan.pitch, 1e-3 * blocks * 32 * plan.warps,
+            1e-3 * rounds * plan.areaHeight * plan.pitch / (32. * plan.warps)};
+}
+
+} // namespace
+
+std::optional<FusedBands> planFusedBands(const MatchCase& given, const Load& load)
+{
+    const auto plan = planGroups(given, load, oneBlockBytes(given));
+    return plan ? plan : planGroups(given, load, given.shared.dynamicBytes(gpu::ONE_BLOCK_STATIC_BYTES));
+}
+
+static const CostFactors FACTORS[COST_KINDS] = {
+    {}, {4.56, 12.544, 0.11, 10.89, 150, 0}, {5.43, 18.775, 0.18, 13.16, 155, 0}, {9.48, 7.49, 0, 0, 0, 0}};
+
+static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
+{
+    const auto bands = planFusedBands(given, load);
+    return bands ? std::make_unique<FusedBandsPlan>(*bands) : nullptr;
+}
+
+extern const Route FUSED_BANDS;
+const Route FUSED_BANDS = {"FUSED_BANDS", plan, FACTORS};
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

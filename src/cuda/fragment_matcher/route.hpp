@@ -1,0 +1,81 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher: what a route of the CUDA backend is, and the list of all routes. CONTRIBUTING.md tells how to add one.
+#ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
+#define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
+
+#include "common/cost.hpp"
+#include <memory>
+
+namespace cv { namespace cuda {
+
+namespace detail {
+class Call;
+class DeviceTable;
+class Parts;
+class Uploader;
+} // namespace detail
+
+namespace fragment_matcher {
+
+//! What a route has decided for a load, and the memory that it got for the fragments of one launch.
+class Plan
+{
+public:
+    virtual ~Plan() = default;
+
+    virtual CostTerms terms(const MatchCase& given, const Load& load) const = 0;
+    //! Returns true if this route is taken unless another one is estimated to take clearly less time.
+    virtual bool usual(const MatchCase&, const Load&) const { return false; }
+    //! Returns the least part of the estimated time that the launch may take, whatever the image contains.
+    virtual double leastShare() const { return 1; }
+
+    //! Device memory per fragment, bytes, and blocks per fragment; both limit the fragments of one launch. 0: nothing limits them.
+    virtual size_t bytesEach() const { return 0; }
+    virtual size_t blocksEach() const { return 1; }
+    /** Takes memory for `count` fragments. Called twice, at first without memory, to sum up bytes.
+    @param working its content is undefined before a launch. @param zeros all 0 before and after a launch. */
+    virtual void takeMemory(detail::Parts& working, detail::Parts& zeros, int count)
+    {
+        (void)working, (void)zeros, (void)count;
+    }
+    //! Uploads what does not depend on the fragments. @param tables for this route alone.
+    virtual void upload(const detail::Call& call, detail::Uploader& uploader, detail::DeviceTable& tables)
+    {
+        (void)call, (void)uploader, (void)tables;
+    }
+
+    //! Computes values, finds peaks and reports them.
+    virtual void run(const gpu::Job& job) const = 0;
+    //! Returns where run() leaves the values of all positions; null: it does not.
+    virtual const gpu::Windows* windows() const { return nullptr; }
+};
+
+//! One way to match fragments: its folder has plan, cost, layout and kernels.
+struct Route
+{
+    const char* name;
+    //! Plans a load; null: the route does not apply.
+    std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
+    const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
+    //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a route whose limits
+    //! do not divide loads.
+    std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
+};
+
+/** All routes. Of those that are Plan::usual() the first that applies is taken, unless another one is estimated to take clearly less time.
+Fragments that do not fit a route with `fits` are a load of their own. */
+extern const Route* const ROUTES[];
+extern const size_t ROUTE_COUNT;
+
+//! Returns the estimated time in microseconds.
+inline double timeOf(const Route& route, const Plan& plan, const MatchCase& given, const Load& load)
+{
+    return timeOf(plan.terms(given, load), route.factors[costKindOf(given)]);
+}
+
+} // namespace fragment_matcher
+}} // namespace cv::cuda
+
+#endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
