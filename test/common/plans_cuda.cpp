@@ -130,8 +130,8 @@ struct Known
     const char* kernel;
     size_t staticBytes;
 };
-const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::FUSED_STATIC_BYTES},
-                       {"matchFusedBandsKernel", plans::gpu::FUSED_STATIC_BYTES},
+const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
+                       {"matchFusedBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchTilesKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"computeMeansKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"matchSlicesKernel", plans::tuning::SLICE_STATIC_BYTES},

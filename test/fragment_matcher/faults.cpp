@@ -288,7 +288,7 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     plans::require();
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
-    const plans::Route routes[WAYS] = {plans::ROUTES,
+    const plans::Route routes[WAYS] = {plans::ALL_ROUTES,
                                        plans::SLICES,
                                        plans::FUSED_ZNCC,
                                        plans::ONE_KERNEL_ZNCC,

@@ -8,7 +8,13 @@
 
 #include "../common/plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/cuda/fragment_matcher/plan.hpp"
+#include "../../src/cuda/fragment_matcher/choose.hpp"
+#include "../../src/cuda/fragment_matcher/bytes/fused.hpp"
+#include "../../src/cuda/fragment_matcher/bytes/slices.hpp"
+#include "../../src/cuda/fragment_matcher/elimination/bounded_tiles.hpp"
+#include "../../src/cuda/fragment_matcher/matrix/band_tiles.hpp"
+#include "../../src/cuda/fragment_matcher/matrix/fused_bands.hpp"
+#include "../../src/cuda/fragment_matcher/transforms/transforms.hpp"
 
 namespace opencv_test { namespace plans {
 
@@ -146,43 +152,32 @@ inline const char* wrongWith(const gpu::TransformPlan&, const gpu::BandPlan& ban
 
 } // namespace sums
 
-//! Returns which sum of a fragment's may exceed its bits by a plan of tiles, or null.
-inline const char* sumsBeyond(const gpu::TilePlan& plan, const fm::MatchCase& given, fm::Extent fragment)
+//! Returns which sum of a fragment of a load may exceed its bits by a route that applies, or null.
+inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& given, const fm::Load& load,
+                              fm::Extent fragment)
 {
     const sums::Case c(given, fragment);
     if (const char* const wrong = sums::wrongInGeneral(c))
         return wrong;
-    switch (plan.route)
-    {
-    case gpu::Route::FUSED:
+    if (route == "FUSED" || route == "SLICES")
         return sums::wrongWithBytes(c, c.pixels);
-    case gpu::Route::FUSED_BANDS:
+    if (route == "FUSED_BANDS")
         return sums::wrongWith(gpu::FusedBands(), c);
-    case gpu::Route::TILES:
-        return sums::wrongWith(plan, c);
-    case gpu::Route::BOUNDED_TILES:
+    if (route == "BOUNDED_TILES")
+        if (const char* const wrong = sums::wrongWith(*fm::planBounds(given, load), c))
+            return wrong;
+    if (route == "TILES" || route == "BOUNDED_TILES")
+        return sums::wrongWith(fm::planTiles(given, load), c);
+    if (route == "BANDS")
+        return sums::wrongWith(*fm::planBands(given, load), c);
+    if (route == "BAND_TILES")
+        return sums::wrongWith(*fm::planBandTiles(given, load), c);
+    if (route == "TRANSFORMS")
     {
-        const char* const wrong = sums::wrongWith(plan.bounds, c);
-        return wrong ? wrong : sums::wrongWith(plan, c);
+        const fm::TransformPlans plans = *fm::planTransforms(given, load);
+        return sums::wrongWith(plans.transforms, plans.bands, c);
     }
-    case gpu::Route::SLICES:
-        return sums::wrongWithBytes(c, c.pixels);
-    case gpu::Route::BANDS:
-        return sums::wrongWith(plan.bands, c);
-    case gpu::Route::BAND_TILES:
-        return sums::wrongWith(plan.bands.tiles, c);
-    case gpu::Route::TRANSFORMS:
-        return sums::wrongWith(plan.transforms, plan.bands, c);
-    }
-    return "no route";
-}
-
-//! Checks fragments that one block each matches.
-inline const char* sumsBeyond(const gpu::FusedPlan& plan, const fm::MatchCase& given, fm::Extent fragment)
-{
-    gpu::TilePlan route = {};
-    route.route = plan.route;
-    return sumsBeyond(route, given, fragment);
+    return "a route without a check of its sums";
 }
 
 }} // namespace opencv_test::plans

@@ -4,7 +4,6 @@
 // Millions of plans of FragmentMatcher, for devices with all limits. Needs no GPU.
 #include "plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/cuda/fragment_matcher/cost.hpp"
 #include "../../src/cuda/fragment_matcher/free_slots.hpp"
 #include <chrono>
 #endif
@@ -22,11 +21,18 @@ bool isTooLarge(const fm::MatchCase& given, Extent fragment)
     return given.metric == fm::Metric::ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824;
 }
 
+//! Returns what a route plans, whether it is the quickest or not.
+fm::Choice planOf(const std::string& name, const fm::MatchCase& given, const fm::Load& load)
+{
+    for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
+        if (name == fm::ROUTES[r]->name)
+            return {fm::ROUTES[r], fm::ROUTES[r]->plan(given, load)};
+    return {nullptr, nullptr};
+}
+
 const char* wrongWith(const MatchCall& call)
 {
-    fm::MatchPlan plan;
-    plan.make(call.given, call.sizes(), call.searchAreas());
-    return plans::wrongWith(plan, call);
+    return plans::wrongWith(partsOf(call), call);
 }
 
 //! Two or more sizes in one call, each in windows of its own: what one needs must stay right when the next makes blocks larger.
@@ -77,20 +83,25 @@ TEST(FragmentMatcher_Plans, orderOfSizes)
             for (int i = 0; i < 100; ++i)
                 call.add(fragment, window);
         }
-        fm::FragmentSizes sizes = call.sizes();
-        fm::MatchPlan ascending, descending;
-        ascending.make(call.given, sizes, call.searchAreas());
-        std::reverse(sizes.distinct.begin(), sizes.distinct.end());
-        for (int& of : sizes.of)
-            of = static_cast<int>(sizes.distinct.size()) - 1 - of;
-        descending.make(call.given, sizes, call.searchAreas());
-        if (!ascending.tiled.empty() || !descending.tiled.empty())
+        const fm::FragmentSizes sizes = call.sizes();
+        fm::Load load = fm::chooseRoutes(call.given, sizes, call.searchAreas())[0].load;
+        if (load.count < static_cast<int>(call.fragments.size()))
             continue; // whether a size fits together with others depends on the order
+        const auto bytes = fm::planFused(call.given, load);
+        const auto bands = fm::planFusedBands(call.given, load);
+        std::reverse(load.groups.begin(), load.groups.end());
+        const auto bytesReversed = fm::planFused(call.given, load);
+        const auto bandsReversed = fm::planFusedBands(call.given, load);
+        if (!bytes || !bytesReversed)
+            continue;
         ++fused;
-        EXPECT_EQ(ascending.fusedPlan.route, descending.fusedPlan.route) << call.describe();
-        EXPECT_EQ(ascending.fusedPlan.bands.warps, descending.fusedPlan.bands.warps) << call.describe();
-        EXPECT_EQ(ascending.fusedPlan.bands.sharedBytes, descending.fusedPlan.bands.sharedBytes) << call.describe();
-        EXPECT_EQ(ascending.fusedPlan.sharedBytes, descending.fusedPlan.sharedBytes) << call.describe();
+        EXPECT_EQ(bands.has_value(), bandsReversed.has_value()) << call.describe();
+        if (bands && bandsReversed)
+        {
+            EXPECT_EQ(bands->warps, bandsReversed->warps) << call.describe();
+            EXPECT_EQ(bands->sharedBytes, bandsReversed->sharedBytes) << call.describe();
+        }
+        EXPECT_EQ(bytes->sharedBytes, bytesReversed->sharedBytes) << call.describe();
     }
     EXPECT_GT(fused, 5000);
 }
@@ -100,7 +111,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
 {
     RNG rng(0x2545F491);
     Enumeration all;
-    int64 routes[ROUTES] = {};
+    int64 routes[ALL_ROUTES] = {};
     for (int n = 0; n < 400000 && !all.failedOften(); ++n)
     {
         const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
@@ -123,7 +134,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
             call.areas.push_back(call.areas[i % sizes]);
         }
         const unsigned taken = routesOf(call);
-        for (int r = 0; r < ROUTES; ++r)
+        for (int r = 0; r < ALL_ROUTES; ++r)
             routes[r] += taken >> r & 1;
         all.add(wrongWith(call), [&] { return call.describe(); });
     }
@@ -135,7 +146,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
 TEST(FragmentMatcher_Plans, wholeFrames)
 {
     Enumeration all;
-    int64 routes[ROUTES] = {};
+    int64 routes[ALL_ROUTES] = {};
     RNG rng(0x9E3779B9);
     for (const size_t bytes : SHARED_BYTES)
         for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
@@ -151,14 +162,20 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                         const MatchCall call(frame, channels, metric, weighted, bytes,
                                              MULTIPROCESSORS[rng.uniform(0, 8)]);
                         const Extent window = {frame.width - width + 1, frame.height - height + 1};
-                        const gpu::TilePlan plan = fm::planTiles(call.given, window, {width, height},
-                                                                 {0, 0, frame.width, frame.height}, count);
-                        ++routes[routeOf(plan.route, call.given)];
-                        all.add(plans::wrongWith(plan, call.given, {width, height}, window, count),
-                                [&] {
-                                    return call.describe() +
-                                           cv::format(", %d fragments of %d x %d", count, width, height);
-                                });
+                        const fm::Load load =
+                            loadOf(window, {width, height}, count, {0, 0, frame.width, frame.height});
+                        for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
+                        {
+                            const fm::Choice choice = {fm::ROUTES[r], fm::ROUTES[r]->plan(call.given, load)};
+                            if (!choice.plan)
+                                continue;
+                            ++routes[routeOf(choice.route->name, call.given)];
+                            all.add(plans::wrongWith(choice, call.given, load),
+                                    [&] {
+                                        return call.describe() +
+                                               cv::format(", %d fragments of %d x %d", count, width, height);
+                                    });
+                        }
                         if (all.failedOften())
                             return;
                     }
@@ -188,14 +205,15 @@ TEST(FragmentMatcher_Plans, transforms)
                                                  : rng.uniform(1, region.width - narrowest + 2),
                                region.height - fragment.height + 1};
         const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : 1;
-        const auto plan = fm::planTransforms(call.given, window, fragment, narrowest, region);
-        if (!plan)
+        const fm::Load load = loadOf(window, fragment, count, region, narrowest);
+        const fm::Choice choice = planOf("TRANSFORMS", call.given, load);
+        if (!choice.plan)
         {
             ++refused;
             continue;
         }
-        const char* wrong = plans::wrongWith(*plan, call.given, fragment, window, count);
-        if (!wrong && 2 * plan->transforms.half < region.width - narrowest + 1)
+        const char* wrong = plans::wrongWith(choice, call.given, load);
+        if (!wrong && 2 * fm::planTransforms(call.given, load)->transforms.half < region.width - narrowest + 1)
             wrong = "the last position of the narrowest fragment is in the second half";
         all.add(wrong,
                 [&]
@@ -224,13 +242,11 @@ TEST(FragmentMatcher_Plans, slices)
             continue;
         const Extent window = {rng.uniform(1, 140), rng.uniform(1, rng.uniform(0, 4) == 0 ? 1000 : 140)};
         const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : rng.uniform(1, 12);
-        const auto slices = fm::planSlices(call.given, window, fragment, count);
-        if (!slices)
+        const fm::Load load = loadOf(window, fragment, count, {0, 0, 2000, 2000});
+        const fm::Choice choice = planOf("SLICES", call.given, load);
+        if (!choice.plan)
             continue;
-        gpu::TilePlan plan = {};
-        plan.route = gpu::Route::SLICES;
-        plan.slices = *slices;
-        all.add(plans::wrongWith(plan, call.given, fragment, window, count),
+        all.add(plans::wrongWith(choice, call.given, load),
                 [&]
                 {
                     return call.describe() + cv::format(", %d fragments of %d x %d in windows of %d x %d", count,
@@ -246,13 +262,11 @@ double estimate(int count, int side, int positions, int channels, int metric, bo
     MatchCall call(Size(1920, 1080), channels, metric, weighted, 232448, 132);
     for (int i = 0; i < count; ++i)
         call.add({side, side}, {positions, positions});
-    fm::MatchPlan plan;
-    plan.make(call.given, call.sizes(), call.searchAreas());
-    const fm::Load load = {{positions, positions}, {side, side}, count};
-    const bool whole = !plan.fused.empty();
-    EXPECT_NE(whole, !plan.tiled.empty());
-    ++routes[routeOf(whole ? plan.fusedPlan.route : plan.tilePlan.route, call.given)];
-    return whole ? fm::timeOf(plan.fusedPlan, call.given, load) : fm::timeOf(plan.tilePlan, call.given, load);
+    const std::vector<fm::Part> parts = partsOf(call);
+    EXPECT_EQ(1u, parts.size());
+    const fm::Choice& choice = parts[0].choice;
+    ++routes[routeOf(choice.route->name, call.given)];
+    return fm::timeOf(*choice.route, *choice.plan, call.given, parts[0].load);
 }
 
 //! More fragments, larger fragments or larger windows are not estimated to take less time by more than a tenth, where the quickest route is taken. Fragments of less than four
@@ -263,7 +277,7 @@ TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
     const std::vector<int> windows = {5, 9, 17, 33, 49, 65, 97, 129};
     const int n = static_cast<int>(counts.size()), m = static_cast<int>(sides.size()),
               k = static_cast<int>(windows.size());
-    int64 routes[ROUTES] = {};
+    int64 routes[ALL_ROUTES] = {};
     for (const int channels : {1, 3})
         for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
             for (const bool weighted : {false, true})
@@ -301,59 +315,16 @@ TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
                             {
                                 const MatchCall call(Size(1920, 1080), 1, metric, weighted, bytes, multiprocessors);
                                 const Extent window = {1920 - width + 1, 1080 - height + 1};
-                                const gpu::TilePlan plan =
-                                    fm::planTiles(call.given, window, {width, height}, {0, 0, 1920, 1080}, 1);
-                                bands += plan.route == gpu::Route::BANDS || plan.route == gpu::Route::BAND_TILES;
-                                all.add(plans::wrongWith(plan, call.given, {width, height}, window, 1),
+                                const fm::Load load = loadOf(window, {width, height}, 1, {0, 0, 1920, 1080});
+                                const fm::Choice choice = fm::chooseRoute(call.given, load);
+                                const std::string route = choice.route->name;
+                                bands += route == "BANDS" || route == "BAND_TILES";
+                                all.add(plans::wrongWith(choice, call.given, load),
                                         [&] { return call.describe() + cv::format(", %d x %d", width, height); });
                                 if (all.failedOften())
                                     return;
                             }
     EXPECT_GT(bands, all.plans() / 2);
-}
-
-//! Plans of every route that takes fragments of one size, whether it is the quickest or not.
-std::vector<gpu::TilePlan> plansOfAllRoutes(const MatchCall& call, Extent fragment, Extent window, int count)
-{
-    const Rect4 region = {0, 0, call.given.frame.cols, call.given.frame.rows};
-    std::vector<gpu::TilePlan> plans = {fm::planByteTiles(call.given, window, fragment),
-                                        fm::planTiles(call.given, window, fragment, region, count, true)};
-    gpu::TilePlan other = {};
-    if (plans[1].route == gpu::Route::BAND_TILES) // three kernels take these as well
-    {
-        plans.push_back(plans[1]);
-        plans.back().route = gpu::Route::BANDS;
-    }
-    if (const auto bounds = fm::planBounds(call.given, window, fragment, region, count))
-    {
-        plans.push_back(plans[0]);
-        plans.back().route = gpu::Route::BOUNDED_TILES;
-        plans.back().bounds = *bounds;
-    }
-    if (const auto slices = fm::planSlices(call.given, window, fragment, count))
-    {
-        other.route = gpu::Route::SLICES;
-        other.slices = *slices;
-        plans.push_back(other);
-    }
-    if (const auto transforms = fm::planTransforms(call.given, window, fragment, fragment.width, region))
-        plans.push_back(*transforms);
-    fm::FragmentSizes sizes;
-    sizes.distinct = {fragment};
-    sizes.of = {0};
-    if (fm::planLargeFusedBands(call.given, window, sizes))
-    {
-        other.route = gpu::Route::FUSED_BANDS;
-        plans.push_back(other);
-    }
-    fm::MatchPlan small;
-    small.make(call.given, call.sizes(), call.searchAreas());
-    if (!small.fused.empty() && small.fusedPlan.route == gpu::Route::FUSED)
-    {
-        other.route = gpu::Route::FUSED;
-        plans.push_back(other);
-    }
-    return plans;
 }
 
 //! Fragments of all sides around those at which sums fill 16, 24, 31 and 32 bits: by no route does a sum exceed its bits.
@@ -363,7 +334,7 @@ TEST(FragmentMatcher_Plans, sums)
                                     257,  258,  259,  384,  385,   1023,  1024,  1025,  2064,  2065,  2160,  2161, 2752,
                                     2753, 4096, 5474, 8258, 16448, 16449, 22016, 22017, 22018, 26912, 32766, 32767};
     const Extent windows[] = {{1, 1}, {29, 20}, {300, 83}, {1900, 1}, {1500, 900}};
-    int64 routes[ROUTES] = {};
+    int64 routes[ALL_ROUTES] = {};
     Enumeration all;
     for (const int width : sides)
         for (const int height : sides)
@@ -376,11 +347,15 @@ TEST(FragmentMatcher_Plans, sums)
                     if (std::max(frame.width, frame.height) > 32767 || isTooLarge(call.given, {width, height}))
                         continue;
                     call.add({width, height}, window);
-                    for (const gpu::TilePlan& plan : plansOfAllRoutes(call, {width, height}, window, 1))
+                    const fm::Load load = loadOf(window, {width, height}, 1, {0, 0, frame.width, frame.height});
+                    for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
                     {
-                        ++routes[routeOf(plan.route, call.given)];
-                        all.add(sumsBeyond(plan, call.given, {width, height}), [&]
-                                { return ROUTE_NAMES[routeOf(plan.route, call.given)] + ("\n" + call.describe()); });
+                        const std::string route = fm::ROUTES[r]->name;
+                        if (!fm::ROUTES[r]->plan(call.given, load)) // whether it is the quickest or not
+                            continue;
+                        ++routes[routeOf(route, call.given)];
+                        all.add(sumsBeyond(route, call.given, load, {width, height}),
+                                [&] { return route + "\n" + call.describe(); });
                     }
                     if (all.failedOften())
                         return;

@@ -8,7 +8,7 @@
 
 #include "plan_sums.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/cuda/fragment_matcher/transforms.hpp"
+#include "../../src/cuda/fragment_matcher/transforms/fft.hpp"
 
 namespace opencv_test { namespace plans {
 
@@ -107,9 +107,9 @@ enum Route
     TRANSFORMS_SSD,
     TRANSFORMS_ZNCC,
     WALK,
-    ROUTES
+    ALL_ROUTES
 };
-const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
+const char* const ROUTE_NAMES[ALL_ROUTES] = {"fused, bytes",
                                          "fused, SSD",
                                          "fused, SSD weighted",
                                          "fused, ZNCC",
@@ -130,45 +130,39 @@ const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
 inline unsigned bitOf(Route route) { return 1u << route; }
 
 //! Returns the route with its metric.
-inline Route routeOf(gpu::Route route, const fm::MatchCase& given)
+inline Route routeOf(const std::string& route, const fm::MatchCase& given)
 {
     const bool zncc = given.metric == fm::Metric::ZNCC;
-    switch (route)
-    {
-    case gpu::Route::FUSED:
-        return FUSED_BYTES;
-    case gpu::Route::FUSED_BANDS:
-        if (zncc)
-            return given.weighted ? FUSED_ZNCC_WEIGHTED : FUSED_ZNCC;
-        return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
-    case gpu::Route::TILES:
-        return TILES;
-    case gpu::Route::BOUNDED_TILES:
-        return BOUNDED_TILES;
-    case gpu::Route::SLICES:
-        return SLICES;
-    case gpu::Route::BANDS:
-        if (given.weighted)
-            return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
-        return zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD;
-    case gpu::Route::BAND_TILES:
-        return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
-    case gpu::Route::TRANSFORMS:
-        return zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD;
-    }
-    return ROUTES;
+    if (route == "FUSED_BANDS" && given.weighted)
+        return zncc ? FUSED_ZNCC_WEIGHTED : FUSED_SSD_WEIGHTED;
+    if (route == "BANDS" && given.weighted)
+        return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
+    const std::map<std::string, Route> routes = {
+        {"FUSED", FUSED_BYTES},     {"FUSED_BANDS", zncc ? FUSED_ZNCC : FUSED_SSD},
+        {"TILES", TILES},           {"BANDS", zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD},
+        {"SLICES", SLICES},         {"BAND_TILES", zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD},
+        {"BOUNDED_TILES", BOUNDED_TILES}, {"TRANSFORMS", zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD}};
+    return routes.at(route);
 }
 
-//! Returns the bits of all routes that match() takes, except the walk.
+inline std::vector<fm::Part> partsOf(const MatchCall& call)
+{
+    return fm::chooseRoutes(call.given, call.sizes(), call.searchAreas());
+}
+
+//! Returns the bits of all routes that match() takes to search something, except the walk.
 inline unsigned routesOf(const MatchCall& call)
 {
-    fm::MatchPlan plan;
-    plan.make(call.given, call.sizes(), call.searchAreas());
-    bool any = false;
-    for (const int i : plan.tiled)
-        any = any || !(call.windowOf(i) == Extent{0, 0});
-    return (plan.fused.empty() ? 0 : bitOf(routeOf(plan.fusedPlan.route, call.given))) |
-           (any ? bitOf(routeOf(plan.tilePlan.route, call.given)) : 0);
+    unsigned routes = 0;
+    for (const fm::Part& part : partsOf(call))
+        routes |= bitOf(routeOf(part.choice.route->name, call.given));
+    return routes;
+}
+
+//! A load of fragments of one size in windows of one size.
+inline fm::Load loadOf(Extent window, Extent fragment, int count, const Rect4& region, int narrowest = 0)
+{
+    return {window, fragment, count, narrowest > 0 ? narrowest : fragment.width, region, {{fragment, window, count}}};
 }
 
 // --- what kernels need -------------------------------------------------------------------------------------------------
@@ -239,14 +233,14 @@ inline const char* wrongWith(const gpu::FusedPlan& plan, const fm::MatchCase& gi
 }
 
 //! matchTiles()
-inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
-                                  int count)
+inline const char* wrongWithTiles(const gpu::TilePlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
+                                  Extent fragment, Extent window, int count)
 {
     const bool split = fm::isSplit(given.metric, given.weighted);
     const int words = static_cast<int>(plan.sharedBytes / 4);
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
-    CT_HOLDS(plan.cols == window.width && plan.rows == window.height);
-    CT_HOLDS(plan.tilesX * tuning::TILE_COLS >= plan.cols && plan.tilesY * tuning::TILE_ROWS >= plan.rows);
+    CT_HOLDS(windows.cols == window.width && windows.rows == window.height);
+    CT_HOLDS(windows.tilesX * tuning::TILE_COLS >= windows.cols && windows.tilesY * tuning::TILE_ROWS >= windows.rows);
     CT_HOLDS(plan.chunkCols > 0 && plan.chunkRows > 0);
     CT_HOLDS(plan.chunkCols % 16 == 0 ||
              plan.chunkCols == fragment.width); // later chunks begin at whole groups of words
@@ -260,13 +254,13 @@ inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase
     CT_HOLDS(plan.expandedAt() + (split ? 3 : 1) * plan.stage.expandedWords <= words);
     if (!split) // two parts are added up there: of moments three sums per position
         CT_HOLDS(plan.expandedAt() + 3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS <= words);
-    CT_HOLDS(static_cast<int64_t>(plan.tilesX) * plan.tilesY * count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(windows.tilesX) * windows.tilesY * count <= MOST_BLOCKS);
     return nullptr;
 }
 
 //! eliminate()
-inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
-                             Extent fragment, int count)
+inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::ListedTiles& tiles, const gpu::Windows& windows,
+                             const fm::MatchCase& given, Extent fragment, int count)
 {
     const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.coarse.block;
     CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch && (B == 4 || B == 8));
@@ -286,7 +280,8 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& al
     }
     CT_HOLDS(plan.otherPlaces >= 0 && plan.otherPlaces <= tuning::BOUND_OTHER_PLACES && plan.refiners >= 1);
     // Parts of a fragment's rows cover all of them, and the grid has a block for each.
-    CT_HOLDS(plan.parts >= 1 && plan.fewBlocks >= 1 && plan.height >= fragment.height);
+    CT_HOLDS(tiles.parts >= 1 && tiles.fewBlocks >= 1 && tiles.height >= fragment.height);
+    CT_HOLDS(tiles.mayRefine == (plan.fine.block > 0));
     // A block of means: raw rows, from the word that holds their first byte, then sums of rows.
     const int rows = gpu::BOUND_ROWS + B - 1, cols = gpu::BOUND_COLS + B - 1;
     CT_HOLDS(ceilDiv(3 + cols * stride, 4) <= plan.stage.rawPitch);
@@ -299,7 +294,7 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& al
     const int64_t imageBlocks = static_cast<int64_t>(ceilDiv(plan.region.width, gpu::BOUND_COLS)) *
                                 ceilDiv(plan.region.height, gpu::BOUND_ROWS);
     CT_HOLDS(imageBlocks + count <= MOST_BLOCKS);
-    CT_HOLDS(static_cast<int64_t>(all.tilesX) * ceilDiv(all.tilesY, B / 4) * count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(windows.tilesX) * ceilDiv(windows.tilesY, B / 4) * count <= MOST_BLOCKS);
     return nullptr;
 }
 
@@ -344,7 +339,7 @@ inline const char* wrongWith(const gpu::SlicePlan& plan, const fm::MatchCase& gi
 }
 
 //! matchBandTiles()
-inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::Windows& windows, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
     const int stride = given.frame.pixelStride, channels = given.frame.channels, rows = plan.units * gpu::BAND_ROWS;
@@ -355,7 +350,7 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     CT_HOLDS(plan.blocksX * gpu::BAND_COLS >= window.width + (stride == 1 ? 15 : 0));
     CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
     CT_HOLDS(static_cast<int64_t>(plan.blocks) * count <= given.multiprocessors);
-    CT_HOLDS(all.tilesX == 2 * plan.blocksX && all.tilesY * rows >= window.height);
+    CT_HOLDS(windows.tilesX == 2 * plan.blocksX && windows.tilesY * rows >= window.height);
     CT_HOLDS(plan.imageRows >= rows + fragment.height - 1);
     CT_HOLDS(plan.pitch >= ceilDiv(gpu::BAND_COLS + fragment.width + 2, 4) && plan.pitch % 4 == 0);
     CT_HOLDS(plan.pitch >= gpu::BAND_COLS / 4 + 8 * chunks); // a lane's operands
@@ -370,7 +365,7 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
 }
 
 //! prepare and values, for matrix instructions and transforms.
-inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
                                  Extent fragment, Extent window, int count)
 {
     CT_HOLDS(plan.region.x >= 0 && plan.region.y >= 0 && plan.pitch >= plan.region.width && plan.pitch % 16 == 0);
@@ -384,7 +379,7 @@ inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::TilePlan&
     CT_HOLDS(plan.slabRows > 0 && plan.slabRows <= tuning::TILE_ROWS);
     CT_HOLDS(plan.slabPitch >= gpu::BAND_COLS + fragment.width);
     CT_HOLDS(plan.slabRows * plan.slabPitch * position <= plan.valueSharedBytes);
-    CT_HOLDS(static_cast<int64_t>(ceilDiv(all.cols, gpu::BAND_COLS)) * all.tilesY * count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(ceilDiv(windows.cols, gpu::BAND_COLS)) * windows.tilesY * count <= MOST_BLOCKS);
     // prepare
     const int64_t pixels = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
     CT_HOLDS(ceilDiv<int64_t>(pixels, tuning::BAND_PREPARE_THREADS) +
@@ -394,7 +389,7 @@ inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::TilePlan&
 }
 
 //! Checks a plan of the three kernels for large windows: prepare, correlate, values. Returns what is wrong, or null.
-inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
     CT_HOLDS(plan.group >= 2 && plan.group <= 5 && plan.chunks % plan.group == 0);
@@ -409,14 +404,16 @@ inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all
     CT_HOLDS(4 * static_cast<size_t>(plan.parts - 1) * rows * gpu::BAND_COLS <= plan.sharedBytes);
     CT_HOLDS(static_cast<int64_t>(plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(plan.sumsRows, rows) * count <=
              MOST_BLOCKS);
-    return wrongWithSums(plan, all, given, fragment, window, count);
+    return wrongWithSums(plan, windows, given, fragment, window, count);
 }
 
 //! matchTransforms()
-inline const char* wrongWith(const gpu::TransformPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+inline const char* wrongWith(const fm::TransformPlans& plans, const gpu::Windows& windows, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
-    const Rect4& region = all.bands.region;
+    const gpu::TransformPlan& plan = plans.transforms;
+    const gpu::BandPlan& bands = plans.bands;
+    const Rect4& region = bands.region;
     const int64_t channels = given.frame.channels;
     CT_HOLDS(given.metric != fm::Metric::SAD && !given.weighted && given.fastDoubles);
     // Positions of both halves see no value twice, and the last position is in the second half.
@@ -436,100 +433,106 @@ inline const char* wrongWith(const gpu::TransformPlan& plan, const gpu::TilePlan
     CT_HOLDS(plan.imageValues >= static_cast<size_t>(channels) * region.height * plan.cols);
     CT_HOLDS(plan.templatesEach >= static_cast<size_t>(channels) * fragment.height * plan.cols);
     CT_HOLDS(plan.productsEach >= static_cast<size_t>(plan.rows) * plan.cols);
-    CT_HOLDS(all.bands.columnsEach >= static_cast<size_t>(all.bands.pitch) * all.bands.sumsRows *
+    CT_HOLDS(bands.columnsEach >= static_cast<size_t>(bands.pitch) * bands.sumsRows *
                                           (given.metric == fm::Metric::ZNCC ? 1 + channels : 1));
-    CT_HOLDS(static_cast<int64_t>(all.bands.pitch) * all.bands.sumsRows * 3 <=
+    CT_HOLDS(static_cast<int64_t>(bands.pitch) * bands.sumsRows * 3 <=
              MOST_BLOCKS); // indices of sums of columns
     CT_HOLDS(16 * plan.imageValues <= tuning::TILE_VALUES_BUDGET);
     CT_HOLDS((region.height + static_cast<int64_t>(plan.fragmentRows) * count) * channels <= MOST_BLOCKS);
     CT_HOLDS(static_cast<int64_t>(plan.cols) * count <= MOST_BLOCKS);
-    CT_HOLDS(static_cast<int64_t>(all.bands.sumsRows) * count <= MOST_BLOCKS);
-    // The bound of transforms_rows.cu.
+    CT_HOLDS(static_cast<int64_t>(bands.sumsRows) * count <= MOST_BLOCKS);
+    // The bound of transforms/rows.cu.
     const double points = static_cast<double>(plan.cols) * plan.rows;
     const double error = 24 * std::pow(2., -53) * std::log2(points) * std::sqrt(2 * points) * 255 * 255 *
                          std::sqrt(static_cast<double>(fragment.width) * fragment.height) * channels;
     CT_HOLDS(error < 0.25);
-    return wrongWithSums(all.bands, all, given, fragment, window, count);
+    return wrongWithSums(bands, windows, given, fragment, window, count);
 }
 
-//! matchTiles() and what goes in its place, for `count` windows up to `window`, except for sums.
-inline const char* wrongWithRoute(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
-                                  int count)
+//! Checks what a route plans for a load, except for sums. Returns what is wrong, or null.
+inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase& given, const fm::Load& load)
 {
-    const int batch = fm::tileBatch(plan, given, count);
-    CT_HOLDS(batch > 0 && batch <= count && batch <= MOST_BLOCKS_DEEP);
-    switch (plan.route)
+    const std::string route = choice.route->name;
+    const int batch = fm::entriesOf(*choice.plan, load.count);
+    CT_HOLDS(batch > 0 && batch <= load.count);
+    if (route == "FUSED" || route == "FUSED_BANDS")
     {
-    case gpu::Route::FUSED:
-    case gpu::Route::FUSED_BANDS:
-        return "a route of windows that one block each matches";
-    case gpu::Route::TILES:
-        return wrongWithTiles(plan, given, fragment, window, batch);
-    case gpu::Route::BOUNDED_TILES:
+        const gpu::FusedPlan bytes = fm::planFused(given, load).value_or(gpu::FusedPlan());
+        const gpu::FusedBands bands = fm::planFusedBands(given, load).value_or(gpu::FusedBands());
+        const bool isBands = route == "FUSED_BANDS";
+        const size_t shared = isBands ? bands.sharedBytes : bytes.sharedBytes;
+        CT_HOLDS(!isBands || bands.warps > 0);
+        CT_HOLDS(shared > gpu::ONE_BLOCK_SCRATCH_BYTES);
+        CT_HOLDS(shared <= given.shared.dynamicBytes(gpu::ONE_BLOCK_STATIC_BYTES));
+        const int words = static_cast<int>((shared - gpu::ONE_BLOCK_SCRATCH_BYTES) / 4);
+        for (const fm::SizeGroup& group : load.groups)
+        {
+            if (group.window.empty())
+                continue;
+            const char* const wrong = isBands ? wrongWith(bands, given, group.fragment, group.window, words)
+                                              : wrongWith(bytes, given, group.fragment, group.window, words);
+            if (wrong)
+                return wrong;
+        }
+        return nullptr;
+    }
+    CT_HOLDS(batch <= MOST_BLOCKS_DEEP);
+    if (route == "SLICES")
+        return wrongWith(*fm::planSlices(given, load), given, load.fragment, load.window, batch);
+    const gpu::Windows& windows = *choice.plan->windows();
+    if (route == "BOUNDED_TILES")
     {
-        const char* const wrong = wrongWithTiles(plan, given, fragment, window, batch);
-        return wrong ? wrong : wrongWith(plan.bounds, plan, given, fragment, batch);
+        const gpu::BoundPlan bounds = *fm::planBounds(given, load);
+        if (const char* const wrong =
+                wrongWith(bounds, fm::listedTiles(bounds, given, load), windows, given, load.fragment, batch))
+            return wrong;
     }
-    case gpu::Route::SLICES:
-        return wrongWith(plan.slices, given, fragment, window, batch);
-    case gpu::Route::BANDS:
-        return wrongWith(plan.bands, plan, given, fragment, window, batch);
-    case gpu::Route::BAND_TILES:
-        return wrongWith(plan.bands.tiles, plan, given, fragment, window, batch);
-    case gpu::Route::TRANSFORMS:
-        return wrongWith(plan.transforms, plan, given, fragment, window, batch);
-    }
-    return "no route";
+    if (route == "TILES" || route == "BOUNDED_TILES")
+        return wrongWithTiles(fm::planTiles(given, load), windows, given, load.fragment, load.window, batch);
+    if (route == "BANDS")
+        return wrongWith(*fm::planBands(given, load), windows, given, load.fragment, load.window, batch);
+    if (route == "BAND_TILES")
+        return wrongWith(*fm::planBandTiles(given, load), windows, given, load.fragment, load.window, batch);
+    if (route == "TRANSFORMS")
+        return wrongWith(*fm::planTransforms(given, load), windows, given, load.fragment, load.window, batch);
+    return "a route without a check of its plan";
 }
 
-//! wrongWithRoute() and sums, for fragments of one size.
-inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
-                             int count)
+//! wrongWithRoute(), and sums of every size of the load.
+inline const char* wrongWith(const fm::Choice& choice, const fm::MatchCase& given, const fm::Load& load)
 {
-    const char* const wrong = sumsBeyond(plan, given, fragment);
-    return wrong ? wrong : wrongWithRoute(plan, given, fragment, window, count);
+    for (const fm::SizeGroup& group : load.groups)
+        if (group.count > 0 && !group.window.empty())
+            if (const char* const wrong = sumsBeyond(choice.route->name, given, load, group.fragment))
+                return wrong;
+    return wrongWithRoute(choice, given, load);
 }
 
 //! match()
-inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
+inline const char* wrongWith(const std::vector<fm::Part>& parts, const MatchCall& call)
 {
-    const fm::MatchCase& given = call.given;
-    std::vector<int> all = plan.fused;
-    all.insert(all.end(), plan.tiled.begin(), plan.tiled.end());
+    std::vector<int> all;
+    for (const fm::Part& part : parts)
+    {
+        all.insert(all.end(), part.fragments.begin(), part.fragments.end());
+        CT_HOLDS(part.choice.route && part.choice.plan);
+        CT_HOLDS(part.load.count == static_cast<int>(part.fragments.size()));
+        for (const int i : part.fragments)
+        {
+            const Extent window = call.windowOf(i), fragment = call.fragments[i];
+            CT_HOLDS(window.width <= part.load.window.width && window.height <= part.load.window.height);
+            CT_HOLDS(fragment.width <= part.load.fragment.width && fragment.height <= part.load.fragment.height);
+            CT_HOLDS(fragment.width >= part.load.narrowest);
+        }
+    }
     std::sort(all.begin(), all.end());
     CT_HOLDS(all.size() == call.fragments.size());
     for (size_t i = 0; i < all.size(); ++i)
         CT_HOLDS(all[i] == static_cast<int>(i)); // each takes one route
-    const bool bands = plan.fusedPlan.route == gpu::Route::FUSED_BANDS;
-    CT_HOLDS(bands || plan.fusedPlan.route == gpu::Route::FUSED);
-    CT_HOLDS(!bands || plan.fused.empty() || plan.fusedPlan.bands.warps > 0);
-    const size_t bytes = bands ? plan.fusedPlan.bands.sharedBytes : plan.fusedPlan.sharedBytes;
-    CT_HOLDS(plan.fused.empty() || bytes > gpu::FUSED_SCRATCH_BYTES);
-    CT_HOLDS(plan.fused.empty() || bytes <= given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));
-    const int words = static_cast<int>((bytes - gpu::FUSED_SCRATCH_BYTES) / 4);
-    for (const int i : plan.fused)
-    {
-        const Extent window = call.windowOf(i);
-        if (window.empty())
-            continue;
-        const char* wrong = bands ? wrongWith(plan.fusedPlan.bands, given, call.fragments[i], window, words)
-                                  : wrongWith(plan.fusedPlan, given, call.fragments[i], window, words);
-        wrong = wrong ? wrong : sumsBeyond(plan.fusedPlan, given, call.fragments[i]);
-        if (wrong)
+    for (const fm::Part& part : parts)
+        if (const char* const wrong = wrongWith(part.choice, call.given, part.load))
             return wrong;
-    }
-    Extent window = {0, 0}, fragment = {0, 0};
-    for (const int i : plan.tiled)
-    {
-        window = fm::larger(window, call.windowOf(i));
-        fragment = fm::larger(fragment, call.fragments[i]);
-    }
-    if (window.empty())
-        return nullptr;
-    for (const int i : plan.tiled)
-        if (const char* const wrong = sumsBeyond(plan.tilePlan, given, call.fragments[i]))
-            return wrong;
-    return wrongWithRoute(plan.tilePlan, given, fragment, window, static_cast<int>(plan.tiled.size()));
+    return nullptr;
 }
 
 }} // namespace opencv_test::plans

@@ -174,6 +174,16 @@ std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& size
     return parts;
 }
 
+int entriesOf(const Plan& plan, int count)
+{
+    const size_t each = plan.bytesEach();
+    if (each == 0)
+        return count;
+    const size_t fitting = std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1),
+                                    std::max<size_t>(0x7ffffffe / plan.blocksEach(), 1));
+    return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
+}
+
 }}} // namespace cv::cuda::fragment_matcher
 
 #endif // HAVE_CUDA

@@ -34,6 +34,9 @@ struct Part
 //! Divides the fragments of a call into loads, by the limits of routes with Route::fits, and chooses the route of each.
 std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
 
+//! Returns how many of `count` fragments one launch matches, by the memory and the blocks that a plan needs.
+int entriesOf(const Plan& plan, int count);
+
 }}} // namespace cv::cuda::fragment_matcher
 
 #endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_CHOOSE_HPP

@@ -178,17 +178,6 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
     }
 }
 
-//! Returns how many of `count` entries one launch matches.
-static int entriesOf(const Plan& plan, int count)
-{
-    const size_t each = plan.bytesEach();
-    if (each == 0)
-        return count;
-    const size_t fitting = std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1),
-                                    std::max<size_t>(0x7ffffffe / plan.blocksEach(), 1));
-    return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
-}
-
 //! Reserves memory for `batch` entries of a plan; returns true if some of it is 0 before and after a launch.
 bool CudaEngine::reserve(const Call& call, Plan& plan, int batch)
 {
