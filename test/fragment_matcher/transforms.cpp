@@ -6,8 +6,7 @@
 #include "plans.hpp"
 #include "../common/graphs.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/common/shared_memory.hpp"
-#include "../../src/common/throughput.hpp"
+#include "../../src/common/device.hpp"
 #include "../../src/cuda/fragment_matcher/transforms/fft.hpp"
 #include <complex>
 #endif
