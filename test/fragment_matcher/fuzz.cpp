@@ -58,14 +58,14 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
 TEST(FragmentMatcher_Fuzz, routes)
 {
     const int64 cases = 2420 * 8 / 7; // 2,420 that are aimed at a route
-    int64 counts[plans::ROUTES] = {};
+    int64 counts[plans::ALL_ROUTES] = {};
     for (int64 n = 0; n < cases; ++n)
     {
         const unsigned routes = routesOfCase(makeRoutedCase(1, n));
-        for (int r = 0; r < plans::ROUTES; ++r)
+        for (int r = 0; r < plans::ALL_ROUTES; ++r)
             counts[r] += routes >> r & 1;
     }
-    for (int r = 0; r < plans::ROUTES; ++r)
+    for (int r = 0; r < plans::ALL_ROUTES; ++r)
     {
         std::cout << counts[r] << " of " << cases << " cases: " << plans::ROUTE_NAMES[r] << std::endl;
         // In a third of the cases the frame's step is odd, which excludes the route by one kernel.
