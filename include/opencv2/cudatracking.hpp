@@ -4,112 +4,144 @@
 #ifndef OPENCV_CUDATRACKING_HPP
 #define OPENCV_CUDATRACKING_HPP
 
-/** @defgroup cudatracking Finding and tracking objects on the CPU and with CUDA
+/** @defgroup cudatracking Template matching, superpixels, cascades and long-term tracking, on the CPU and with CUDA
 
-FragmentMatcher finds many small templates in an image, QuickShift makes superpixels, CascadeClassifierEx detects
-objects with Haar and LBP cascades, TrackerTLD and MultiTrackerTLD follow targets and find them again; TLDDetector is
-their detector. These rules hold for all of them; a class says so where it differs. Terms: doc/glossary.md.
+| class                             | what it is for                                                |
+|-----------------------------------|---------------------------------------------------------------|
+| @ref cv::cuda::FragmentMatcher    | finds many small templates in an image, each in an area of it |
+| @ref cv::cuda::QuickShift         | divides an image into superpixels that follow borders         |
+| @ref cv::cuda::CascadeClassifierEx | detects faces and other objects by Haar and LBP cascades     |
+| @ref cv::cuda::TrackerTLD         | follows one object in a video, and finds it again when lost   |
+| @ref cv::cuda::MultiTrackerTLD    | follows many objects in one video                             |
+| @ref cv::cuda::TLDDetector        | finds one learned object in single images                     |
+
+@code
+// The array type of the image selects the backend. Both give the same labels, bit for bit.
+void labelOnBoth(const cv::Mat& image, cv::Mat& labels)
+{
+    const cv::Ptr<cv::cuda::QuickShift> onCpu = cv::cuda::QuickShift::create();
+    onCpu->compute(image);
+    onCpu->getLabels(labels);
+
+    const cv::Ptr<cv::cuda::QuickShift> onDevice = cv::cuda::QuickShift::create();
+    cv::cuda::Stream stream;
+    const cv::cuda::GpuMat deviceImage(image);
+    onDevice->compute(deviceImage, cv::noArray(), stream); // returns before the device has done the work
+    onDevice->getLabels(labels, stream);                   // waits, because the output is a Mat
+}
+@endcode
+
+The rules below hold for all classes; a class says so where it differs. Terms: doc/glossary.md.
 
 ### Backends
 - Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects CUDA
   on the current device; cv::Mat, cv::UMat (mapped to a Mat), cv::cuda::HostMem and std::vector select the CPU.
 - Both backends give bitwise identical results, on every run, for every number of threads and on every supported GPU.
   Class QuickShift names one condition for equal results on different machines.
-- The results of a CUDA call may be written to a GpuMat, a HostMem or any host array. The results of a CPU call can be
-  written to host arrays only: a GpuMat output throws.
+- *Host arrays* are Mat, UMat, HostMem and std::vector. The results of a CUDA call may be written to a GpuMat or to a
+  host array, those of a CPU call to host arrays only: a GpuMat output throws.
 
 ### Which calls wait, and which calls CUDA graphs can capture
 A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
-device when the input is a GpuMat (initRounded() counts as init(), and so on). "Host outputs": the call waits only if an
-output is a Mat, UMat or std::vector; else it returns at once and can be captured. After load() the first call of an
-instance of a TLD class with a GpuMat waits and cannot be captured.
+device when the input is a GpuMat; all others do not use it. initRounded(), addRounded(), learnRounded() and
+resetToRounded() behave like the methods without "Rounded".
 
-| class               | methods                                                   | waits        | capturable     |
-|---------------------|-----------------------------------------------------------|--------------|----------------|
-| FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | yes, see there |
-| FragmentMatcher     | addFragment                                               | no           | no             |
-| FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes            |
-| FragmentMatcher     | find, convert                                             | yes          | no             |
-| QuickShift          | applyTau                                                  | no           | yes            |
-| QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | yes            |
-| QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | yes            |
-| QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes            |
-| QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no             |
-| QuickShift          | computeNoisy (on the host alone)                          | yes          | no             |
-| QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no             |
-| QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no             |
-| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | yes            |
-| CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no             |
-| CascadeClassifierEx | countPasses                                               | yes          | no             |
-| TLDDetector         | learn                                                     | no           | yes            |
-| TLDDetector         | detect                                                    | host outputs | yes            |
-| TLDDetector         | init, convertDetections, getTemplates, save, write        | yes          | no             |
-| TrackerTLD          | updateAsync                                               | host outputs | yes            |
-| TrackerTLD          | init, update, resetTo, getTrackingScore, getState, getBox | yes          | no             |
-| TrackerTLD          | getEvent, getDetections, getTemplates, save, write        | yes          | no             |
-| MultiTrackerTLD     | update                                                    | host outputs | yes            |
-| MultiTrackerTLD     | update with boxes, if startFromBoxes or endAfterMisses    | yes          | no             |
-| MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no             |
-| MultiTrackerTLD     | saveObject, save, write                                   | yes          | no             |
+"Host outputs" in the table: the call waits only if an output is a Mat, UMat or std::vector. With outputs in GpuMat or
+HostMem it returns at once and can be captured.
+
+| class               | methods                                                   | waits        | capturable         |
+|---------------------|-----------------------------------------------------------|--------------|--------------------|
+| FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | if sizes stay same |
+| FragmentMatcher     | addFragment                                               | no           | no                 |
+| FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes                |
+| FragmentMatcher     | find, convert                                             | yes          | no                 |
+| QuickShift          | applyTau                                                  | no           | yes                |
+| QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | yes                |
+| QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | yes                |
+| QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes                |
+| QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no                 |
+| QuickShift          | computeNoisy (works on the host)                          | yes          | no                 |
+| QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no                 |
+| QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no                 |
+| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | yes                |
+| CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no                 |
+| CascadeClassifierEx | countPasses                                               | yes          | no                 |
+| TLDDetector         | learn                                                     | no           | yes                |
+| TLDDetector         | detect                                                    | host outputs | yes                |
+| TLDDetector         | init, convertDetections, getTemplates, save, write        | yes          | no                 |
+| TrackerTLD          | updateAsync                                               | host outputs | yes                |
+| TrackerTLD          | init, update, resetTo, getTrackingScore, getState, getBox | yes          | no                 |
+| TrackerTLD          | getEvent, getDetections, getTemplates, save, write        | yes          | no                 |
+| MultiTrackerTLD     | update                                                    | host outputs | yes                |
+| MultiTrackerTLD     | update with boxes, if startFromBoxes or endAfterMisses    | yes          | no                 |
+| MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no                 |
+| MultiTrackerTLD     | saveObject, save, write                                   | yes          | no                 |
+| TLD classes         | the first call with a GpuMat after load() or read()       | yes          | no                 |
 
 Waiting calls wait for their own stream, never for the whole device. CUDA itself waits for the device when memory is
-freed: in destructors, in methods of the TLD classes that drop a model, and in calls that need larger buffers than all
-calls before them. Such calls also allocate; later calls of the same sizes allocate nothing.
+freed. That happens in destructors, in methods of the TLD classes that replace or remove a model, and in a call that
+needs larger buffers than all calls before it. Later calls of the same sizes allocate and free nothing.
 
 ### How long arguments must live
 | argument                      | when it may be changed or released                                         |
 |-------------------------------|----------------------------------------------------------------------------|
-| host input                    | when the call has returned; it is used or copied by then, also for a graph |
+| host input                    | when the call has returned: by then it is used or copied, also for a graph |
 | GpuMat input                  | when the stream has executed the call; for a graph: after the last replay  |
-| GpuMat, HostMem output        | as for GpuMat input; the result is valid when the stream has executed it   |
+| GpuMat, HostMem output        | when the stream has executed the call; for a graph: after the last replay  |
 | Mat, UMat, std::vector output | at any time; it holds the result when the call has returned                |
 | the instance                  | after the last replay of its graphs                                        |
+
+An output in a GpuMat or HostMem holds the result when the stream has executed the call.
 
 One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by reference until it is replaced.
 
 ### Streams, threads, devices
 - The Stream is the last parameter; its default, noStream(), is the null stream. The CPU backend ignores it.
-  TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream.
-  Getters without a Stream use an internal stream and begin after all earlier calls of the instance.
-- Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams:
-  the device orders them by events. The caller need not synchronize when the stream changes.
+  TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream. All
+  other methods without a Stream that need the device use an internal one, and begin after all earlier calls of the
+  instance.
+- Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams.
+  The caller need not synchronize when the stream changes.
 - Any number of threads may use an instance. Its calls, const methods included, are executed one after another: each
   begins when the one before has returned. So a call that waits, for its stream or a file, keeps calls of other threads
   waiting, and calls of one instance gain nothing from several threads.
-- The state of an instance is shared by these threads. Another thread's calls can come between two of a thread: labels
-  after compute() may belong to the other thread's image. Use one instance per thread for such pairs.
+- All threads share the state of an instance, and calls of another thread can come between two calls of yours: the
+  labels that you get after compute() may belong to the other thread's image. Use one instance per thread.
 - Instances are independent: any number of them may be used at once, on any number of threads, streams and devices.
 - Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and the
   callback would wait without end for a thread that waits for this stream inside a call of the same instance.
-- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw; so
-  do calls with a stream of another device, if CUDA can tell it (12.8 and newer). Create one instance per device.
+- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw.
+  So do calls with a stream of another device, if the module was built with CUDA 12.8 or newer. Create one instance per
+  device.
 - Destroy instances before cv::cuda::resetDevice(). Instances created after it work.
 
 ### CUDA graphs
 - A capture records work and executes nothing: no result and no state changes until the graph is launched. All capture
   modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
-  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and
-  TLDDetector name exceptions, the latter for all TLD classes.
-- In a capture in the global or thread-local mode no GpuMat may be released: CUDA would end the capture with an error.
+  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and the TLD
+  classes name exceptions. Memory that such a call needs is allocated outside of the graph.
+- In a capture in the global or thread-local mode, release no GpuMat: CUDA would end the capture with an error.
   In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
-- Nothing orders replays and method calls (TLD classes: see TLDDetector). Before you call a method that has no Stream,
-  or with another stream than the replay's, wait for the replay; before the next replay, wait for the work of that
-  method. Two graphs of one instance must not run at the same time.
+- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before you call a method
+  that has no Stream, or give it another stream than the replay's, synchronize the replay's stream. Before the next
+  replay, wait until the work of that method is done. Two graphs of one instance must not run at the same time.
 - Calls of one instance on several streams of one capture are executed one after the other.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
-- The memory of an instance's first four graphs is kept as long as the instance. Memory of later graphs is used again
-  when they have been destroyed.
+- Scratch memory of the first four graphs of an instance is kept as long as the instance. That of later graphs is used
+  again when the graph has been destroyed (doc/performance.md, "Cost of many CUDA graphs").
 
-### Arrays and errors
-- Inputs have two dimensions (batches may be one array of more), may be regions of interest of any step, and are never
-  written. A GpuMat's address and step must be multiples of the size of one channel value. Outputs are reallocated only
-  if size or type differ. A std::vector can hold results of one row or one column.
-- An empty image, which has no rows or columns, gives empty outputs; but the TLD classes throw, and so does
+### Arrays
+- Images have two dimensions; a batch may also be one host array of three or four. They may be regions of interest of
+  any step, and are never written. Address and step of a GpuMat must be multiples of elemSize1().
+- Outputs are reallocated only if size or type differ. A std::vector can hold results of one row or one column.
+- An empty image, which has no rows or columns, gives empty outputs. The TLD classes throw, and so does
   QuickShift::computeBatch() if an image in its list is empty.
-- Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
+
+### Errors
+Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
 
 | code                 | cause                                                                                         |
 |----------------------|-----------------------------------------------------------------------------------------------|
@@ -118,27 +150,37 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 | StsBadSize           | an array of a shape, side or number of pixels that is not accepted; an empty image            |
 | StsUnmatchedSizes    | another size than another argument or earlier images; another number of elements              |
 | StsOutOfRange        | a number, box, index or id out of its range; weights that are all 0; a file that is too large |
+| StsOutOfRange        | a fragment too large for ZNCC or for a score map of CV_32S                                    |
 | StsBadArg            | a Mat and a GpuMat together; an array in place of a list; a list in place of an array         |
-| StsBadArg            | no cascade; an ending of a file name; another device; a waiting call on a capturing stream    |
-| BadAlign             | an address or a step of a GpuMat                                                              |
-| StsError             | no fragments; no object yet; a file that cannot be read or written                            |
+| StsBadArg            | no cascade is loaded; an ending of a file name that is not accepted                           |
+| StsBadArg            | a current device that is not the instance's; a waiting call on a capturing stream             |
+| BadAlign             | an address or step of a GpuMat that is not aligned                                            |
+| StsError             | there are no fragments; nothing was learned yet; a file that cannot be read or written        |
 | StsObjectNotFound    | a file that cannot be opened                                                                  |
 | StsParseError        | a file whose content is not valid                                                             |
 | StsNoMem             | not enough memory of the host                                                                 |
 | GpuApiCallError      | a CUDA function that failed, also for lack of device memory or of a driver                    |
 | GpuNotSupported      | a GpuMat in a build without CUDA                                                              |
 
+A lack of host memory can also throw std::bad_alloc.
+
 ### Files
-- Methods save() write a file completely or leave the old one unchanged: a new file, with the old one's permissions from
-  the first byte on, takes its name. Its owner, other hard links and access control lists are lost with the old file.
+- The ending of a name selects the format: .xml and .json these, every other one YAML; .gz is refused. save() and
+  saveObject() of TrackerTLD and MultiTrackerTLD accept only .xml, .yml, .yaml and .json, and names below /dev/ and
+  /proc/.
+- Methods that write files write them completely or leave the old file unchanged. A new file takes the name of the old
+  one and has its permissions from the first byte on. The owner, other hard links and access control lists of the old
+  file are lost. A symbolic link is kept, and the file that it leads to is written.
+- A file that is write-protected is refused, also where its folder can be written.
 - A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over and keeps
-  these. A full disk leaves it as it was; a crash in mid-write can leave a mixture of old and new.
+  owner, links and lists. A full disk leaves it as it was; a crash in mid-write can leave a mixture of old and new.
 - /dev/stdout, /dev/stderr, /dev/fd/N, pipes and devices are written directly. Where a shell has redirected them to a
-  file, the bytes come behind what is there.
+  file, the bytes are appended to it.
 - A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
   the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read() and
-  cv::Algorithm::load<T>() are not: some malicious files make FileStorage hang or overflow its stack. */
+  cv::Algorithm::load<T>(), the only readers of FragmentMatcher's files, are not: some malicious files make FileStorage
+  hang or overflow its stack. */
 
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"

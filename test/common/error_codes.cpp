@@ -36,17 +36,18 @@ const Cause OTHER_SIZE = {Error::StsUnmatchedSizes, "another size than another a
 const Cause OTHER_NUMBER = {Error::StsUnmatchedSizes, "another number of elements"};
 const Cause OUT_OF_RANGE = {Error::StsOutOfRange, "a number, box, index or id out of its range"};
 const Cause NO_WEIGHT = {Error::StsOutOfRange, "weights that are all 0"};
+const Cause LARGE_FRAGMENT = {Error::StsOutOfRange, "a fragment too large for ZNCC or for a score map of CV_32S"};
 const Cause LARGE_FILE = {Error::StsOutOfRange, "a file that is too large"};
 const Cause TWO_MEMORIES = {Error::StsBadArg, "a Mat and a GpuMat together"};
 const Cause NO_LIST = {Error::StsBadArg, "an array in place of a list"};
 const Cause A_LIST = {Error::StsBadArg, "a list in place of an array"};
-const Cause NO_CASCADE = {Error::StsBadArg, "no cascade"};
-const Cause FILE_ENDING = {Error::StsBadArg, "an ending of a file name"};
-const Cause OTHER_DEVICE = {Error::StsBadArg, "another device"};
+const Cause NO_CASCADE = {Error::StsBadArg, "no cascade is loaded"};
+const Cause FILE_ENDING = {Error::StsBadArg, "an ending of a file name that is not accepted"};
+const Cause OTHER_DEVICE = {Error::StsBadArg, "a current device that is not the instance's"};
 const Cause WAITS_IN_CAPTURE = {Error::StsBadArg, "a waiting call on a capturing stream"};
-const Cause ALIGNMENT = {Error::BadAlign, "an address or a step of a GpuMat"};
-const Cause NO_FRAGMENTS = {Error::StsError, "no fragments"};
-const Cause NO_OBJECT = {Error::StsError, "no object yet"};
+const Cause ALIGNMENT = {Error::BadAlign, "an address or step of a GpuMat that is not aligned"};
+const Cause NO_FRAGMENTS = {Error::StsError, "there are no fragments"};
+const Cause NO_OBJECT = {Error::StsError, "nothing was learned yet"};
 const Cause FILE_FAILED = {Error::StsError, "a file that cannot be read or written"};
 const Cause NO_FILE = {Error::StsObjectNotFound, "a file that cannot be opened"};
 const Cause WRONG_CONTENT = {Error::StsParseError, "a file whose content is not valid"};
@@ -112,6 +113,12 @@ TEST(Common_ErrorCodes, fragmentMatcher)
     const auto match = [&](InputArray image, InputArray areas) { matcher->match(image, areas, out); };
     const auto weigh = [&](const Mat& weights)
     { matcher->setFragments(std::vector<Mat>(1, gray(5, 4)), std::vector<Mat>(1, weights)); };
+    FragmentMatcher::Params correlation;
+    correlation.metric = FragmentMatcher::ZNCC;
+    const Ptr<FragmentMatcher> zncc = FragmentMatcher::create(correlation), large = FragmentMatcher::create();
+    zncc->setFragments(std::vector<Mat>(1, gray(233, 232)));
+    large->setFragments(std::vector<Mat>(1, gray(105, 105)));
+    std::vector<cuda::FragmentMatch> matches;
     FragmentMatcher::Params params;
     params.peaks = 17;
     expectCodes({
@@ -129,6 +136,9 @@ TEST(Common_ErrorCodes, fragmentMatcher)
         {OUT_OF_RANGE, [&] { matcher->cutFragments(frame, {Rect(36, 0, 5, 4)}); }},
         {NO_WEIGHT, [&] { weigh(Mat::zeros(4, 5, CV_8UC1)); }},
         {TWO_MEMORIES, [&] { match(frame, onDevice(gray(4, 1, CV_32SC1))); }, BUILT_WITH_CUDA},
+        {LARGE_FRAGMENT, [&] { zncc->find(gray(300, 300), noArray(), matches); }},
+        {LARGE_FRAGMENT, [&] { zncc->scoreMap(0, gray(300, 300), Rect(), out); }},
+        {LARGE_FRAGMENT, [&] { large->scoreMap(0, gray(300, 300), Rect(), out, CV_32S); }},
         {A_LIST, [&] { match(std::vector<Mat>(2, frame), noArray()); }},
         {NO_FRAGMENTS, [&] { empty->match(frame, noArray(), out); }},
         {NO_MEMORY,
