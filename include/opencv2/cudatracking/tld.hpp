@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_TLD_HPP
 #define OPENCV_CUDATRACKING_TLD_HPP
 
@@ -15,10 +16,18 @@ namespace cv { namespace cuda {
 /** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
 
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
-ranges. Parameters to know first: seed, learning, mirror and minReplyScore; clipBoxes and the last five, for boxes of a
-detector, switch features on; the others tune the algorithm. Speed depends mainly on the number of windows (minWindow,
-...) and ferns (trees, features). A fern is a small classifier: the results of some pixel comparisons form a code, and
-each code has a posterior, the share of positive examples. Other terms: TLDDetector and TrackerTLD. */
+ranges.
+- Look at these first: seed, learning, mirror, minReplyScore.
+- These switch features on: clipBoxes, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes and
+  endAfterMisses.
+- All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
+  stepPercent) and of ferns (trees, features).
+
+Terms, more in doc/glossary.md: A *window* is a rectangle of the image that the detector evaluates. A *fern* is a small
+classifier: the results of a few pixel comparisons form a number, and for each number it learns its *posterior*, the
+share of positive examples. *Templates* are learned patches of 15 x 15 pixels, positive ones of the object and negative
+ones of the background; *similarities* compare a patch with them, see TLDDetector. A box of an object is *valid* while
+the tracker trusts it, and *supported* in a frame if the detector finds evidence at it, see TrackerTLD. */
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
     CV_WRAP TLDParams();
@@ -26,40 +35,41 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int seed;      //!< seed of all random choices, 0 or more; equal seeds give identical runs. Default 1.
     CV_PROP_RW bool learning; //!< whether trackers update the model after init(). Default true.
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
-    /** Score below which an object is not located (update() returns false), 0 to 1; state, box and learning are not
-    affected. The score is defined in TrackerTLD. 0.5 requires a window on the box whose mean posterior is at least the
-    default fernThreshold. Default 0: not used. */
+    /** Score of a box (see TrackerTLD) below which an object is not located, that is, update() returns false; 0 to 1.
+    State, box and learning are not affected. 0.5 is the default of fernThreshold, so a moderate demand. Default 0: not
+    used. */
     CV_PROP_RW float minReplyScore;
-    /** Whether reported boxes are clipped to the image; false: they may lie partly outside. Tracking is not affected.
-    Default false. */
+    /** Whether reported boxes are clipped to the image; false: boxes of objects that leave it lie partly outside.
+    Tracking is not affected. Default false. */
     CV_PROP_RW bool clipBoxes;
 
     // Windows.
-    /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side
-    of the object, and s / 1.44 rounded down. Default 0. */
+    /** Smallest side of a window in pixels, 12 to 16384. 0: min(24, max(12, s / 1.44)), s being the shorter side of the
+    object and the quotient rounded down; so with the default scaleFactor small objects have two smaller scales.
+    Default 0. */
     CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.
-    /** Distance between neighbouring windows in percent, 1 to 100: of the shorter side horizontally, of the height
-    vertically; at least one pixel. Default 10. */
+    /** Distance between neighbouring windows in percent, 1 to 100: along x of the window's shorter side, along y of its
+    height; at least one pixel. Default 10. */
     CV_PROP_RW int stepPercent;
 
     // Ferns.
     CV_PROP_RW int trees;    //!< number of ferns, 1 to 16. Default 10.
     CV_PROP_RW int features; //!< pixel comparisons per fern, 1 to 16; trees * features at most 164. Default 13.
-    /** Initial threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. The
-    first training may raise it. Default 0.5. */
+    /** Threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. init() raises
+    it if windows of the background score higher. Default 0.5. */
     CV_PROP_RW double fernThreshold;
     /** Maximum number of windows per frame that reach the nearest-neighbour stage, 1 to 128; those with the highest
     posteriors are kept. Default 100. */
     CV_PROP_RW int maxDetections;
 
     // Nearest neighbours.
-    /** Threshold on the relative similarity above which a window is accepted, 0 to 1. The first training may raise it.
-    Default 0.65. */
+    /** Threshold on the relative similarity above which a window is accepted, 0 to 1. init() raises it if windows of
+    the background score higher. Default 0.65. */
     CV_PROP_RW double nnThreshold;
-    /** Threshold on the conservative similarity above which a box is valid, 0 to 1. The first training raises it to the
-    acceptance threshold (nnThreshold after that training) if that is larger. Default 0.7. */
+    /** Threshold on the conservative similarity above which a box is valid, 0 to 1. It is never below the threshold for
+    accepted windows: init() raises it to that. Default 0.7. */
     CV_PROP_RW double validThreshold;
     /** Maximum number of positive templates (of the object), 2 to 1024; beyond it a random one is dropped, never the
     first. Default 200. */
@@ -70,10 +80,10 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Learning.
     CV_PROP_RW int
-        initWindows, //!< windows (best overlap with the box) on which init() trains ferns, 1 to 32. Default 20.
-        initWarps;   //!< number of random warps of each of them, besides the window itself, 0 to 32. Default 19.
-    CV_PROP_RW int updateWindows, //!< number of such windows in each later frame, 1 to 32. Default 10.
-        updateWarps;              //!< number of random warps of each of them, 0 to 32. Default 9.
+        initWindows, //!< number of windows that init() trains ferns on, best overlap first, 1 to 32. Default 20.
+        initWarps;   //!< number of random warps of each of these windows, besides itself, 0 to 32. Default 19.
+    CV_PROP_RW int updateWindows, //!< number of windows that a later frame trains ferns on, 1 to 32. Default 10.
+        updateWarps;              //!< number of random warps of each of these windows, 0 to 32. Default 9.
     CV_PROP_RW double
         initAngle,   //!< largest rotation of a warp in init(), degrees in either direction, 0 to 45. Default 10.
         updateAngle; //!< largest rotation of a warp in later frames, degrees in either direction, 0 to 45. Default 5.
@@ -88,24 +98,27 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int flowLevels; //!< pyramid levels besides the full image, 0 to 6; fewer for small images. Default 5.
     CV_PROP_RW int flowIterations; //!< maximum number of iterations per pyramid level, 1 to 100. Default 20.
     CV_PROP_RW double flowEpsilon; //!< step length at which iterations end, pixels, 0 to 16. Default 0.03.
-    /** Median forward-backward error above which most points of a box are wrong, pixels, 0 to 16384. Flow has failed
-    then, unless ten or more points have at most 2 pixels, see TrackerTLD. Default 10. */
+    /** Largest median forward-backward error of the points of a box, pixels, 0 to 16384. Above it flow has failed,
+    unless ten or more points have an error of at most 2 pixels and the box that they give is similar to the object
+    (doc/tld.md, "Flow"). Default 10. */
     CV_PROP_RW double maxFlowError;
     CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
 
-    // State transitions, see TrackerTLD.
+    // Loss and jumps, see TrackerTLD.
     CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: never. Default 3.
-    /** After this many unconfirmed frames in a row the first unsupported frame ends in LOST, 0 or more; 0: never.
-    Default 100. */
+    /** Number of frames in a row, 0 or more, in which neither the similarity of the box nor accepted windows on it
+    confirm it; after them the first unsupported frame ends in LOST. 0: never. Default 100. */
     CV_PROP_RW int maxProbation;
-    CV_PROP_RW double jumpMargin; //!< margin by which a cluster elsewhere must exceed the box, 0 to 1. Default 0.1.
+    /** Margin, 0 to 1, by which the similarity of accepted windows elsewhere must exceed that of the box before the box
+    jumps there. Default 0.1. */
+    CV_PROP_RW double jumpMargin;
     CV_PROP_RW double firstJumpMargin; //!< jumpMargin while there are fewer than 5 positive templates. Default 0.2.
 
     // Boxes of a detector, see MultiTrackerTLD::update() with boxes.
     /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
     Default 0.3. */
     CV_PROP_RW double boxOverlap;
-    //! Whether the box of an object becomes the detector's box that is associated with it. Default false.
+    //! Whether an object takes over the detector's box that is associated with it. Default false.
     CV_PROP_RW bool correctByBoxes;
     CV_PROP_RW bool findByBoxes; //!< whether LOST objects are associated with boxes, by similarity. Default false.
     /** Whether boxes that are associated with no object start new ones. If true, update() with boxes waits. Default
@@ -116,37 +129,50 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int endAfterMisses;
 };
 
-/** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour
-classifier, applied to all windows of an image.
+/** @brief Learning detector of one object: finds in single images what it has learned from one box in one image.
+ init() learns an object from a box, detect() finds it in other images of the same size, learn() adds an appearance.
+TrackerTLD does all this in each frame by itself: use it for videos, and this class if you want to decide what is
+learned.
 
-init() learns an object from one box in one image, detect() finds it in other images, learn() adds an appearance.
-TrackerTLD does all this in each frame by itself.
+@code
+// Prints where an object of one image is in others of the same size.
+void findAgain(const cv::Mat& first, const cv::Rect& box, const std::vector<cv::Mat>& images)
+{
+    const cv::Ptr<cv::cuda::TLDDetector> detector = cv::cuda::TLDDetector::create();
+    detector->init(first, box);
+    for (const cv::Mat& image : images)
+    {
+        cv::Mat table;
+        std::vector<cv::Rect> boxes; // several that overlap for one object
+        std::vector<float> similarities;
+        detector->detect(image, table);
+        cv::cuda::TLDDetector::convertDetections(table, boxes, similarities);
+        for (size_t i = 0; i < boxes.size(); ++i)
+            std::cout << boxes[i] << ", similarity " << similarities[i] << std::endl;
+    }
+}
+@endcode
 
 **Images**: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
 images must have the size, type and memory (host or device) of the one given to init(). After load() the size must be
 that of the file, and the first call after it fixes type and memory; with a GpuMat that call uploads the model, waits
 and cannot be captured.
 **Boxes** are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
-**Windows** have the object's size times powers of scaleFactor, if no side is below minWindow and the window fits into
-the image; they cover the whole image; at most 2^26.
+**Windows** are the rectangles that the detector evaluates. They have the object's size times powers of scaleFactor, lie
+on a grid over the whole image (stepPercent) and inside of it, and have no side below minWindow. At most 2^26 windows.
 
 **Stages of the detector**. A window must pass all of them:
 
-| stage              | passes a window if                                                                         |
-|--------------------|--------------------------------------------------------------------------------------------|
-| variance           | its variance is at least half that of the window that overlaps the box of init() most      |
-| ferns              | its mean posterior is above the fern threshold, and among the maxDetections highest ones   |
-| nearest neighbours | its relative similarity is above the acceptance threshold: the window is *accepted*        |
+| stage              | passes a window if                                                                           |
+|--------------------|----------------------------------------------------------------------------------------------|
+| variance           | its variance is at least half that of the window that overlaps the box of init() most        |
+| ferns              | its mean posterior is above the fern threshold and one of the maxDetections highest          |
+| nearest neighbours | its relative similarity is above the acceptance threshold: the window is *accepted*          |
 
-**Similarities** of a patch p, a window or box resampled to 15 x 15 pixels:
-
-    S(p, q) = (NCC(p, q) + 1) / 2                  NCC: zero-mean normalised cross-correlation; S is 0 if p or q is flat
-    dN = 1 - max S(p, q) over all negative templates q
-    dP = 1 - max S(p, q) over all positive templates q           relative similarity     = dN / (dN + dP)
-    dE = 1 - max S(p, q) over the first half of the positives    conservative similarity = dN / (dN + dE)
-
-Flat: of one value. The first half is rounded up. Both similarities are between 0 and 1: 1 without negative templates, 0
-if the denominator is 0.
+**Similarities**, 0 to 1, compare a window or box, resampled to 15 x 15 pixels, with the learned templates by normalised
+cross-correlation. The *relative similarity* tells how much more it resembles the positive templates than the negative
+ones: 0.5 is a tie. The *conservative similarity* is the same with the first half of the positive templates, in the
+order of getTemplates(). Both are 1 if there are no negative templates. Formulas: doc/tld.md, "The detector".
 
 **Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
 passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of
@@ -155,16 +181,18 @@ accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to 
 
 **Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
 another, on one model.
-**Determinism**: equal parameters (seed is one), images and calls give bitwise identical results on both backends.
-**CUDA graphs**: each replay reads the image again and continues from the state before it. A graph keeps the objects and
-the learning switch of its capture: capture again after init(), load(), add(), remove() and setLearning().
-**Order**: a direct call, that is one on a stream that is not being captured, begins after all direct calls before it
-and after all replays launched before it, on any stream. A call that waits has finished when it returns, so replays
-launched afterwards see its effect. The caller must order, by streams or events, replays among each other, and a replay
-after a direct call that does not wait.
+**Determinism** (all TLD classes): equal parameters, seed included, equal images and equal calls give bitwise identical
+results on both backends.
+**CUDA graphs** (all TLD classes): each replay reads the image again and continues from the state before it. A graph
+keeps the objects and the setting of setLearning() of its capture: capture again after init(), load(), add(), remove()
+and setLearning().
+**Order** (all TLD classes): a direct call, that is one on a stream that is not being captured, begins after all direct
+calls before it and after all replays launched before it, on any stream. A call that waits has finished when it returns,
+so replays launched afterwards see its effect. By streams or events the caller must order (1) replays with each other,
+and (2) a replay that follows a direct call that did not wait.
 
-Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012. Definition in full, quality, cost:
-doc/tld.md. */
+Definition in full, quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection,
+PAMI 2012. */
 class CV_EXPORTS_W TLDDetector : public Algorithm
 {
 public:
@@ -191,19 +219,32 @@ public:
         COUNT_ACCEPTED = 4       //!< number of accepted windows
     };
 
-    /** @brief Creates a detector that has not learned an object yet. Calls of several threads on one object are
-    executed one after another.
-    @param params parameters, with members as in TrackerTLD.create(). Default: the defaults of all members.
+    /** @brief Creates a detector, which learns an object from one box in one image and finds it in others.
+ init() learns the object, detect() finds it in other images of the same size, learn() adds an appearance. Images are
+uint8 arrays of 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, on the CPU as numpy arrays, on the device as
+cv2.cuda.GpuMat; both give the same results. The detector evaluates all windows of a grid over the image. Three stages
+follow each other: enough variance, ferns (small classifiers by comparisons of pixels) with a high mean posterior, and
+the similarity to learned templates of the object (positive) and of the background (negative).
+    @code{.py}
+    >>> random = np.random.default_rng(1)
+    >>> image = cv2.resize(random.integers(0, 256, (30, 40), np.uint8), (320, 240))
+    >>> detector = cv2.cuda.TLDDetector.create()
+    >>> detector.init(image, (64, 64, 64, 64))
+    >>> boxes, similarities = cv2.cuda.TLDDetector.convertDetections(detector.detect(np.roll(image, 32, axis=1)))
+    >>> boxes[np.argmax(similarities)].tolist()
+    [96, 64, 64, 64]
+    @endcode
+    Calls of several threads on one instance are executed one after another.
+    @param params TLDParams; TrackerTLD.create() explains the members. Default: the defaults of all members.
     @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TLDDetector> create(const TLDParams& params = TLDParams());
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    // The generator of cv2 calls the first function of a name for all overloads of that name in Python, so those for
-    // boxes of fractions, which take whole numbers too, come first.
-    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of init().
-    @param image,box,stream arguments as in init(). Default: the null stream. */
+    // The Rect2d overloads come first: Python calls the first function of a name, and these take whole numbers, too.
+    /** @brief Learns an object from a floating-point box, whose edges are rounded to whole pixels. In Python this is
+    init().
+    @param image,box,stream arguments of init(). Default: the null stream. */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns an object and forgets an older one. Waits.
     @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
@@ -212,7 +253,7 @@ public:
     TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
     one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if an argument is invalid; the old model stays. */
+    @throws cv::Exception if an argument is invalid; the old model is kept then. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Detects the object. Waits only if image is a GpuMat and objects is a Mat, UMat or std::vector.
     @param image image of the size, type and memory (host or device) of the one in init().
@@ -226,30 +267,31 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void detect(InputArray image, OutputArray objects, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Converts a table of detect() to vectors. Waits for the stream if it is a GpuMat.
+    /** @brief Converts a table filled by detect() to vectors. Waits for the stream if the table is a GpuMat.
     @param objects table of detections.
-    @param boxes windows.
-    @param scores conservative similarity of each window, 0 to 1; this is not the score of a box in TrackerTLD.
+    @param boxes boxes of the accepted windows; one object gives several that overlap.
+    @param scores conservative similarity of each window, 0 to 1. This is not the score of a box in TrackerTLD.
     @param all true: also windows that passed the ferns and were not accepted. Default: false.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if the type, size or counts of objects are not those of such a table. */
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
-    /** @brief Runs learn() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of learn().
-    @param image,box,stream arguments as in learn(). Default: the null stream. */
+    /** @brief Learns one more appearance from a floating-point box, whose edges are rounded to whole pixels. In Python
+    this is learn().
+    @param image,box,stream arguments of learn(). Default: the null stream. */
     CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
     resembles the object, and even if TLDParams.learning is false. Does not wait.
-    @param image image as in detect().
-    @param box (x, y, width, height) of the object in it, inside of the image, sides as in init().
+    @param image image of the size, type and memory (host or device) of the one in init().
+    @param box (x, y, width, height) of the object in it, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void learn(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
-    @param positive true: templates of the object, the first one learned on top, each later one inserted below the one
+    @param positive true: templates of the object, the first one learned on top, each later one directly below the one
     that it resembled most; false: templates of background.
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
@@ -257,27 +299,30 @@ public:
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
-    /** @brief Forgets the object and frees all memory that no graph refers to; parameters stay. */
+    /** @brief Forgets the object and frees all memory that no graph refers to; parameters are kept. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief Returns true if no object has been learned. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Returns the name of the class in files: "TLDDetector". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
-    /** @brief Writes parameters and model to a file. The file is written completely or the old one stays. Waits.
-    @param filename path; .xml and .json select these formats, .gz is refused, and every other ending selects YAML.
-    @throws cv::Exception naming the file if it cannot be written. */
+    /** @brief Writes parameters and model to a file. The file is written completely, or the old one is unchanged.
+    Waits.
+    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
+    refused.
+    @throws cv::Exception naming the file if it cannot be written or is write-protected. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads a file of save(), TrackerTLD.save() or MultiTrackerTLD.saveObject(), of at most 64 MiB. Either
-    backend can use the model afterwards. The file is checked completely before it is used, so it may come from an
-    untrusted source; read() and Algorithm::load() do not offer this.
+    /** @brief Reads parameters and model from a file written by save(), TrackerTLD.save() or
+    MultiTrackerTLD.saveObject(), of at most 64 MiB. Either backend can use the model afterwards. The file is checked
+    completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer
+    this.
     @param filename path.
-    @throws cv::Exception naming file and node if something is not valid; the detector stays unchanged. */
+    @throws cv::Exception naming file and node if something is not valid; the detector is unchanged then. */
     CV_WRAP virtual void load(const String& filename) = 0;
     //! Writes parameters and model; read() restores them bit for bit, on either backend. Waits.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    /** Reads what write() of this class or of TrackerTLD has written. All values are checked; on errors the detector
-    stays unchanged. read() and Algorithm::load<TLDDetector>() get nodes that FileStorage has parsed, and FileStorage
-    does not withstand malicious files as load() does. */
+    /** Reads what write() of this class or of TrackerTLD has written. All values are checked; on errors the detector is
+    unchanged. FileStorage, which has parsed the file also for Algorithm::load<TLDDetector>(), is not safe with
+    malicious ones; load() is. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
 };
 

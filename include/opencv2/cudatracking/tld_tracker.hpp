@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: OpenCV's Python help() shows only the comments before methods, so each repeats what its caller needs.
+// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 #define OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 
@@ -13,67 +13,61 @@ namespace cv { namespace cuda {
 //! @addtogroup cudatracking
 //! @{
 
-/** @brief Tracking-Learning-Detection of one object in a video, as a cv::Tracker.
+/** @brief Tracks one object in a video: learns its appearance, reports when it is lost, and finds it again.
 
-In each frame optical flow moves the box of the object, a TLDDetector searches the whole image, and the detector learns
-from what the two agree on. A lost object is found again when it comes back.
+Give init() a frame and the box of the object in it, then update() every further frame. In each frame optical flow moves
+the box, a TLDDetector searches the whole image, and the detector learns from what the two agree on.
 
-**Terms** (similarities, mean posterior, accepted window: see TLDDetector). *Similarity* is the conservative one here.
-- A box is *valid*, which means trusted, from when its similarity, or that of a cluster on it (see below), is above the
-  validity threshold. It stays valid until one of the events below ends that.
-- A box is *supported* in a frame if the detector has weak evidence for it: the posteriors of all ferns sum to 1 or more
-  for some window that passes the variance filter and overlaps the box by more than 0.6. It is *unconfirmed* if it is
-  not valid, nor similar enough to become so, and no cluster is on it. A box set to a cluster counts as supported.
-- The *score* of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean posterior
-  of the windows that support the box, and 0 without one. If the box begins at a cluster, it is the largest mean
-  posterior of the cluster's windows. A box that starts an object, or that resetTo() sets, has the score 1 until the
-  next frame.
-- A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and similarity are
-  the means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
+@code
+// Prints where an object is in each frame; `box` is its place in the first one.
+void follow(const std::vector<cv::Mat>& frames, cv::Rect box)
+{
+    const cv::Ptr<cv::cuda::TrackerTLD> tracker = cv::cuda::TrackerTLD::create();
+    tracker->init(frames[0], box);
+    for (size_t i = 1; i < frames.size(); ++i)
+    {
+        const bool located = tracker->update(frames[i], box); // if false, `box` is unchanged
+        if (!located)
+            std::cout << i << ": not located" << std::endl;
+        else if (tracker->getState() == cv::cuda::TrackerTLD::UNCERTAIN)
+            std::cout << i << ": perhaps at " << box << std::endl;
+        else
+            std::cout << i << ": at " << box << std::endl;
+    }
+}
+@endcode
 
-| state         | box                    | update() returns                         | the detector learns           |
-|---------------|------------------------|------------------------------------------|-------------------------------|
-| TRACKING (2)  | valid and supported    | true, but false if score < minReplyScore | if the check below passes     |
-| UNCERTAIN (1) | not valid, supported   | true, but false if score < minReplyScore | no                            |
-| UNCERTAIN (1) | unsupported            | false                                    | if valid and the check passes |
-| LOST (0)      | none                   | false                                    | no                            |
+**State** after a frame:
 
-The check: the relative similarity of the final box is at least 0.5, it has at least half the variance of the object's
-first window, and no negative template has a similarity S above 0.95 to it.
+| state         | there is a box that is | update() returns                         | the detector learns        |
+|---------------|------------------------|------------------------------------------|----------------------------|
+| TRACKING (2)  | valid and supported    | true; false if the score < minReplyScore | if the box passes a check  |
+| UNCERTAIN (1) | supported, not valid   | true; false if the score < minReplyScore | no                         |
+| UNCERTAIN (1) | not supported          | false                                    | if it is valid and passes  |
+| LOST (0)      | (no box)               | false                                    | no                         |
 
-| event in a frame                                                                          | effect                  |
-|-------------------------------------------------------------------------------------------|-------------------------|
-| init(), resetTo()                                                                         | valid                   |
-| similarity above the validity threshold, or a cluster on the box with such a similarity   | valid                   |
-| the check fails, and there are at least 5 positive templates                              | not valid               |
-| a single cluster elsewhere exceeds the box, see below                                     | begins there, not valid |
-| LOST, and exactly one cluster                                                             | begins there, not valid |
-| flow: median forward-backward error above maxFlowError, but at least ten points return    | not valid               |
-| flow fails: as above, but fewer than ten points return, or similarity 0.5 or less         | LOST                    |
-| flow fails: no point is left                                                              | LOST                    |
-| the box leaves the image                                                                  | LOST                    |
-| unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
-| unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                    |
+- A box is **valid** while the tracker trusts it: from init(), resetTo() or a frame in which it is similar enough to the
+  learned object (validThreshold), until it jumps, flow becomes doubtful or the check before learning fails. In state
+  UNCERTAIN the box may be wrong, also if update() returns true.
+- A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
+  more than 0.6, with enough variance and fern posteriors that sum to 1 or more.
+- The **score** of a box, 0 to 1, is the largest mean posterior of the windows that support it: how sure the ferns are
+  that the object is there. It is 0 without one. Directly after init(), add() and resetTo() it is 1.
+- An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
+  tracker's own box unless the state is LOST.
 
-A point returns if its forward-backward error is at most 2 pixels and at most maxFlowError. Where the other points are
-wrong, the box follows those that return. They may belong to the background, so the box is not valid, and must be
-similar to the object.
-
-A cluster elsewhere exceeds the box if its similarity is larger than that of the box by jumpMargin, and larger than that
-of each cluster on the box. If it does not touch the box, the largest mean posterior of its windows must also be larger
-than the score of the box by jumpMargin.
-
-An event that makes an object LOST comes before the clusters are used, so the same frame may find it again. After failed
-flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
-object.
-
-If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
-LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
-objects do that leave it, unless TLDParams.clipBoxes is set.
-
-Each object has exactly one Event per frame, a value of the enum below: where its box comes from. After JUMPED and
-FOUND_AGAIN only the learned detector has found the object at the box, so the box may be on another object of the same
+**Loss**: an object is LOST when it leaves the image, when optical flow fails, after maxUnsupported unsupported frames
+in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. Flow is tried again
+from the last box in the next retryFrames frames.
+**Return**: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
+The loss is decided before, so it may be found again in the same frame. The box is not valid until it is similar enough.
+**Jump**: a box leaves its place if the detector finds a single place elsewhere that is more similar to the object, by
+jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on another object of the same
 appearance; an application that must not confuse objects checks it there.
+
+Rules in full: doc/tld.md, "One frame", "States", "Events" and "Learning".
+ The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
+outside of it, unless TLDParams.clipBoxes is set.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
@@ -81,12 +75,11 @@ of the one given to init(). If updateAsync() is captured into a CUDA graph, each
 another; frames then come in the order in which the threads get their turn.
 **Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
-detector learned from this frame), event, id (of MultiTrackerTLD; 0 for an object of init()), box (index of the
-detector's box that is associated with the object or has started it, -1 without; see MultiTrackerTLD.update() with
-boxes).
+detector learned from this frame), event, id (of MultiTrackerTLD; 0 in TrackerTLD), box (MultiTrackerTLD.update() with
+boxes: index of the detector's box that is associated with the object or has started it; -1 without one).
 
-Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I. Gurcan, A hybrid CPU-GPU
-implementation of tracking-learning-detection, 2014. Definition in full, quality, cost: doc/tld.md. */
+Quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I.
+Gurcan, A hybrid CPU-GPU implementation of tracking-learning-detection, 2014. */
 class CV_EXPORTS_W TrackerTLD : public Tracker
 {
 protected:
@@ -103,19 +96,19 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    //! Origin of the box of an object in a frame. If several apply, the one that is listed last.
+    //! Where the box of an object in a frame comes from. If several apply, the one that is listed last is reported.
     enum Event
     {
-        NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
-        STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
+        NO_EVENT = 0,    //!< there is no box: the object was LOST before the frame and still is
+        STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has set it; no frame was processed since
         FLOWED = 2,      //!< optical flow from the last frame
         CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
         RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
-        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that exceeded it
-        FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
-        BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
+        JUMPED = 5,      //!< the box left its place for another one that is more similar to the object
+        FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and the learned detector has found it
+        BECAME_LOST = 7, //!< there is no box any more; the object had one after the last frame
         CONFIRMED = 8,   //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
-        RECOGNIZED = 9   //!< the object was LOST, and begins at a detector's box that is similar to it
+        RECOGNIZED = 9   //!< the object was LOST; it takes a detector's box that is similar to it
     };
 
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
@@ -130,23 +123,50 @@ public:
         RESULT_LOCATED = 6, //!< 1 if update() returns true, else 0
         RESULT_LEARNED = 7, //!< 1 if the detector learned from the frame, else 0
         RESULT_EVENT = 8,   //!< Event
-        RESULT_ID = 9,      //!< id of MultiTrackerTLD; 0 for an object of init()
-        RESULT_BOX = 10,    //!< index of the detector's box that is associated or has started the object; -1: none
+        RESULT_ID = 9,      //!< id of the object in MultiTrackerTLD; 0 in TrackerTLD
+        RESULT_BOX = 10,    //!< index of the detector's box that is associated with it or has started it; -1: none
         RESULT_COLUMNS = 11 //!< number of columns
     };
 
-    /** @brief Creates a tracker; init() gives it an object. Calls of several threads on one object are executed one
-    after another.
-    @param params object with the members below, in Python p = cv2.cuda.TLDParams(); p.seed = 7. Default: the
-    defaults of all members.
+    /** @brief Creates a tracker, which follows one object in a video, reports when it is lost, and finds it again.
+ init() takes a frame and the box of the object, update() each further frame. In each frame optical flow moves the box,
+a detector searches the whole image, and the detector learns from what the two agree on. Frames are uint8 arrays of 1
+(gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, all of one size and type, on the CPU as numpy arrays, on the
+device as cv2.cuda.GpuMat; both give the same boxes.
+    @code{.py}
+    >>> random = np.random.default_rng(1)
+    >>> def texture(rows, columns):
+    ...     return cv2.resize(random.integers(0, 256, (rows, columns), np.uint8), (8 * columns, 8 * rows))
+    >>> background, target = texture(30, 40), texture(8, 8)
+    >>> def frame(x):
+    ...     image = background.copy()
+    ...     image[80:144, x:x + 64] = target
+    ...     return image
+    >>> tracker = cv2.cuda.TrackerTLD.create()
+    >>> tracker.init(frame(100), (100, 80, 64, 64))
+    >>> [tracker.update(frame(x)) for x in (102, 104)]
+    [(True, (102, 80, 64, 64)), (True, (104, 80, 64, 64))]
+    >>> tracker.update(background)[0], tracker.getState() == cv2.cuda.TrackerTLD_LOST
+    (False, True)
+    @endcode Terms: a box is valid while the tracker trusts it, and only then the detector learns; it is supported in a
+    frame if the detector finds at least weak evidence at it. update() returns True if it is supported. Windows are the
+    rectangles that the detector evaluates. Ferns are small classifiers by comparisons of pixels; a posterior is the
+    share of positive examples among those with the same results. The similarity compares a patch with learned templates
+    of the object (positive) and of the background (negative): the relative one with all, the conservative one with the
+    first half of the positive ones. A window is accepted if its relative similarity is above a threshold; accepted
+    windows that overlap by half or more are a cluster. Rules in full: doc/tld.md.
+
+    Calls of several threads on one instance are executed one after another.
+    @param params parameters, in Python p = cv2.cuda.TLDParams(); p.seed = 7. Default: the defaults of all members.
     seed: int, 0 or more; seed of all random choices, equal seeds give identical runs. Default 1.
     learning: bool; whether the model is updated after init(). Default True.
     mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
-    minReplyScore: float, 0 to 1; score below which an object is not located: update() returns False. Default 0.
+    minReplyScore: float, 0 to 1; score of the box (see getTrackingScore()) below which update() returns False.
+    Default 0.
     clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
-    correctByBoxes: bool; whether an object's box becomes the box that it is associated with. Default False.
+    correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
     endAfterMisses: int, 0 or more; successive calls with boxes in which none is associated with an object, after which
@@ -155,14 +175,16 @@ public:
     the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
     scales: int, 0 to 20; number of scales below and also above the object's size. Default 10.
-    stepPercent: int, 1 to 100; distance of windows, % of the shorter side horizontally, of the height vertically.
-    Default 10.
+    stepPercent: int, 1 to 100; distance of neighbouring windows in percent, along x of the shorter side of a window,
+    along y of its height. Default 10.
     trees: int, 1 to 16; number of ferns. Default 10.
     features: int, 1 to 16; pixel comparisons per fern; trees * features is at most 164. Default 13.
-    fernThreshold: float, 0 to 1; initial threshold on the mean fern posterior of a window. Default 0.5.
+    fernThreshold: float, 0 to 1; threshold on the mean fern posterior of a window; init() may raise it. Default 0.5.
     maxDetections: int, 1 to 128; maximum number of windows that reach the nearest-neighbour stage. Default 100.
-    nnThreshold: float, 0 to 1; initial threshold on the relative similarity of accepted windows. Default 0.65.
-    validThreshold: float, 0 to 1; initial threshold on the conservative similarity of valid boxes. Default 0.7.
+    nnThreshold: float, 0 to 1; threshold on the relative similarity of accepted windows; init() may raise it.
+    Default 0.65.
+    validThreshold: float, 0 to 1; threshold on the conservative similarity of valid boxes; init() may raise it.
+    Default 0.7.
     maxPositives: int, 2 to 1024; maximum number of positive templates (of the object). Default 200.
     maxNegatives: int, 2 to 2048; maximum number of negative templates (of background). Default 400.
     initWindows: int, 1 to 32; number of windows that ferns are trained on in init(). Default 20.
@@ -180,36 +202,40 @@ public:
     flowLevels: int, 0 to 6; pyramid levels besides the full image, fewer for small images. Default 5.
     flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
     flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
-    maxFlowError: float, 0 to 16384; median forward-backward error in pixels above which most points of a box are
-    wrong. Flow has failed then, unless ten or more points have an error of at most 2. Default 10.
+    maxFlowError: float, 0 to 16384; largest median forward-backward error of the points of a box, pixels. Above it flow
+    has failed, unless ten or more points have an error of at most 2 pixels and the box that they give is similar to the
+    object. Default 10.
     retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
-    maxProbation: int, 0 or more; after so many unconfirmed frames in a row the first unsupported one ends in LOST; 0:
-    no limit. Default 100.
-    jumpMargin: float, 0 to 1; margin by which a cluster elsewhere must exceed the box. Default 0.1.
+    maxProbation: int, 0 or more; number of frames in a row in which neither the similarity of the box nor a cluster on
+    it confirms it, after which the first unsupported frame ends in LOST; 0: no limit. Default 100.
+    jumpMargin: float, 0 to 1; margin by which the similarity of a cluster elsewhere must exceed that of the box before
+    the box jumps there. Default 0.1.
     firstJumpMargin: float, 0 to 1; jumpMargin while there are fewer than five positive templates. Default 0.2.
     @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TrackerTLD> create(const TLDParams& params = TLDParams());
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    // The generator of cv2 calls the first function of a name for all overloads of that name in Python, so those for
-    // boxes of fractions, which take whole numbers too, come first.
-    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of init().
-    @param image,boundingBox arguments as in init(). */
+    // The Rect2d overloads come first: Python calls the first function of a name, and these take whole numbers, too.
+    /** @brief Learns an object from a floating-point box, whose edges are rounded to whole pixels. In Python this is
+    init().
+    @param image,boundingBox arguments of init(). */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
     /** @brief Learns an object and forgets an older one. Uses the null stream and waits.
-    @param image image as in TLDDetector.init().
-    @param boundingBox (x, y, width, height) of the object, inside of the image, sides at least 12 and at least
-    TLDParams.minWindow.
-    @throws cv::Exception if an argument is invalid; the old model stays. */
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
+    CPU, a GpuMat the device.
+    @param boundingBox (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
+    @throws cv::Exception if an argument is invalid; the old model is kept then. */
     CV_WRAP virtual void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE = 0;
     /** @brief Tracks the object in the next frame. Uses the null stream and waits.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set;
-    x, y, width and height are rounded one by one; unchanged if it was not located.
-    @return true if there is a supported box of at least TLDParams.minReplyScore. In state UNCERTAIN it may be wrong.
+    @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set.
+    Each of the four numbers is rounded by itself (init() rounds edges). Unchanged if false is returned.
+    @return true if the object is located: the detector finds at least weak evidence of it at the box, and the score is
+    at least TLDParams.minReplyScore. If getState() is UNCERTAIN the box may be wrong.
     @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
 
@@ -217,22 +243,27 @@ public:
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param result CV_64FC1, 1 row with the columns RESULT_X (0), RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3) of
-    the box, RESULT_SCORE (4), RESULT_STATE (5), RESULT_LOCATED (6), 1 or 0, RESULT_LEARNED (7), 1 or 0,
-    RESULT_EVENT (8), RESULT_ID (9) and RESULT_BOX (10), here -1; RESULT_COLUMNS (11) in all.
+    the box, RESULT_SCORE (4), RESULT_STATE (5), RESULT_LOCATED (6), 1 or 0, RESULT_LEARNED (7), 1 or 0, RESULT_EVENT
+    (8), RESULT_ID (9), here 0, and RESULT_BOX (10), here -1; RESULT_COLUMNS (11) in all. The box is that of getBox(), 0
+    if LOST.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Returns the score of the box, 0 to 1: how sure the ferns are that the object is there. It is 0 if no
-    window supports the box, if the state is LOST, and before init(), and 1 directly after init() and resetTo(). Waits.
-    */
+    /** @brief Returns the score of the box, 0 to 1: how sure the ferns are that the object is there. It is the largest
+    mean posterior of the windows that support the box. It is 0 without one, if the state is LOST, and before init(),
+    and 1 directly after init() and resetTo(). Waits. */
     CV_WRAP virtual float getTrackingScore() = 0;
-    /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
-    LOST. Waits. */
+    /** @brief Returns the state after the last frame: LOST (0), there is no box; UNCERTAIN (1), there is a box, but the
+    tracker does not trust it, or the detector finds no evidence at it; TRACKING (2), there is a box with both. Before
+    init() it is LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
-    /** @brief Returns where the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
-    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9).
-    Before init() it is NO_EVENT. Waits. */
+    /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
+    resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
+    frame; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned detector; BECAME_LOST (7),
+    no box any more. Only in MultiTrackerTLD: CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a
+    detector's box that is similar. After JUMPED and FOUND_AGAIN it may be another object that looks alike. Before
+    init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */
@@ -243,8 +274,8 @@ public:
     @throws cv::Exception before init(). */
     CV_WRAP virtual void getDetections(OutputArray objects) const = 0;
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
-    @param positive true: templates of the object; false: templates of background. The order is that of
-    TLDDetector.getTemplates().
+    @param positive true: templates of the object, the first one learned on top, each later one directly below the one
+    that it resembled most; false: templates of background.
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
     CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
@@ -255,76 +286,113 @@ public:
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the model is updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of resetTo().
-    @param boundingBox box as in resetTo(). */
+    /** @brief Sets the position by a floating-point box, whose edges are rounded to whole pixels. In Python this is
+    resetTo().
+    @param boundingBox argument of resetTo(). */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it.
-    @param boundingBox box inside of the image, sides as in init().
-    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame. It is missing
-    after load() of a file of a TLDDetector, or of a file of an older version whose object was lost. */
+    @param boundingBox box inside of the image, sides at least 12 and at least TLDParams.minWindow.
+    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
+    file of TLDDetector, or of one of an older version whose object was lost, until the next frame. */
     CV_WRAP virtual void resetTo(const Rect& boundingBox) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Writes parameters, model and position to a file. A tracker that reads it continues with the next frame or
-    with resetTo() as if it had not been interrupted, on either backend. The file is written completely or the old one
-    stays; a symbolic link stays one. Waits.
+    with resetTo() as if it had not been interrupted, on either backend. The file is written completely, or the old one
+    is unchanged; the file that a symbolic link leads to is written. Waits.
     @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception naming the file if it cannot be written, and before init(). */
+    @throws cv::Exception naming the file if it cannot be written, is write-protected or has another ending, and before
+    init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
-    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB.
-    After a file of a TLDDetector the state is LOST until the object is detected, because it has no position. The file
-    is checked completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do
-    not offer this.
+    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB. A
+    file of TLDDetector has no position: the state is LOST until the object is detected. The file is checked completely
+    before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer this.
     @param filename path.
-    @throws cv::Exception naming file and node if something is not valid; the tracker stays unchanged. */
+    @throws cv::Exception naming file and node if something is not valid; the tracker is unchanged then. */
     CV_WRAP virtual void load(const String& filename) = 0;
     //! Writes what save() writes into an open map of a FileStorage. Waits.
     virtual void write(FileStorage& fs) const = 0;
-    /** Reads what write() has written. All values are checked; on errors the tracker stays unchanged. read() and
-    Algorithm::load<TrackerTLD>() get nodes that FileStorage has parsed, and FileStorage does not withstand malicious
-    files as load() does. */
+    /** Reads what write() has written. All values are checked; on errors the tracker is unchanged. FileStorage, which
+    has parsed the file, is not safe with malicious ones; load() is. */
     virtual void read(const FileNode& fn) = 0;
 };
 
-/** @brief TrackerTLD for several objects in one video. The work that does not depend on the object (gray values, blur,
-integral images, pyramid) is done once per frame, and all objects pass through each stage together. With GpuMat, objects
-whose boxes had equal sizes when they were added also share the results of their ferns' pixel comparisons, which saves
-time (doc/performance/tld.md).
+/** @brief Tracks up to 1,024 objects in one video, each like TrackerTLD, and can take boxes of a detector of yours.
 
-Without boxes of a detector each object gets the results that a TrackerTLD of its own would give, apart from random
-numbers: the object of id 0 uses those of a TrackerTLD with the same seed, the object of id k uses the k-th independent
-sequence of that seed. Up to 1,024 objects.
+Work that does not depend on the object (gray values, blur, integral images, pyramid) is done once per frame, and all
+objects pass through each stage together. With GpuMat it saves time to add() objects with boxes of equal sizes: they
+share the results of their ferns' pixel comparisons (doc/performance/tld.md).
+
+@code
+// Tracks what a detector finds in every fifth frame.
+void trackAll(const std::vector<cv::Mat>& frames, const std::vector<std::vector<cv::Rect>>& found)
+{
+    cv::cuda::TLDParams params;
+    params.startFromBoxes = params.correctByBoxes = true;
+    params.endAfterMisses = 6;
+    const cv::Ptr<cv::cuda::MultiTrackerTLD> tracker = cv::cuda::MultiTrackerTLD::create(params);
+    for (size_t i = 0; i < frames.size(); ++i)
+    {
+        cv::Mat results;
+        if (i % 5 == 0)
+            tracker->update(frames[i], found[i / 5], results);
+        else
+            tracker->update(frames[i], results);
+        for (int row = 0; row < results.rows; ++row)
+            if (results.at<double>(row, cv::cuda::TrackerTLD::RESULT_LOCATED) != 0.)
+                std::cout << i << ": object " << results.at<double>(row, cv::cuda::TrackerTLD::RESULT_ID) << " at x "
+                          << results.at<double>(row, cv::cuda::TrackerTLD::RESULT_X) << std::endl;
+    }
+}
+@endcode
+
+Without boxes of a detector the object of id 0 gets the results of a TrackerTLD with the same seed. Other objects draw
+other random numbers: the object of id k uses the k-th independent sequence of the seed.
 What TrackerTLD says about states, images, the table of results, waiting and CUDA graphs holds here. */
 class CV_EXPORTS_W MultiTrackerTLD : public Algorithm
 {
 public:
-    /** @brief Creates a tracker without objects. Calls of several threads on one object are executed one after another.
-    @param params parameters of all objects, with members as in TrackerTLD.create(). Default: the defaults of all
+    /** @brief Creates a tracker without objects. It tracks up to 1,024 objects in one video, each like TrackerTLD.
+
+    add() starts an object from a box. update() processes a frame and returns a table with one row per object: its box,
+    state and id. updateWithBoxes() does it with boxes that a detector of yours has found; with params.startFromBoxes
+    these start objects.
+    @code{.py}
+    >>> random = np.random.default_rng(1)
+    >>> image = cv2.resize(random.integers(0, 256, (30, 40), np.uint8), (320, 240))
+    >>> tracker = cv2.cuda.MultiTrackerTLD.create()
+    >>> [tracker.add(image, box) for box in ((40, 40, 64, 64), (200, 120, 48, 72))]
+    [0, 1]
+    >>> results = tracker.update(np.roll(image, 2, axis=1))
+    >>> results[:, cv2.cuda.TrackerTLD_RESULT_X].round().tolist()
+    [42.0, 202.0]
+    @endcode
+    Calls of several threads on one instance are executed one after another.
+    @param params TLDParams of all objects; TrackerTLD.create() explains the members. Default: the defaults of all
     members.
     @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<MultiTrackerTLD> create(const TLDParams& params = TLDParams());
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    /** @brief Runs add() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
-    of add().
-    @param image,box,stream arguments as in add(). Default: the null stream.
+    /** @brief Adds an object by a floating-point box, whose edges are rounded to whole pixels. In Python this is add().
+    @param image,box,stream arguments of add(). Default: the null stream.
     @return id of the object. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
-    @param image the new frame, before or after it is given to update(): either the last frame given to update(), or the
-    next one, which must then be passed to update() afterwards. The object begins in it. Its size, type and memory (host
-    or device) must be those of the frames before, unless there are no objects.
-    @param box (x, y, width, height) of the object in image, as in TLDDetector.init().
+    @param image the frame in which the object starts: either the one that update() got last, or the one that it gets
+    next. Its size, type and memory (host or device) must be those of the frames before, unless there are no objects.
+    @param box (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception if an argument is invalid, and if an earlier add() since the last update() was given another
-    next frame; nothing is added then. */
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
+    update() was given a different next frame; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Removes an object. The rows of later objects in results move up; ids stay.
+    /** @brief Removes an object. The rows of later objects in results move up; their ids do not change.
     @param id id returned by add().
     @throws cv::Exception if there is no such object. */
     CV_WRAP virtual void remove(int id) = 0;
@@ -337,39 +405,52 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs update() for a frame in which a detector of the user has found boxes. In Python it is called
-    updateWithBoxes(), and image and boxes are both on the host or both GpuMat.
-    - Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels.
-    - Boxes are associated with objects after optical flow: each box with at most one object, each object with at most
-      one box. Pass 1: objects that have a box; pairs that overlap by at least TLDParams.boxOverlap, the largest overlap
-      first. Pass 2, only if TLDParams.findByBoxes is set: LOST objects; pairs whose relative similarity is above the
-      object's acceptance threshold, the largest conservative similarity first. Of pairs with equal values the one with
-      the first object comes first, then the one with the first box.
-    - An associated object becomes valid and counts as supported, so its model may learn from the frame, and it does not
-      jump. The check before learning may end its validity in the same frame: it is UNCERTAIN then. Its score is
-      computed as without boxes, so with TLDParams.minReplyScore it may not be located. Pass 1, event CONFIRMED: its box
-      becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide it as without boxes.
-      Pass 2, event RECOGNIZED: the object begins at the detector's box.
-    - If TLDParams.endAfterMisses or startFromBoxes is set, the call waits for GpuMat, cannot be captured, and needs
-      results that can be resized, not a std::vector. After the frame it removes the objects that no box was associated
-      with in endAfterMisses successive calls with boxes. The results have the rows of getIds() after all this.
-    - Then, with startFromBoxes, each box starts an object with the next id (event STARTED), as add() does, except: a
-      box that is associated; one that overlaps the part of an object inside of the image by boxOverlap or more; one of
-      a side below 12 or TLDParams.minWindow; one that cannot be learned (one gray value, or no window overlaps it by
-      more than 0.6); any box if there are 1,024 objects.
+    /** @brief Tracks all objects in the next frame, in which a detector of yours has found boxes. In Python it is
+    called updateWithBoxes(), and image and boxes are both on the host or both GpuMat.
 
-    @param image,stream arguments as in the other update(). Default of stream: the null stream.
+    With a GpuMat the call waits if results is a Mat, UMat or std::vector, or if TLDParams.startFromBoxes or
+    endAfterMisses is set. With one of these two it cannot be captured, and results must be resizable: no std::vector.
+
+    **Association.** Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels. Each box is
+    associated with at most one object, each object with at most one box, after optical flow:
+    - Pass 1, objects that have a box: pairs that overlap by at least TLDParams.boxOverlap, the largest overlap first.
+    - Pass 2, LOST objects, only if TLDParams.findByBoxes is set: pairs whose relative similarity is above the threshold
+      for accepted windows, the largest conservative similarity first.
+    - Of pairs with equal values the one with the first object comes first, then the one with the first box.
+
+    **Effect on an associated object.** It becomes valid, counts as supported, and does not jump, so its model may learn
+    from the frame. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
+    ferns, so with TLDParams.minReplyScore it may still not be located.
+    - Pass 1, event CONFIRMED: it takes over the detector's box if TLDParams.correctByBoxes is set. Otherwise its box is
+      that of flow and correction, the same as without boxes.
+    - Pass 2, event RECOGNIZED: its box is set to the detector's.
+
+    **End of objects**, if TLDParams.endAfterMisses is above 0: after the frame, objects are removed that no box was
+    associated with in endAfterMisses successive calls with boxes.
+    **Start of objects**, if TLDParams.startFromBoxes is set: then each box starts an object with the next id (event
+    STARTED) by add(), except
+    - a box that is associated with an object,
+    - a box that overlaps the part of an object inside of the image by boxOverlap or more,
+    - a box with a side below 12 pixels or below TLDParams.minWindow,
+    - a box that cannot be learned: it is of one gray value, or no window overlaps it by more than 0.6,
+    - any box while there are 1,024 objects.
+
+    @param image next frame, of the size, type and memory (host or device) of the first one.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
     columns; in Python also a list of tuples. Or, if image is a GpuMat, a GpuMat: one row of
-    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used. An empty list: the detector has found
-    nothing. noArray(): it did not run, as in the other update(); in Python call that one, as None is an empty list.
-    @param results table as in the other update(). Column box: index in boxes of the box that is associated with the
-    object or has started it, or -1.
-    @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or
-    fewer ids are left than there are boxes that may start objects; the frame has not been processed then. Except: if
-    memory or CUDA fails while an object starts, the frame has been processed: objects have ended, those that started
-    before stay, and results has the rows of getIds(). If memory for results is missing then, all objects have started
-    and ended, and only results are lost. Go on with the next frame in both cases. */
+    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used. An empty list means that the detector has
+    found nothing. noArray() means that it did not run: this is update() without boxes. In Python call update() for
+    that, because None counts as an empty list.
+    @param results CV_64FC1, one row per object in the order of getIds() after the call, 11 columns: x, y, width,
+    height, score, state, located, learned, event, id, box: index in boxes of the box that is associated with the object
+    or has started it, or -1.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or if
+    fewer ids are left than there are boxes that may start objects; the frame has not been processed then. There are two
+    exceptions; go on with the next frame in both:
+    - If memory or CUDA fails while an object starts, the frame has been processed: objects have ended, those that
+      started before are kept, and results has the rows of getIds().
+    - If memory for results is missing after that, all objects have started and ended, and only results are lost. */
     CV_WRAP_AS(updateWithBoxes)
     virtual void update(InputArray image, InputArray boxes, OutputArray results,
                         Stream& stream = cv::cuda::noStream()) = 0;
@@ -383,40 +464,45 @@ public:
     CV_WRAP virtual void getDetections(int id, OutputArray objects) const = 0;
     /** @brief Gets the templates of an object. Waits.
     @param id id returned by add().
-    @param positive true: templates of the object; false: templates of background. The order is that of
-    TLDDetector.getTemplates().
+    @param positive true: templates of the object, the first one learned on top, each later one directly below the one
+    that it resembled most; false: templates of background.
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception if there is no such object. */
     CV_WRAP virtual void getTemplates(int id, bool positive, OutputArray templates) const = 0;
-    /** @brief Switches learning of all objects on or off from the next call on; see TrackerTLD.setLearning().
+    /** @brief Switches learning of all objects on or off from the next call on. Graphs that were captured before keep
+    their setting, and save() stores it.
     @param learning false: the models do not change. Initially it is TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the models are updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
-    overload of resetTo().
-    @param id,box arguments as in resetTo(). */
+    /** @brief Sets the position of an object by a floating-point box, whose edges are rounded to whole pixels. In
+    Python this is resetTo().
+    @param id,box arguments of resetTo(). */
     CV_WRAP_AS(resetTo) void resetToRounded(int id, const Rect2d& box);
     /** @brief Sets the position of an object in the newest image given to update() or add(); its model is kept. Waits.
-    The order with replays is that of TrackerTLD.resetTo().
+    Replays launched before do not undo it, and replays launched afterwards continue from it.
     @param id id returned by add().
     @param box box inside of the image, sides at least 12 and at least TLDParams.minWindow.
     @throws cv::Exception if there is no such object or the box is invalid. */
     CV_WRAP virtual void resetTo(int id, const Rect& box) = 0;
-    /** @brief Writes one object to a file, as TrackerTLD.save(). Waits.
+    /** @brief Writes parameters, model and position of one object to a file, for TrackerTLD.load() and addFromFile().
+    The file is written completely, or the old one is unchanged. Waits.
     @param id id returned by add().
     @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception if there is no such object or the file cannot be written. */
+    @throws cv::Exception if there is no such object, or if the file cannot be written, is write-protected or has
+    another ending. */
     CV_WRAP virtual void saveObject(int id, const String& filename) const = 0;
-    /** @brief Adds an object from a file of TLDDetector, TrackerTLD or saveObject(). It is LOST until it is detected,
-    or until resetTo(). The file is checked as by TrackerTLD.load(). Waits.
-    @param image image as in add(), of the size of the images that the file was made with.
-    @param filename path.
+    /** @brief Adds an object from a file written by TLDDetector.save(), TrackerTLD.save() or saveObject(). It is LOST
+    until it is detected, or until resetTo(). The file is checked completely before it is used, so it may come from an
+    untrusted source. Waits.
+    @param image the frame that update() got last, or the one that it gets next; of the size of the images that the file
+    was made with.
+    @param filename path of a file of at most 64 MiB.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
     @throws cv::Exception naming file and node if something is not valid, and if parameters in the file differ from this
-    tracker's; seed, learning, minReplyScore, clipBoxes, boxOverlap, correctByBoxes, findByBoxes, startFromBoxes and
-    endAfterMisses may differ: those of this tracker apply. */
+    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, boxOverlap, correctByBoxes, findByBoxes,
+    startFromBoxes and endAfterMisses, for which this tracker's values hold. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
@@ -427,21 +513,21 @@ public:
     /** @brief Returns true if there are no objects. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Writes parameters, all objects with their ids, and their positions to a file. A tracker that reads it
-    continues as if it had not been interrupted, on either backend. The file is written completely or the old one stays.
-    Waits.
+    continues as if it had not been interrupted, on either backend. The file is written completely, or the old one is
+    unchanged. Waits.
     @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception naming the file if it cannot be written. */
+    @throws cv::Exception naming the file if it cannot be written, is write-protected or has another ending. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
     /** @brief Reads a file written by save(), of at most 512 MiB, and replaces all objects. The file is checked
     completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer
     this.
     @param filename path.
-    @throws cv::Exception naming file and node if something is not valid; the tracker stays unchanged. */
+    @throws cv::Exception naming file and node if something is not valid; the tracker is unchanged then. */
     CV_WRAP virtual void load(const String& filename) = 0;
     //! Writes what save() writes into an open map of a FileStorage. Waits.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    /** Reads what write() has written; see TrackerTLD::read(): FileStorage does not withstand malicious files as load()
-    does. */
+    /** Reads what write() has written. All values are checked; on errors the tracker is unchanged. FileStorage, which
+    has parsed the file, is not safe with malicious ones; load() is. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
     /** @brief Returns the name of the class in files: "MultiTrackerTLD". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
