@@ -79,6 +79,13 @@ alone()
     return $status
 }
 
+# examples HEADER...: the C++ examples in their comments compile.
+examples()
+{
+    "$PYTHON" scripts/lib/header_examples.py "$@" >"$scratch/examples.cpp" &&
+        c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only "${include_flags[@]}" "$scratch/examples.cpp"
+}
+
 # fuzzers FILE...: as programs that run files, and for libFuzzer.
 fuzzers()
 {
@@ -142,6 +149,7 @@ check "the checks of texts find what they look for" "$PYTHON" scripts/lib/test_c
 check "OpenCV's binding parser reads ${#public_headers[@]} public headers" \
     "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "${public_headers[@]}"
 check "${#public_headers[@]} public headers compile alone" alone "${public_headers[@]}"
+check "each class has an example in its public header, and all examples compile" examples "${public_headers[@]}"
 check "${#core_headers[@]} core.hpp compile alone, without CUDA" alone "${core_headers[@]}"
 check "${#fuzz_sources[@]} fuzz targets compile" fuzzers "${fuzz_sources[@]}"
 check "scripts/new_algorithm.sh makes files that follow the rules and compile" new_algorithm edge_finder

@@ -1,7 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_CASCADE_HPP
 #define OPENCV_CUDATRACKING_CASCADE_HPP
 

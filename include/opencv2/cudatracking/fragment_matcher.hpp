@@ -1,7 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
 
@@ -90,7 +89,8 @@ contents of later calls to updateFragment(), setFragments() or cutFragments() if
 are the same, and the same ones have weights; where they are given as Mat, from the next match() outside of a capture
 on. After any other edit, capture again: the graph keeps its old set of fragments, and which of their contents it sees
 after further edits is undefined. A capture that fails or is abandoned changes nothing.
- Definitions in full (formulas, ties, sub-pixel positions, THREE_STEP), cost and limits: doc/fragment_matcher.md.
+
+Definitions in full (formulas, ties, sub-pixel positions, THREE_STEP), cost and limits: doc/fragment_matcher.md.
 Source: Yu. V. Ladyzhensky, A. O. Sereda, Search of image fragments by template for tracking objects in video on the
 parallel architecture CUDA (in Ukrainian), Shtuchnyi intelekt 2010, no. 4 (weighted fragments, best and second position,
 three-step search); Y. Ma, X. Yuan, J. Li, 2014, zero-mean normalised cross-correlation for template matching on CUDA.

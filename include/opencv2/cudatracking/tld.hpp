@@ -1,7 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_TLD_HPP
 #define OPENCV_CUDATRACKING_TLD_HPP
 
@@ -130,7 +129,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 };
 
 /** @brief Learning detector of one object: finds in single images what it has learned from one box in one image.
- init() learns an object from a box, detect() finds it in other images of the same size, learn() adds an appearance.
+
+init() learns an object from a box, detect() finds it in other images of the same size, learn() adds an appearance.
 TrackerTLD does all this in each frame by itself: use it for videos, and this class if you want to decide what is
 learned.
 
@@ -220,11 +220,12 @@ public:
     };
 
     /** @brief Creates a detector, which learns an object from one box in one image and finds it in others.
- init() learns the object, detect() finds it in other images of the same size, learn() adds an appearance. Images are
-uint8 arrays of 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, on the CPU as numpy arrays, on the device as
-cv2.cuda.GpuMat; both give the same results. The detector evaluates all windows of a grid over the image. Three stages
-follow each other: enough variance, ferns (small classifiers by comparisons of pixels) with a high mean posterior, and
-the similarity to learned templates of the object (positive) and of the background (negative).
+
+    init() learns the object, detect() finds it in other images of the same size, learn() adds an appearance. Images are
+    uint8 arrays of 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, on the CPU as numpy arrays, on the
+    device as cv2.cuda.GpuMat; both give the same results. The detector evaluates all windows of a grid over the image.
+    Three stages follow each other: enough variance, ferns (small classifiers by comparisons of pixels) with a high mean
+    posterior, and the similarity to learned templates of the object (positive) and of the background (negative).
     @code{.py}
     >>> random = np.random.default_rng(1)
     >>> image = cv2.resize(random.integers(0, 256, (30, 40), np.uint8), (320, 240))

@@ -1,7 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: Python's help() shows only the comments before methods, so each says all that its caller needs.
 #ifndef OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 #define OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 
@@ -46,9 +45,10 @@ void follow(const std::vector<cv::Mat>& frames, cv::Rect box)
 | UNCERTAIN (1) | not supported          | false                                    | if it is valid and passes  |
 | LOST (0)      | (no box)               | false                                    | no                         |
 
-- A box is **valid** while the tracker trusts it: from init(), resetTo() or a frame in which it is similar enough to the
-  learned object (validThreshold), until it jumps, flow becomes doubtful or the check before learning fails. In state
-  UNCERTAIN the box may be wrong, also if update() returns true.
+- A box is **valid** while the tracker trusts it: from init(), resetTo() or a frame in which it, or accepted windows on
+  it, are similar enough to the object (validThreshold), until it jumps, flow becomes doubtful or, once there are five
+  positive templates, the check before learning fails. In state UNCERTAIN the box may be wrong, also if update() returns
+  true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
   more than 0.6, with enough variance and fern posteriors that sum to 1 or more.
 - The **score** of a box, 0 to 1, is the largest mean posterior of the windows that support it: how sure the ferns are
@@ -66,7 +66,8 @@ jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may b
 appearance; an application that must not confuse objects checks it there.
 
 Rules in full: doc/tld.md, "One frame", "States", "Events" and "Learning".
- The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
+
+The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
 outside of it, unless TLDParams.clipBoxes is set.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
@@ -129,10 +130,11 @@ public:
     };
 
     /** @brief Creates a tracker, which follows one object in a video, reports when it is lost, and finds it again.
- init() takes a frame and the box of the object, update() each further frame. In each frame optical flow moves the box,
-a detector searches the whole image, and the detector learns from what the two agree on. Frames are uint8 arrays of 1
-(gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, all of one size and type, on the CPU as numpy arrays, on the
-device as cv2.cuda.GpuMat; both give the same boxes.
+
+    init() takes a frame and the box of the object, update() each further frame. In each frame optical flow moves the
+    box, a detector searches the whole image, and the detector learns from what the two agree on. Frames are uint8
+    arrays of 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, all of one size and type, on the CPU as numpy
+    arrays, on the device as cv2.cuda.GpuMat; both give the same boxes.
     @code{.py}
     >>> random = np.random.default_rng(1)
     >>> def texture(rows, columns):
@@ -148,7 +150,8 @@ device as cv2.cuda.GpuMat; both give the same boxes.
     [(True, (102, 80, 64, 64)), (True, (104, 80, 64, 64))]
     >>> tracker.update(background)[0], tracker.getState() == cv2.cuda.TrackerTLD_LOST
     (False, True)
-    @endcode Terms: a box is valid while the tracker trusts it, and only then the detector learns; it is supported in a
+    @endcode
+    Terms: a box is valid while the tracker trusts it, and only then the detector learns; it is supported in a
     frame if the detector finds at least weak evidence at it. update() returns True if it is supported. Windows are the
     rectangles that the detector evaluates. Ferns are small classifiers by comparisons of pixels; a posterior is the
     share of positive examples among those with the same results. The similarity compares a patch with learned templates
@@ -242,10 +245,9 @@ device as cv2.cuda.GpuMat; both give the same boxes.
     /** @brief Tracks the object in the next frame. Waits only if image is a GpuMat and result is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param result CV_64FC1, 1 row with the columns RESULT_X (0), RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3) of
-    the box, RESULT_SCORE (4), RESULT_STATE (5), RESULT_LOCATED (6), 1 or 0, RESULT_LEARNED (7), 1 or 0, RESULT_EVENT
-    (8), RESULT_ID (9), here 0, and RESULT_BOX (10), here -1; RESULT_COLUMNS (11) in all. The box is that of getBox(), 0
-    if LOST.
+    @param result CV_64FC1, 1 row of RESULT_COLUMNS (11) columns: the box of getBox(), 0 if LOST, in RESULT_X (0),
+    RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3); RESULT_SCORE (4); RESULT_STATE (5); RESULT_LOCATED (6), 1 or
+    0; RESULT_LEARNED (7), 1 or 0; RESULT_EVENT (8); RESULT_ID (9), here 0; RESULT_BOX (10), here -1.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;

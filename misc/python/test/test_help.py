@@ -1,9 +1,16 @@
-"""What help() shows of the module's classes: OpenCV's binding generator carries only some of the headers' comments."""
+"""What help() shows of the module's classes: OpenCV's binding generator carries the headers' comments of methods, but none of
+classes, structs, members and enumerations. So create() also says what its class does, and has an example.
+"""
+import doctest
+import os
 import re
 import unittest
 
 import cv2
+import numpy as np
 
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+CASCADE = os.path.join(os.environ.get("CUDATRACKING_CASCADES", ""), "haarcascades", "haarcascade_frontalface_default.xml")
 CLASSES = (cv2.cuda.FragmentMatcher, cv2.cuda.QuickShift, cv2.cuda.CascadeClassifierEx, cv2.cuda.TLDDetector, cv2.cuda.TrackerTLD,
            cv2.cuda.MultiTrackerTLD)
 
@@ -45,6 +52,30 @@ class HelpTest(unittest.TestCase):
                 with self.subTest(method=f"{cls.__name__}.{name}"):
                     self.assertTrue(prototype.startswith(name + "("), prototype)
                     self.assertRegex(text, r"^@brief \w[^@]{10,}")
+
+    def test_create_tells_about_its_class(self):
+        for cls in CLASSES:
+            with self.subTest(cls.__name__):
+                text = dict((name, text) for name, _, text in methods(cls))["create"]
+                introduction = text.partition("@param")[0]
+                self.assertGreater(len(introduction.split()), 60)
+                self.assertRegex(introduction, r"@code\{\.py\}\n>>> ")
+                self.assertIn("threads", introduction)
+
+    def test_examples_print_what_they_say(self):
+        for cls in CLASSES:
+            text = re.sub(r"^\.   ", "", cls.create.__doc__, flags=re.M)
+            for code in re.findall(r"@code\{\.py\}\n(.*?)@endcode", text, re.S):
+                with self.subTest(cls.__name__):
+                    names = {"cv2": cv2, "np": np}
+                    if "cascade)" in code:
+                        if not os.path.isfile(CASCADE):
+                            self.skipTest("CUDATRACKING_CASCADES is not set")
+                        names.update(cascade=CASCADE, image=cv2.imread(os.path.join(ROOT, "doc", "pics", "astronaut.jpg")))
+                    example, said = doctest.DocTestParser().get_doctest(code, names, cls.__name__, None, 0), []
+                    self.assertGreater(len(example.examples), 1)
+                    failed = doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed
+                    self.assertEqual(failed, 0, "".join(said))
 
     def test_every_parameter_has_text_and_its_default(self):
         for cls in CLASSES:

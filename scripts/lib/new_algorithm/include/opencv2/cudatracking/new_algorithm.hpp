@@ -14,22 +14,29 @@ namespace cv { namespace cuda {
 
 /** @brief Inverts images.
 
-**Images**: CV_8U with 1 channel. A Mat runs the CPU backend, a GpuMat the CUDA backend on the stream; both give the
-same values. */
+@code
+void invert(const cv::Mat& image, cv::Mat& result)
+{
+    cv::cuda::NewAlgorithm::create()->compute(image, result); // a GpuMat: on the CUDA device
+}
+@endcode
+
+**Images**: CV_8U with 1 channel. A Mat runs the CPU backend, a GpuMat the CUDA backend on the stream; both give the same
+values. */
 class CV_EXPORTS_W NewAlgorithm : public Algorithm
 {
 public:
-    /** @brief Creates an object. */
+    /** @brief Creates an instance that inverts images. */
     CV_WRAP static Ptr<NewAlgorithm> create();
 
     /** @brief Inverts an image. Waits only for an output on the host from an image on the device.
     @param image CV_8UC1 of any size.
     @param result 255 minus each value: CV_8UC1, of the size of the image.
-    @param stream for a GpuMat. The call can be captured into a graph if `result` is a GpuMat.
-    @throws cv::Exception if the type of the image is another. */
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream. The call can be captured into a graph if `result` is a GpuMat.
+    @throws cv::Exception if the image is of another type. */
     CV_WRAP virtual void compute(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Returns the bytes of device memory and pinned memory that the object holds. */
+    /** @brief Returns the bytes of device memory and pinned memory that the instance holds. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 };
 
