@@ -62,7 +62,7 @@ class Detections(NamedTuple):
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
         neighbors: n int32: number of candidates (windows that pass all stages) grouped to each object; 1 without grouping.
-        weights: n float64: largest sum of the last stage within the group; larger is more certain.
+        weights: n float64: largest last-stage sum among the candidates of each object; larger is more certain.
     """
 
     boxes: npt.NDArray[np.int32]
@@ -76,8 +76,8 @@ class Tables(NamedTuple):
     Attributes:
         objects: images x (1 + max_objects) x 4 int32. Column 0 is (n, found, candidates, overflow): n boxes follow; `found` is larger
             than n when max_objects was too small; overflow 1: more than max_candidates candidates, n and found are 0 then.
-        neighbors: images x max_objects int32.
-        weights: images x max_objects float64.
+        neighbors: images x max_objects int32: number of candidates grouped to each object, 1 without grouping.
+        weights: images x max_objects float64: largest last-stage sum among the candidates of each object.
     """
 
     objects: Array
@@ -86,7 +86,12 @@ class Tables(NamedTuple):
 
 
 class CascadeClassifier(Worker):
-    """Detects objects with a boosted cascade: reads every Haar and LBP cascade of OpenCV, returns the boxes of cv2.CascadeClassifier.
+    """Detects objects, such as faces, with a boosted cascade: reads every Haar and LBP cascade of OpenCV, and returns the boxes of
+    cv2.CascadeClassifier.
+
+        >>> faces = ct.CascadeClassifier("frontalface_default", device="cpu")
+        >>> faces.detect(image)  # doc/pics/astronaut.jpg
+        array([[177,  66,  95,  95]], dtype=int32)
 
     Args:
         cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
@@ -102,8 +107,12 @@ class CascadeClassifier(Worker):
         max_objects: capacity of the results of detect_async(), in objects per image, 1 to 65536. Default 256.
         max_candidates: largest number of candidates per image that detect_async() and detect_batch() can group, 1 to 65536. Default 8192.
 
-    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). Calls
-    of several threads on one object are made one after the other; clone() makes objects that work at the same time.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides up to 65535. Results are the same on the CPU and on every GPU.
+    Calls of several threads on one object are made one after the other; clone() makes objects that work at the same time. Files are checked
+    completely, so they may come from untrusted sources. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+
+    Semantics and the three differences from cv2.CascadeClassifier: doc/cascade.md. Sources: Viola and Jones 2001, Lienhart and Maydt 2002,
+    Liao et al. 2007.
     """
 
     _instead_of_pickle = "pass the name, the path or the bytes of the cascade, and make it in the other process"
@@ -266,9 +275,9 @@ class CascadeClassifier(Worker):
         """detect() with the arguments and the result of cv2.CascadeClassifier.detectMultiScale(): n x 4 int32, or () if there is no object.
 
         Args:
-            image: as in detect().
+            image: uint8, height x width, x 3 (BGR) or x 4 (BGRA), on the host or a device. Empty: no objects.
             scaleFactor, minNeighbors, minSize, maxSize: scale_factor, min_neighbors, min_size, max_size of detect().
-            flags: not used, as in cv2.
+            flags: not used, like that of cv2.
         """
         _arrays.number(flags, "flags", whole=True)
         return self._detect(self._native.detectMultiScale, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES)
@@ -296,9 +305,10 @@ class CascadeClassifier(Worker):
         Raises error when an image has more than max_candidates candidates; max_objects does not matter here.
 
         Args:
-            images: list of images as in detect(), all on the host or all on one device.
-            masks: one mask per image, as in detect(). Default: none.
-            stream: as in detect().
+            images: list of images, uint8, height x width, x 3 (BGR) or x 4 (BGRA), all on the host or all on one device.
+            masks: one mask per image, bool or uint8, of its height x width: candidates whose centre is at a 0 are ignored. Default: none.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         limit = self.max_objects
         try:
@@ -327,7 +337,10 @@ class CascadeClassifier(Worker):
         the call does not wait.
 
         Args:
-            images, masks, stream: as in detect_batch().
+            images: list of images, uint8, height x width, x 3 (BGR) or x 4 (BGRA), all on the host or all on one device.
+            masks: one mask per image, bool or uint8, of its height x width: candidates whose centre is at a 0 are ignored. Default: none.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
             out: Tables of an earlier call, or three arrays in the order of its members, for new results; on the device of the images, or numpy
                 arrays if they are on the host. Default: new ones.
         """
@@ -351,7 +364,11 @@ class CascadeClassifier(Worker):
             return Tables(*work.call(self._native.detectAsync, pixels, forms=forms, out=out, names=[f"out.{name}" for name in Tables._fields], **masked))
 
     def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Returns the scales at which an image of this (width, height) is searched: factors on window_size."""
+        """Returns the scales at which an image is searched, ascending float64: factors on window_size.
+
+        Args:
+            image_size: (width, height) of the image in pixels, up to 65535.
+        """
         factors, _ = call(self._native.getScales, _arrays.size(image_size, "image_size"))
         return np.asarray(factors, np.float64).reshape(-1)
 

@@ -32,11 +32,11 @@ class Status(enum.IntEnum):
     FOUND = 0
     """There is at least one peak."""
     NO_POSITION = 1
-    """The fragment does not fit into its search area."""
+    """There is no peak: the fragment does not fit into its search area, or its weights in device memory are all 0."""
     FLAT_FRAGMENT = 2
     """ZNCC only: the fragment is flat (of one value), so that all its scores are 0."""
     AREA_TOO_LARGE = 3
-    """The search area is in device memory, and its part inside of the frame exceeds max_search_area; the results are those of NO_POSITION."""
+    """There is no peak: the search area is in device memory, and its part inside of the frame is larger than max_search_area."""
 
 
 class Match(NamedTuple):
@@ -46,7 +46,7 @@ class Match(NamedTuple):
         locations: peaks x 2 int32, (x, y) of the top-left corner in the frame.
         refined: peaks x 2 float32, locations with sub-pixel offset.
         scores: peaks float32, one score per peak.
-        confidence: how distinct the best peak is, see Matches; -1 if there is no second peak.
+        confidence: second score / best score, for ZNCC (1 - second) / (1 - best): the larger, the more distinct; -1 without a second peak.
         status: Status of the search.
     """
 
@@ -102,7 +102,18 @@ class Matches:
 
 
 class FragmentMatcher(Worker):
-    """Locates many fragments (templates), each in its own search area of a frame. The search is exhaustive and exact by default.
+    """Locates many fragments (templates) in frames, each in its own search area. The search is exhaustive and exact by default.
+
+    Give it fragments by cut(), set() or add(), then call match() for each frame:
+
+        >>> frame = np.random.default_rng(1).integers(0, 256, (240, 320), np.uint8)
+        >>> later = np.roll(frame, (3, 5), axis=(0, 1))  # everything moves by 5 in x and by 3 in y
+        >>> matcher = ct.FragmentMatcher("zncc", device="cpu")
+        >>> matcher.cut(frame, [(40, 30, 16, 16), (200, 100, 24, 24)])
+        >>> for match in matcher.match(later, [(20, 10, 56, 56), (180, 80, 64, 64)]):
+        ...     print(match.locations[0], match.scores[0], match.status.name)
+        [45 33] 1.0 FOUND
+        [205 103] 1.0 FOUND
 
     Args:
         metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect
@@ -118,8 +129,12 @@ class FragmentMatcher(Worker):
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type.
-    Calls of several threads on one object are made one after the other.
+    Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type, sides 1 to
+    32767. Results are the same bits on the CPU and on every GPU, on every run. Calls of several threads on one object are made one after
+    the other, and share its fragments. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+
+    Definitions: doc/fragment_matcher.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
+    2014 (ZNCC on CUDA).
     """
 
     _instead_of_copy = "make another one with the same arguments and give it the same fragments"
@@ -200,7 +215,10 @@ class FragmentMatcher(Worker):
         Args:
             frame: image to cut from, on the host or a device.
             regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; each number is rounded.
-            weights, stream: as in set().
+            weights: one array per region, of its size, where the frame is: bool, uint8 (255 is full weight) or float from 0 to 1.
+                Default: full weight.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         image = _arrays.image(frame, "frame", ("u1",))
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
@@ -219,13 +237,28 @@ class FragmentMatcher(Worker):
             call(self._native.cutFragments, work.array(image), boxes, **named)
 
     def add(self, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> int:
-        """Appends one fragment and returns its index. Arguments: one element each of those of set()."""
+        """Appends one fragment and returns its index.
+
+        Args:
+            template: image of the type of the other fragments, on the host or on their device.
+            weights: array of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+        """
         image = _arrays.image(template, "template", ("u1",))
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         return int(self._edit(self._native.addFragment, [image], covers, stream, many=False))
 
     def update(self, index: int, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> None:
-        """Replaces one fragment; its size may change. Arguments: one element each of those of set()."""
+        """Replaces one fragment; its size may change.
+
+        Args:
+            index: index of the fragment, from 0.
+            template: image of the type of the other fragments, on the host or on their device.
+            weights: array of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+        """
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(template, "template", ("u1",))
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
@@ -260,7 +293,8 @@ class FragmentMatcher(Worker):
             predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, each moved to the nearest position
                 in its area. On the frame's device n x 2 int32, or locations of match(), of which the first peak is used; other types are
                 copied to the host. Default: the centre of the area.
-            stream: as in set().
+            stream: for arrays on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
             out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
                 if the frame is on the host. Default: new ones.
         """
@@ -315,8 +349,11 @@ class FragmentMatcher(Worker):
 
         Args:
             index: index of the fragment, from 0.
-            frame, stream: as in match().
-            area: search area (x, y, width, height). Default: the whole frame.
+            frame: image to search, of the type of the fragments, on the host or a device.
+            area: search area (x, y, width, height), in which the whole fragment must lie; intersected with the frame. Default: the whole
+                frame.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
             out: array for the result, of its shape and type, on the frame's device or a numpy array. Default: a new one.
         """
         index = _arrays.number(index, "index", whole=True)
@@ -341,8 +378,9 @@ class FragmentMatcher(Worker):
         Args:
             locations: locations of match(), of which the first peak is used, or n x 2 numbers (x, y): int32 if they are on a device.
             radius: largest motion of a fragment in each direction, in pixels; at least 0.
-            frame_size: (width, height) of the frame; areas are intersected with it.
-            stream: as in set(); default: that of match().
+            frame_size: (width, height) of the frame in pixels; areas are intersected with it.
+            stream: for locations on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else that of match().
             out: array for the result, of its shape and type, on the device of the locations or a numpy array. Default: a new one.
         """
         radius, limits = _arrays.number(radius, "radius", whole=True), _arrays.size(frame_size, "frame_size")
@@ -363,7 +401,8 @@ class FragmentMatcher(Worker):
         """Returns a rotated and scaled copy of an image on the host and of its weights, for add(). Interpolation is bilinear.
 
         Args:
-            template, weights: one element each of those of set(), on the host.
+            template: uint8 image on the host.
+            weights: array of its size on the host: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
             angle: rotation in degrees, counter-clockwise.
             scale: scale factor, above 0.
         """

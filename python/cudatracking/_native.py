@@ -82,6 +82,13 @@ def _guard(cuda: Any) -> None:
         setattr(cuda.GpuMat, name, staticmethod(refused(f"GpuMat.{name}")))
 
 
+def _describe(cuda: Any) -> None:
+    """Gives classes the text of their create(): OpenCV's generator carries the comments of methods, none of classes."""
+    for value in list(vars(cuda).values()):
+        if isinstance(value, type) and value.__doc__ is None and hasattr(value, "create"):
+            value.__doc__ = value.create.__doc__
+
+
 def _load() -> Any:
     names = [f"cv2{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES if os.path.isfile(os.path.join(FOLDER, f"cv2{suffix}"))]
     if not names:
@@ -93,6 +100,7 @@ def _load() -> Any:
     spec.loader.exec_module(module)
     _close_constructors(module, {id(module)})
     _guard(vars(module)["cuda"])
+    _describe(vars(module)["cuda"])
     return module
 
 

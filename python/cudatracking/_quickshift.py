@@ -37,27 +37,40 @@ class Statistics(NamedTuple):
 
 
 class QuickShift(Worker):
-    """Exact quick-shift superpixels. Each pixel is linked to the nearest pixel of higher density in the joint space of position and colour;
-    a tree of links is a superpixel. No pair of pixels is left out by subsampling or a limited search. The CPU and every GPU give the same
-    labels.
+    """Quick-shift superpixels: regions of similar colour that follow borders.
+
+    compute() links each pixel to its parent, the nearest pixel of higher density in position and colour; a pixel without one within max_dist is
+    a root. All pixels whose links end at the same root are a superpixel. Then the other methods give the results:
+
+        >>> superpixels = ct.QuickShift(device="cpu").compute(image)  # doc/pics/astronaut.jpg, 512 x 512 BGR
+        >>> labels = superpixels.labels()
+        >>> labels.shape, labels.dtype, superpixels.number
+        ((512, 512), dtype('int32'), 203)
+        >>> areas, means, centroids, boxes = superpixels.statistics(image)  # one row per label
+        >>> print(areas[0], means[0].round(), centroids[0].round(), boxes[0])
+        186 [179. 180. 186.] [4. 9.] [ 0  0 13 24]
 
     Args:
-        sigma: bandwidth of the Gaussian kernel, in pixels (a colour difference times color_scale counts as pixels); above 0, at most 341.
-            Default 6.
-        max_dist: largest distance of a link (tau), in the same units; above 0, at most 32767. Default 10.
-        color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to four numbers, one per channel. Values are taken as
-            they are, 0..255 for 8 bit. Default 32/255.
-        search_radius: half the side of the square in which a parent is searched: "max_dist" (default), which misses no link; "window",
-            ceil(3 sigma), as in scikit-image; or 1 to 32767 pixels.
-        tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as higher, so that
-            a flat area is one superpixel. "strict": neither is higher, as in VLFeat and scikit-image.
-        normalize_density: True divides each density by the size of its window, cut at the image border. Default False.
+        sigma: bandwidth of the Gaussian kernel in pixels, where a colour difference times color_scale of 1 counts as one pixel; above 0, at
+            most 341. Time grows with its square. Default 6.
+        max_dist: largest distance of a link (tau), in the same unit; above 0, at most 32767. A larger one gives fewer superpixels. Default 10.
+        color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to four numbers, one per channel. A larger one gives
+            more superpixels. Values are taken as they are, 0..255 for 8 bit. Default 32/255.
+        search_radius: how far a parent is searched along x and along y: "max_dist" (default), which misses no link; "window", ceil(3 sigma),
+            the radius of scikit-image; or 1 to 32767 pixels.
+        tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as denser, so that
+            a flat area is one superpixel. "strict": neither is denser, the rule of VLFeat and scikit-image.
+        normalize_density: True divides each density by the size of the square that it is summed over, clipped at the image border. Default
+            False.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Images: uint8, uint16 or float32 (float64 becomes float32), height x width with 1 to 4 channels. After compute() the other methods
     return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device. Before compute() they
-    raise error. Calls of several threads on one object are made one after the other.
+    raise error. The CPU and every GPU give the same bits. Calls of several threads on one object are made one after the other, and share
+    its results: use one object per thread. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+
+    Definitions and accuracy: doc/quick_shift.md. Sources: Vedaldi and Soatto 2008, Fulkerson and Soatto 2010.
     """
 
     _instead_of_copy = "make another one with the same arguments; what labels() and other methods return can be copied"
@@ -150,21 +163,40 @@ class QuickShift(Worker):
         """Returns the label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked.
 
         Args:
-            stream: as in compute(); default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
         """
         return self._get(self._native.getLabels, dtype="i4", stream=stream, out=out)
 
     def density(self, *, stream: Any = None, out: Any = None) -> Array:
-        """Returns the density of each pixel: height x width float32. Arguments as in labels()."""
+        """Returns the density of each pixel, the sum of the Gaussian weights of the pixels around it: height x width float32; 0 where masked.
+
+        Args:
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
+        """
         return self._get(self._native.getDensity, dtype="f4", stream=stream, out=out)
 
     def parents(self, *, stream: Any = None, out: Any = None) -> Array:
-        """Returns the parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked. Arguments as in labels()."""
+        """Returns the parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked.
+
+        Args:
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
+        """
         return self._get(self._native.getParents, dtype="i4", stream=stream, out=out)
 
     def distances(self, *, stream: Any = None, out: Any = None) -> Array:
-        """Returns the distance of each pixel to its parent: height x width float32; infinite for roots and where masked. Arguments as in labels()."""
+        """Returns the distance of each pixel to its parent in pixels: height x width float32; infinite for roots and where masked.
+
+        Args:
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
+        """
         return self._get(self._native.getDistances, dtype="f4", stream=stream, out=out)
 
     def segment(self, tau: float, *, stream: Any = None, out: Any = None) -> Array:
@@ -172,17 +204,30 @@ class QuickShift(Worker):
 
         Args:
             tau: the smaller max_dist; above 0, at most max_dist.
-            stream, out: as in labels().
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
         """
         return self._get(self._native.segment, _arrays.number(tau, "tau"), dtype="i4", stream=stream, out=out)
 
     def apply_tau(self, tau: float, *, stream: Any = None) -> None:
-        """Makes the labels of segment(tau) the current ones: all methods that depend on labels then refer to them. Arguments as in segment()."""
+        """Makes the labels of segment(tau) the current ones: all methods that depend on labels then refer to them. Does not wait. With
+        tau = max_dist it restores the labels of compute().
+
+        Args:
+            tau: the smaller max_dist; above 0, at most max_dist.
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+        """
         with self._computed(stream) as work:
             call(self._native.applyTau, _arrays.number(tau, "tau"), **work.named)
 
     def count(self, tau: float, *, stream: Any = None) -> int:
-        """Returns the number of superpixels of segment(tau). Waits. Arguments as in segment()."""
+        """Returns the number of superpixels of segment(tau). Waits.
+
+        Args:
+            tau: the smaller max_dist; above 0, at most max_dist.
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+        """
         with self._computed(stream) as work:
             return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
 
@@ -203,7 +248,9 @@ class QuickShift(Worker):
 
         Args:
             thick: True (default): pixels with more than one 8-neighbour of another label; False: thin lines.
-            stream, out: as in labels().
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
         """
         return self._get(self._native.getLabelContourMask, dtype="u1", stream=stream, out=out, thickLine=_arrays.flag(thick, "thick"))
 
@@ -212,7 +259,8 @@ class QuickShift(Worker):
 
         Args:
             image: image of the size and on the device of the one given to compute(); it may be another one.
-            stream: as in compute().
+            stream: of torch, CuPy or OpenCV, or its address, for images on a device. Default: the current stream of torch or CuPy for their
+                arrays, else the null stream.
             out: array for the result, of shape and type of the image and on its device; not the image itself. Default: a new one.
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
@@ -226,8 +274,10 @@ class QuickShift(Worker):
         """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
 
         Args:
-            image: as in mean_color(). Default: none, so that `means` has no columns.
-            stream: as in compute().
+            image: image for the means, of the size and on the device of the one given to compute(). Default: none, so that `means` has no
+                columns.
+            stream: of torch, CuPy or OpenCV, or its address. Default: with an image of torch or CuPy their current stream, without an image
+                that of compute().
         """
         if image is None:
             with self._computed(stream) as work:
@@ -265,7 +315,7 @@ class QuickShift(Worker):
 
         Args:
             min_size: smallest size of a component in pixels, at least 1. Default 1: nothing is merged.
-            stream: as in compute(); default: that of compute().
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
         """
         with self._computed(stream) as work:
             return int(call(self._native.enforceConnectivity, _arrays.number(min_size, "min_size", whole=True), **work.named))
@@ -324,9 +374,12 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
 
     Differences from scikit-image: it sums densities in double precision (float32 images: in single), this function sums weights of 23 bits
     exactly. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in photographs (doc/from_opencv.md has a
-    table), and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its
-    rng=None is noise that differs from call to call. Distances of return_tree are infinite for roots, where scikit-image returns the
-    distance to a parent that is too far away.
+    table), and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its rng=None is noise that differs from
+    call to call. Distances of return_tree are infinite for roots, where scikit-image returns the distance to a parent that is too far away.
+
+        >>> labels = ct.quickshift(image[..., ::-1], kernel_size=3, max_dist=6, ratio=.5)  # RGB
+        >>> labels.shape, int(labels.min())
+        ((512, 512), 0)
 
     Args:
         image: RGB or, without convert2lab, 1 to 4 channels in the last axis: uint8, uint16, float32 or float64 (becomes float32), on the host or a device.
@@ -340,9 +393,17 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
             a device and for device="cuda". None: no noise, so that pixels of equal density are ordered by tie_rule.
         channel_axis: -1 or 2, the last one.
         mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.
-        tie_rule: as in QuickShift, for rng=None. "strict" (default): each pixel of a flat area can become a superpixel of its own; "index":
-            a flat area is one superpixel.
-        device, stream: as in QuickShift. On a device each call allocates and frees memory, which waits for all its streams; use QuickShift in a loop.
+        tie_rule: order of pixels of equal density, for rng=None. "strict" (default): each pixel of a flat area can become a superpixel of its
+            own; "index": a flat area is one superpixel.
+        device: "auto" (default): on the device of the image; for images on the host and rng=None, on the first CUDA device, or on the CPU if
+            there is none; "cpu"; "cuda"; "cuda:<number>". On a device each call allocates and frees memory, which waits for all its streams;
+            use QuickShift in a loop.
+        stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the current
+            stream of torch or CuPy for their arrays, else the null stream.
+
+    Raises:
+        ArgumentError: an argument is out of its range, or needs another one (the message says which).
+        TypeError: an argument is of another type.
     """
     ratio, smooth = _arrays.number(ratio, "ratio"), _arrays.number(sigma, "sigma")
     kernel_size, max_dist = _arrays.number(kernel_size, "kernel_size"), _arrays.number(max_dist, "max_dist")

@@ -22,27 +22,28 @@ from ._work import Work, Worker
 
 
 class State(enum.IntEnum):
-    """State of a tracker after a frame.
+    """State of an object after a frame.
 
-    A box is valid if the detector may learn from it, and supported if the ferns find at least weak evidence of the object there: a window that
-    overlaps the box by more than 0.6 has enough variance and fern posteriors that sum to 1 or more.
+    A box is valid while the tracker trusts it; only then the detector may learn from it. It is supported in a frame if the detector finds at least
+    weak evidence of the object there: a window that overlaps the box by more than 0.6 has enough variance and fern posteriors that sum to 1 or
+    more. (A fern is a small classifier by comparisons of pixels, a posterior the share of positive examples among those with the same results.)
     """
 
     LOST = 0
     """There is no box."""
     UNCERTAIN = 1
-    """There is a box that is not valid or not supported. update() returns False if it is not supported."""
+    """There is a box that is not valid or not supported, so it may be wrong. update() returns False if it is not supported."""
     TRACKING = 2
     """There is a box that is valid and supported; the detector may learn from it."""
 
 
 class Event(enum.IntEnum):
-    """Where the box of an object in a frame comes from. If several apply, the one that is listed last."""
+    """Where the box of an object in a frame comes from. If several apply, the one that is listed last is reported."""
 
     NO_EVENT = 0
     """Nothing: the object was lost before the frame and still is."""
     STARTED = 1
-    """init(), add(), reset_to() or a box of a detector has started it; no frame came since."""
+    """init(), add(), reset_to() or a box given to update() has set it; no frame was processed since."""
     FLOWED = 2
     """Optical flow from the last frame."""
     CORRECTED = 3
@@ -50,15 +51,16 @@ class Event(enum.IntEnum):
     RETRIED = 4
     """Flow from an earlier frame, after flow had failed."""
     JUMPED = 5
-    """The box left its place for one elsewhere that is more similar to the object: perhaps another object."""
+    """The box left its place for one elsewhere that is more similar to the object: perhaps another object that looks alike."""
     FOUND_AGAIN = 6
-    """The object was lost and begins where the learned detector found it: perhaps another object."""
+    """The object was lost, and the learned detector has found it: perhaps another object that looks alike."""
     BECAME_LOST = 7
-    """The object had a box after the last frame and has none any more."""
+    """There is no box any more; the object had one after the last frame."""
     CONFIRMED = 8
-    """A box given to update() is associated with the object. With correct_by_boxes it is the object's box now, otherwise this comes from flow."""
+    """A box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise its own box comes from
+    flow."""
     RECOGNIZED = 9
-    """The object was lost, and begins at a box given to update() that is similar to it."""
+    """The object was lost, and has taken over a box given to update() that is similar to it."""
 
 
 def _switch(default: Any, text: str) -> Any:
@@ -276,14 +278,39 @@ def _templates(images: Any) -> npt.NDArray[np.uint8]:
 class Tracker(_Frames):
     """Tracks one object in a video: learns its appearance, reports when it is lost, and finds it again.
 
+    Give init() a frame and the box of the object, then update() each further frame:
+
+        >>> rng = np.random.default_rng(1)
+        >>> def texture(rows, columns):
+        ...     return ct.cv2.resize(rng.integers(0, 256, (rows, columns), np.uint8), (8 * columns, 8 * rows))
+        >>> ground, target = texture(30, 40), texture(8, 8)
+        >>> def frame(x):
+        ...     image = ground.copy()
+        ...     image[80:144, x:x + 64] = target
+        ...     return image
+        >>> tracker = ct.Tracker(seed=1, device="cpu")
+        >>> tracker.init(frame(100), (100, 80, 64, 64))
+        >>> for image in (frame(102), frame(104), ground):
+        ...     located, box = tracker.update(image)
+        ...     print(located, box, tracker.state.name)
+        True (102, 80, 64, 64) TRACKING
+        True (104, 80, 64, 64) TRACKING
+        False (0, 0, 0, 0) LOST
+
+    In state UNCERTAIN the box may be wrong, also if update() returns True. After the events JUMPED and FOUND_AGAIN it may be on another object
+    that looks alike.
+
     Args:
         params: a TLDParams. Default: TLDParams().
         device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
             "cuda:<number>". The boxes are the same everywhere.
         members: members of TLDParams by name, such as seed=3.
 
-    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type.
-    Calls of several threads on one object are made one after the other.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Equal parameters, seed
+    included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
+    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+
+    Rules of states and learning: doc/tld.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -295,12 +322,14 @@ class Tracker(_Frames):
 
         Args:
             image: frame that contains the object.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12; each number is rounded.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+                in it must not be of one gray value.
         """
         self._call(self._native.init, image, _arrays.box(box, "box"), takes_stream=False)
 
     def update(self, image: ImageLike) -> tuple[bool, Box]:
-        """Tracks in the next frame. Returns (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) if the object was not located. Waits.
+        """Tracks in the next frame. Returns (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) if the object was not located. Waits. The box
+        is in pixels and may lie partly outside of the image, unless clip_boxes is set.
 
         Args:
             image: frame, of the size and type of the first one.
@@ -331,15 +360,15 @@ class Tracker(_Frames):
 
     @property
     def event(self) -> Event:
-        """Where the box of the last frame comes from. Waits."""
+        """Where the box of the last frame comes from: an Event. Waits."""
         return Event(self._ask(self._native.getEvent))
 
     @property
     def score(self) -> float:
         """Score of the box, 0 to 1: how sure the ferns are that the object is there. Waits.
 
-        It is the largest mean posterior of the windows that support the box, or of the cluster at which it begins. It is 0 if no window supports
-        the box and if the object is lost, and 1 directly after init() and reset_to().
+        It is the largest mean posterior of the windows that support the box. It is 0 without one and if the object is lost, and 1 directly after
+        init() and reset_to().
         """
         return float(self._ask(self._native.getTrackingScore))
 
@@ -359,7 +388,11 @@ class Tracker(_Frames):
         self._ask(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, box: BoxLike) -> None:
-        """Sets the box in the last frame and keeps the learned model. The box is as in init()."""
+        """Sets the box in the last frame and keeps the learned model.
+
+        Args:
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded.
+        """
         self._ask(self._native.resetTo, _arrays.box(box, "box"))
 
     def detections(self, *, everything: bool = False) -> Found:
@@ -381,12 +414,18 @@ class Tracker(_Frames):
         """Writes parameters, learned model and position. A tracker that loads the file continues with the next frame, with identical results.
 
         Args:
-            path: file that ends with .xml, .yml, .yaml or .json. It is written completely or not at all.
+            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged. A file that is
+                write-protected is refused.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file of Tracker.save(), Detector.save() or MultiTracker.save_object(). The object of a Detector is LOST until it is detected."""
+        """Reads a file written by Tracker.save(), Detector.save() or MultiTracker.save_object(), of at most 64 MiB. The object of a Detector is
+        LOST until it is detected. The file is checked completely, so it may come from an untrusted source; if it is refused, nothing changes.
+
+        Args:
+            path: path of the file.
+        """
         self._read(_arrays.file_name(path, "path"))
 
     def __repr__(self) -> str:
@@ -403,12 +442,28 @@ _COLUMNS: dict[str, int] = {name: getattr(cv2.cuda, f"TrackerTLD_RESULT_{name.up
 
 
 class MultiTracker(_Frames):
-    """Tracks up to 1024 objects in one video. Work that does not depend on the object is done once per frame.
+    """Tracks up to 1024 objects in one video, each like Tracker, and can take boxes of a detector of yours. Work that does not depend on the
+    object is done once per frame.
+
+        >>> rng = np.random.default_rng(1)
+        >>> image = np.kron(rng.integers(0, 256, (20, 30)), np.ones((12, 12))).astype(np.uint8)
+        >>> tracker = ct.MultiTracker(device="cpu")
+        >>> [tracker.add(image, box) for box in ((48, 48, 72, 72), (200, 100, 60, 84))]  # ids
+        [0, 1]
+        >>> for track in tracker.update(np.roll(image, 2, axis=1)):
+        ...     print(track["id"], track["x"].round(), ct.State(track["state"]).name)
+        0 50.0 TRACKING
+        1 202.0 TRACKING
 
     Args:
-        params, device, members: as in Tracker, for all objects.
+        params: a TLDParams, for all objects. Default: TLDParams().
+        device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
+            "cuda:<number>". The boxes are the same everywhere.
+        members: members of TLDParams by name, such as seed=3.
 
-    Calls of several threads on one object are made one after the other.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Equal parameters, seed
+    included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
+    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -419,15 +474,17 @@ class MultiTracker(_Frames):
         """Adds an object and returns its id: 0, 1, 2 and so on. Waits.
 
         Args:
-            image: the new frame, before or after it is given to update(): the last one given to it, or the next one.
-            box: as in Tracker.init().
-            stream: as in Tracker.update_async().
+            image: the frame in which the object starts: the one that update() got last, or the one that it gets next.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+                in it must not be of one gray value.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         made = self._call(self._native.add, image, _arrays.box(box, "box"), stream=stream)
         return int(made)
 
     def remove(self, id: int) -> None:
-        """Removes an object."""
+        """Removes the object of this id; ids of others do not change."""
         self._ask(self._native.remove, _arrays.number(id, "id", whole=True))
 
     def update(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None) -> npt.NDArray[Any]:
@@ -439,7 +496,8 @@ class MultiTracker(_Frames):
                 box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, correct_by_boxes,
                 find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
-            stream: as in Tracker.update_async().
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
 
         Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
         event, box (index in `boxes` of the box that is associated with the object or has started it, or -1). Objects that ended in this
@@ -457,8 +515,13 @@ class MultiTracker(_Frames):
         start_from_boxes or end_after_misses is set.
 
         Args:
-            image, boxes, stream: as in update().
-            out: as in Tracker.update_async(); not possible if boxes are given and start_from_boxes or end_after_misses is set.
+            image: frame, of the size and type of the first one.
+            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256. An empty list: it has found
+                nothing. Default None: it did not run.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Not possible
+                if boxes are given and start_from_boxes or end_after_misses is set. Default: a new one.
 
         Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box.
         """
@@ -502,19 +565,34 @@ class MultiTracker(_Frames):
         self._ask(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, id: int, box: BoxLike) -> None:
-        """Sets the box of an object in the last frame and keeps its learned model."""
+        """Sets the box of an object in the newest image given to update() or add(), and keeps its learned model.
+
+        Args:
+            id: id that add() has returned.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded.
+        """
         self._ask(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
 
     def detections(self, id: int, *, everything: bool = False) -> Found:
-        """Returns the detections of an object in the last frame. Waits. Arguments as in Tracker.detections()."""
+        """Returns the detections of an object in the last frame. Waits.
+
+        Args:
+            id: id that add() has returned.
+            everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
+        """
         return _found(self._ask(self._native.getDetections, _arrays.number(id, "id", whole=True)), _arrays.flag(everything, "everything"))
 
     def templates(self, id: int, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """Returns the templates of an object, as Tracker.templates(). Waits."""
+        """Returns the learned templates of an object, n x 15 x 15 uint8: of the object, or of the background with positive=False. Waits."""
         return _templates(self._ask(self._native.getTemplates, _arrays.number(id, "id", whole=True), _arrays.flag(positive, "positive")))
 
     def save_object(self, id: int, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes one object to a file, as Tracker.save()."""
+        """Writes parameters, learned model and position of one object, for Tracker.load() and add_from_file(). Waits.
+
+        Args:
+            id: id that add() has returned.
+            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+        """
         number = _arrays.number(id, "id", whole=True)
         self._save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
 
@@ -522,9 +600,10 @@ class MultiTracker(_Frames):
         """Adds an object from a file of save_object(), Tracker.save() or Detector.save(), and returns its id; it is LOST until detected.
 
         Args:
-            image: image as in add(), of the size of the images that the model was learned from.
-            path: path of the file.
-            stream: as in add().
+            image: the frame that update() got last, or the one that it gets next; of the size of the images that the model was learned from.
+            path: path of the file, of at most 64 MiB. It is checked completely, so it may come from an untrusted source.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         name = _arrays.file_name(path, "path")
         if not os.path.isfile(name):
@@ -533,11 +612,16 @@ class MultiTracker(_Frames):
         return int(made)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes all objects. A tracker that loads the file continues with identical results. Path as in Tracker.save()."""
+        """Writes all objects. A tracker that loads the file continues with identical results. Waits.
+
+        Args:
+            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+        """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file of save()."""
+        """Reads a file written by save(), of at most 512 MiB, and replaces all objects. It is checked completely, so it may come from an untrusted
+        source; if it is refused, nothing changes."""
         self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:
@@ -552,12 +636,27 @@ class MultiTracker(_Frames):
 
 
 class Detector(_Frames):
-    """Learning detector of one object, without tracking. Evaluates variance, ferns and nearest neighbours in all windows of an image.
+    """Finds in single images an object that it has learned from one box in one image. For videos use Tracker.
+
+        >>> rng = np.random.default_rng(1)
+        >>> image = np.kron(rng.integers(0, 256, (20, 30)), np.ones((12, 12))).astype(np.uint8)
+        >>> detector = ct.Detector(device="cpu")
+        >>> detector.init(image, (60, 60, 60, 60))
+        >>> boxes, scores = detector.detect(np.roll(image, 36, axis=1))
+        >>> boxes[scores.argmax()]
+        array([96, 60, 60, 60], dtype=int32)
+
+    It evaluates windows on a grid over the image in three stages: variance, ferns (small classifiers by comparisons of pixels) and the
+    similarity to learned templates (nearest neighbours).
 
     Args:
-        params, device, members: as in Tracker.
+        params: a TLDParams. Default: TLDParams().
+        device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
+            "cuda:<number>". The results are the same everywhere.
+        members: members of TLDParams by name, such as seed=3.
 
-    Calls of several threads on one object are made one after the other.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Calls of several threads
+    on one object are made one after the other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -565,7 +664,15 @@ class Detector(_Frames):
         self._native = call(cv2.cuda.TLDDetector.create, _native_params(params, members))
 
     def init(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
-        """Learns an object, in place of an older one. Waits. Arguments as in Tracker.init() and Tracker.update_async()."""
+        """Learns an object, in place of an older one. Waits.
+
+        Args:
+            image: image that contains the object.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+                in it must not be of one gray value.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+        """
         self._call(self._native.init, image, _arrays.box(box, "box"), stream=stream)
 
     def detect(self, image: ImageLike, *, everything: bool = False, stream: Any = None) -> Found:
@@ -574,14 +681,22 @@ class Detector(_Frames):
         Args:
             image: image of the size and type of the one in init().
             everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
-            stream: as in Tracker.update_async().
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         everything = _arrays.flag(everything, "everything")
         table = self.detect_async(image, stream=stream)
         return _found(table.numpy() if isinstance(table, DeviceArray) else table, everything)
 
     def detect_async(self, image: ImageLike, *, stream: Any = None, out: Any = None) -> Array:
-        """Detects the object in an image. Does not wait with an image on a device. Arguments as in detect() and Tracker.update_async().
+        """Detects the object in an image. Does not wait with an image on a device.
+
+        Args:
+            image: image of the size and type of the one in init().
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
+                new one.
 
         Returns (1 + max_detections) x 8 float64. Row 0: n, windows, with enough variance, passed by the ferns, accepted; then n rows:
         x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
@@ -589,11 +704,19 @@ class Detector(_Frames):
         return self._table(self._native.detect, image, table(1 + int(self._native.getParams().maxDetections), 8, "f8"), stream, out)
 
     def learn(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
-        """Learns one more appearance of the object. Does not wait with an image on a device. Arguments as in init()."""
+        """Learns one more appearance of the object, without checking that it resembles the object. Does not wait with an image on a device.
+
+        Args:
+            image: image of the size and type of the one in init().
+            box: (x, y, width, height) of the object in pixels, inside the image, sides at least 12 and at least min_window; each number is
+                rounded.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
+        """
         self._call(self._native.learn, image, _arrays.box(box, "box"), stream=stream)
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """Returns the templates, as Tracker.templates()."""
+        """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Waits."""
         return _templates(self._ask(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     @property
@@ -602,11 +725,16 @@ class Detector(_Frames):
         return bool(self._ask(self._native.empty))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes parameters and learned model. Path as in Tracker.save()."""
+        """Writes parameters and learned model. Waits.
+
+        Args:
+            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+        """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file of Detector.save(), Tracker.save() or MultiTracker.save_object()."""
+        """Reads a file written by Detector.save(), Tracker.save() or MultiTracker.save_object(), of at most 64 MiB. It is checked completely, so it
+        may come from an untrusted source; if it is refused, nothing changes."""
         self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:

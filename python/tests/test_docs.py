@@ -1,6 +1,9 @@
-"""What doc/python.md and doc/from_opencv.md show runs as written and prints what stands below it; mypy --strict is content."""
+"""What doc/python.md, doc/from_opencv.md and the docstrings show runs as written and prints what stands below it; mypy --strict is
+content.
+"""
 import contextlib
 import csv
+import doctest
 import importlib.util
 import io
 import os
@@ -36,6 +39,19 @@ def pages():
 
 
 class DocsTest(unittest.TestCase):
+    def test_docstrings(self):
+        """Each class that works has an example; and so have, from their create(), those of ct.cv2, whose comments OpenCV drops."""
+        classes = (ct.CascadeClassifier, ct.Detector, ct.FragmentMatcher, ct.MultiTracker, ct.QuickShift, ct.Tracker)
+        native = [getattr(ct.cv2.cuda, name) for name in ("CascadeClassifierEx", "FragmentMatcher", "MultiTrackerTLD", "QuickShift", "TLDDetector", "TrackerTLD")]
+        names = {"ct": ct, "np": np, "cv2": ct.cv2, "cascade": ct.cascade_file("frontalface_default"),
+                 "image": ct.cv2.imread(os.path.join(DOC, "pics", "astronaut.jpg"))}
+        for documented in (*classes, ct.quickshift, *native):
+            text = re.sub(r"^\.   | *@endcode.*", "", documented.__doc__, flags=re.M)
+            example, said = doctest.DocTestParser().get_doctest(text, dict(names), documented.__name__, None, 0), []
+            with self.subTest(documented.__module__ + "." + documented.__name__):
+                self.assertGreater(len(example.examples), 1)
+                self.assertEqual(doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed, 0, "".join(said))
+
     @needs_data
     def test_snippets(self):
         count = 0
