@@ -51,7 +51,7 @@ HostMem it returns at once and can be captured.
 
 | class               | methods                                                   | waits        | capturable         |
 |---------------------|-----------------------------------------------------------|--------------|--------------------|
-| FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | if sizes stay same |
+| FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | yes (1)            |
 | FragmentMatcher     | addFragment                                               | no           | no                 |
 | FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes                |
 | FragmentMatcher     | find, convert                                             | yes          | no                 |
@@ -77,6 +77,8 @@ HostMem it returns at once and can be captured.
 | MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no                 |
 | MultiTrackerTLD     | saveObject, save, write                                   | yes          | no                 |
 | TLD classes         | the first call with a GpuMat after load() or read()       | yes          | no                 |
+
+(1) If number, sizes and type of the fragments are unchanged, and the same ones have weights.
 
 Waiting calls wait for their own stream, never for the whole device. CUDA itself waits for the device when memory is
 freed. That happens in destructors, in methods of the TLD classes that replace or remove a model, and in a call that

@@ -45,14 +45,15 @@ void detectFaces(cv::cuda::CascadeClassifierEx& faces, const std::vector<cv::cud
 
 **Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat. A
 *candidate* is a window that passes all stages. Candidates with similar boxes form a *group*; a group of more than
-minNeighbors candidates is one object, with their mean box. Candidates are the same ones in the same order (scale, then
-y, then x), and so are groups. With several threads the order of cv::CascadeClassifier varies. There are three
-differences:
+minNeighbors candidates is one object, with their mean box, unless it lies inside of a larger group (doc/cascade.md,
+"Groups"). Candidates are the same ones in the same order (scale, then y, then x), and so are groups. With several
+threads the order of cv::CascadeClassifier varies. There are three differences:
 - If a cascade has a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows of low contrast,
   with the weight of another window. This class does not report them.
-- Haar features with fractional weights, or whose sums may exceed 2^24, may differ in their last bits. No cascade that
-  OpenCV ships has such features. They are summed in float: this class rounds after each multiplication and addition,
-  and compilers may fuse the two in cv::CascadeClassifier (on AArch64, and on x86-64 if OpenCV's baseline has FMA).
+- Values of Haar features that have fractional weights, or whose sums may exceed 2^24, may differ in their last bits. No
+  cascade that OpenCV ships has such features. They are summed in float: this class rounds after each multiplication and
+  addition, and compilers may fuse the two in cv::CascadeClassifier (on AArch64, and on x86-64 if OpenCV's baseline has
+  FMA).
 - If rejectLevels and levelWeights are requested but outputRejectLevels is false, cv::CascadeClassifier throws as soon
   as it finds an object. This class returns the objects and leaves both lists empty.
 

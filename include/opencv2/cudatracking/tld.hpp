@@ -57,7 +57,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int trees;    //!< number of ferns, 1 to 16. Default 10.
     CV_PROP_RW int features; //!< pixel comparisons per fern, 1 to 16; trees * features at most 164. Default 13.
     /** Threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. init() raises
-    it if windows of the background score higher. Default 0.5. */
+    it if windows of the background have a higher one. Default 0.5. */
     CV_PROP_RW double fernThreshold;
     /** Maximum number of windows per frame that reach the nearest-neighbour stage, 1 to 128; those with the highest
     posteriors are kept. Default 100. */
@@ -65,7 +65,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Nearest neighbours.
     /** Threshold on the relative similarity above which a window is accepted, 0 to 1. init() raises it if windows of
-    the background score higher. Default 0.65. */
+    the background have a higher one. Default 0.65. */
     CV_PROP_RW double nnThreshold;
     /** Threshold on the conservative similarity above which a box is valid, 0 to 1. It is never below the threshold for
     accepted windows: init() raises it to that. Default 0.7. */

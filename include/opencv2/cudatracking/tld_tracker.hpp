@@ -51,14 +51,15 @@ void follow(const std::vector<cv::Mat>& frames, cv::Rect box)
   true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
   more than 0.6, with enough variance and fern posteriors that sum to 1 or more.
-- The **score** of a box, 0 to 1, is the largest mean posterior of the windows that support it: how sure the ferns are
-  that the object is there. It is 0 without one. Directly after init(), add() and resetTo() it is 1.
+- The **score** of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean
+  posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 without
+  one, and 1 directly after init(), add() and resetTo().
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
 **Loss**: an object is LOST when it leaves the image, when optical flow fails, after maxUnsupported unsupported frames
-in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. Flow is tried again
-from the last box in the next retryFrames frames.
+in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. After failed flow,
+flow from the last box is tried again in the next retryFrames frames.
 **Return**: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
 The loss is decided before, so it may be found again in the same frame. The box is not valid until it is similar enough.
 **Jump**: a box leaves its place if the detector finds a single place elsewhere that is more similar to the object, by
