@@ -143,7 +143,7 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   QuickShift::computeBatch() if an image in its list is empty.
 
 ### Errors
-Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
+Errors are cv::Exception; the message names the argument and its value. The instance is unchanged and usable.
 
 | code                 | cause                                                                                         |
 |----------------------|-----------------------------------------------------------------------------------------------|

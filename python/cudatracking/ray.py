@@ -16,10 +16,11 @@ class Detect:
 
         found = images.map_batches(ct.ray.Detect, fn_constructor_kwargs={"cascade": "frontalface_default"}, concurrency=2, num_gpus=1)
 
-    Each row gets the columns `boxes`, lists of x, y, width, height in pixels, `neighbors` and `weights`, as in cudatracking.Detections.
+    Each row gets the columns `boxes`, lists of x, y, width, height in pixels, `neighbors` and `weights`: the members of
+    cudatracking.Detections.
 
     Args:
-        cascade: as in CascadeClassifier.
+        cascade: name of cudatracking.cascades(), path of a file, or its bytes, for CascadeClassifier.
         column: of the images, uint8: height x width (gray), x 3 or x 4. Their sizes may differ. Default "image".
         rgb: whether images of three or four channels are RGB, as those of ray.data.read_images(); else BGR. Default True.
         named: further arguments of CascadeClassifier, such as min_neighbors and device.

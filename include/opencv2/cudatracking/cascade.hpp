@@ -26,7 +26,7 @@ void printFaces(const cv::String& file, const cv::Mat& image)
         std::cout << box << std::endl;
 }
 
-// Detects in images on a device. Does not wait: the results stay there.
+// Detects in images on a device. Does not wait: the results are on the device, too.
 void detectFaces(cv::cuda::CascadeClassifierEx& faces, const std::vector<cv::cuda::GpuMat>& images,
                  cv::cuda::GpuMat& objects, cv::cuda::Stream& stream)
 {
@@ -180,23 +180,43 @@ public:
                                           int minNeighbors = 3, int flags = 0, Size minSize = Size(),
                                           Size maxSize = Size(), InputArray mask = noArray(),
                                           Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs detectMultiScale() and also returns the number of candidates of each object.
+    /** @brief Detects objects of all sizes, and also returns the number of candidates of each. Waits for the stream if
+    the image is a GpuMat.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, Mat or GpuMat.
+    @param objects boxes in pixels, inside of the image.
     @param numDetections number of candidates in each group; 1 for every object if minNeighbors is 0 or less.
-    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,mask,stream arguments and default values of
-    detectMultiScale(). */
+    @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
+    @param minNeighbors candidates with similar boxes are merged into one object if there are more than this many; 0 or
+    less: each candidate is an object. Default 3.
+    @param flags not used. Default 0.
+    @param minSize,maxSize smallest and largest (width, height) of objects, pixels; 0: no limit. Default: no limits.
+    @param mask CV_8UC1 of the image's size, in the same memory: keeps the candidates at whose centre it is not 0.
+    Default: no mask.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP_AS(detectMultiScale2)
     virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects,
                                   CV_OUT std::vector<int>& numDetections, double scaleFactor = 1.1,
                                   int minNeighbors = 3, int flags = 0, Size minSize = Size(), Size maxSize = Size(),
                                   InputArray mask = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs detectMultiScale() and also returns weights that tell how certain each detection is.
+    /** @brief Detects objects of all sizes, and also returns weights that tell how certain each is. Waits for the
+    stream if the image is a GpuMat.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, Mat or GpuMat.
+    @param objects boxes in pixels, inside of the image.
     @param rejectLevels always the number of stages of the cascade, once for each object; kept for compatibility. Empty
     if outputRejectLevels is false.
     @param levelWeights largest last-stage sum among the candidates of each object: the larger, the more certain. Empty
     if outputRejectLevels is false.
     @param outputRejectLevels whether rejectLevels and levelWeights are filled. Default: false.
-    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,mask,stream arguments and default values of
-    detectMultiScale(). */
+    @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
+    @param minNeighbors candidates with similar boxes are merged into one object if there are more than this many; 0 or
+    less: each candidate is an object. Default 3.
+    @param flags not used. Default 0.
+    @param minSize,maxSize smallest and largest (width, height) of objects, pixels; 0: no limit. Default: no limits.
+    @param mask CV_8UC1 of the image's size, in the same memory: keeps the candidates at whose centre it is not 0.
+    Default: no mask.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP_AS(detectMultiScale3)
     virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects,
                                   CV_OUT std::vector<int>& rejectLevels, CV_OUT std::vector<double>& levelWeights,

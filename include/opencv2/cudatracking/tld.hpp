@@ -242,10 +242,17 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    // The Rect2d overloads come first: Python calls the first function of a name, and these take whole numbers, too.
-    /** @brief Learns an object from a floating-point box, whose edges are rounded to whole pixels. In Python this is
-    init().
-    @param image,box,stream arguments of init(). Default: the null stream. */
+    // The functions for Rect2d come first and have full texts: of functions with the same name and arguments, Python
+    // calls the first one, which takes whole numbers too, and help() shows its text alone.
+    /** @brief Learns an object and forgets an older one. Waits. Edges of a floating-point box are rounded to whole
+    pixels.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
+    CPU, a GpuMat the device.
+    @param box (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid; the old model is kept then. */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns an object and forgets an older one. Waits.
     @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
@@ -278,9 +285,14 @@ public:
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
-    /** @brief Learns one more appearance from a floating-point box, whose edges are rounded to whole pixels. In Python
-    this is learn().
-    @param image,box,stream arguments of learn(). Default: the null stream. */
+    /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
+    resembles the object, and even if TLDParams.learning is false. Does not wait. Edges of a floating-point box are
+    rounded to whole pixels.
+    @param image image of the size, type and memory (host or device) of the one in init().
+    @param box (x, y, width, height) of the object in it, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
     resembles the object, and even if TLDParams.learning is false. Does not wait.

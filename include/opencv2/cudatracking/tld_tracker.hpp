@@ -221,10 +221,16 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    // The Rect2d overloads come first: Python calls the first function of a name, and these take whole numbers, too.
-    /** @brief Learns an object from a floating-point box, whose edges are rounded to whole pixels. In Python this is
-    init().
-    @param image,boundingBox arguments of init(). */
+    // The functions for Rect2d come first and have full texts: of functions with the same name and arguments, Python
+    // calls the first one, which takes whole numbers too, and help() shows its text alone.
+    /** @brief Learns an object and forgets an older one. Uses the null stream and waits. Edges of a floating-point box
+    are rounded to whole pixels.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
+    CPU, a GpuMat the device.
+    @param boundingBox (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
+    @throws cv::Exception if an argument is invalid; the old model is kept then. */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
     /** @brief Learns an object and forgets an older one. Uses the null stream and waits.
     @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
@@ -289,9 +295,12 @@ public:
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the model is updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Sets the position by a floating-point box, whose edges are rounded to whole pixels. In Python this is
-    resetTo().
-    @param boundingBox argument of resetTo(). */
+    /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
+    not undo it, and replays launched afterwards continue from it. Edges of a floating-point box are rounded to whole
+    pixels.
+    @param boundingBox box inside of the image, sides at least 12 and at least TLDParams.minWindow.
+    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
+    file of TLDDetector, or of one of an older version whose object was lost, until the next frame. */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it.
@@ -380,9 +389,17 @@ public:
     /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    /** @brief Adds an object by a floating-point box, whose edges are rounded to whole pixels. In Python this is add().
-    @param image,box,stream arguments of add(). Default: the null stream.
-    @return id of the object. */
+    /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits. Edges of
+    a floating-point box are rounded to whole pixels.
+    @param image the frame in which the object starts: either the one that update() got last, or the one that it gets
+    next. Its size, type and memory (host or device) must be those of the frames before, unless there are no objects.
+    @param box (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @return id of the object: 0, 1, 2 and so on; ids are not used again.
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
+    update() was given a different next frame; nothing is added then. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
     @param image the frame in which the object starts: either the one that update() got last, or the one that it gets
@@ -478,9 +495,12 @@ public:
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the models are updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Sets the position of an object by a floating-point box, whose edges are rounded to whole pixels. In
-    Python this is resetTo().
-    @param id,box arguments of resetTo(). */
+    /** @brief Sets the position of an object in the newest image given to update() or add(); its model is kept. Waits.
+    Replays launched before do not undo it, and replays launched afterwards continue from it. Edges of a floating-point
+    box are rounded to whole pixels.
+    @param id id returned by add().
+    @param box box inside of the image, sides at least 12 and at least TLDParams.minWindow.
+    @throws cv::Exception if there is no such object or the box is invalid. */
     CV_WRAP_AS(resetTo) void resetToRounded(int id, const Rect2d& box);
     /** @brief Sets the position of an object in the newest image given to update() or add(); its model is kept. Waits.
     Replays launched before do not undo it, and replays launched afterwards continue from it.

@@ -52,6 +52,7 @@ class HelpTest(unittest.TestCase):
                 with self.subTest(method=f"{cls.__name__}.{name}"):
                     self.assertTrue(prototype.startswith(name + "("), prototype)
                     self.assertRegex(text, r"^@brief \w[^@]{10,}")
+                    self.assertNotRegex(text, r"[Aa]s in \w+\(|\barguments? of \w+\(", "help() shows one method: its text is complete")
 
     def test_create_tells_about_its_class(self):
         for cls in CLASSES:

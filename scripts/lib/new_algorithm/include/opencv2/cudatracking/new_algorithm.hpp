@@ -21,8 +21,8 @@ void invert(const cv::Mat& image, cv::Mat& result)
 }
 @endcode
 
-**Images**: CV_8U with 1 channel. A Mat runs the CPU backend, a GpuMat the CUDA backend on the stream; both give the same
-values. */
+**Images**: CV_8U with 1 channel. A Mat selects the CPU backend, a GpuMat the CUDA backend on the stream; both give the
+same values. */
 class CV_EXPORTS_W NewAlgorithm : public Algorithm
 {
 public:
@@ -32,7 +32,8 @@ public:
     /** @brief Inverts an image. Waits only for an output on the host from an image on the device.
     @param image CV_8UC1 of any size.
     @param result 255 minus each value: CV_8UC1, of the size of the image.
-    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream. The call can be captured into a graph if `result` is a GpuMat.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream. The call can be captured into a graph if
+    `result` is a GpuMat.
     @throws cv::Exception if the image is of another type. */
     CV_WRAP virtual void compute(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
