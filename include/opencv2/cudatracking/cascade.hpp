@@ -34,7 +34,7 @@ void detectFaces(cv::cuda::CascadeClassifierEx& faces, const std::vector<cv::cud
 }
 @endcode
 
-**Two interfaces**
+__Two interfaces__
 
 |                     | detectMultiScale()                 | detectAsync()                                   |
 |---------------------|------------------------------------|-------------------------------------------------|
@@ -43,7 +43,7 @@ void detectFaces(cv::cuda::CascadeClassifierEx& faces, const std::vector<cv::cud
 | results             | vectors on the host, of any length | matrices of fixed size, one row per image       |
 | waits with a GpuMat | always                             | only if an output is a Mat, UMat or std::vector |
 
-**Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat. A
+__Results__ are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat. A
 *candidate* is a window that passes all stages. Candidates with similar boxes form a *group*; a group of more than
 minNeighbors candidates is one object, with their mean box, unless it lies inside of a larger group (doc/cascade.md,
 "Groups"). Candidates are the same ones in the same order (scale, then y, then x), and so are groups. With several
@@ -57,7 +57,7 @@ threads the order of cv::CascadeClassifier varies. There are three differences:
 - If rejectLevels and levelWeights are requested but outputRejectLevels is false, cv::CascadeClassifier throws as soon
   as it finds an object. This class returns the objects and leaves both lists empty.
 
-**Files**: XML, YAML and JSON, also as strings in memory. The new format (stageType BOOST, features HAAR or LBP, trees
+__Files__: XML, YAML and JSON, also as strings in memory. The new format (stageType BOOST, features HAAR or LBP, trees
 as well as stumps, rotated features too) is read directly; the old format of haartraining is converted. HOG cascades and
 compressed files (.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of its
 sources. Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window
@@ -67,15 +67,17 @@ whatever they contain, load(), loadBuffer(), create() and convert() return or th
 of the file, with less than 256 MiB of memory and less than 512 KiB of stack. This does not hold for read() and
 Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has parsed already.
 
-**Images**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is treated as an
+__Images__: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is treated as an
 independent image: pixels outside of it are not read.
-**Scales** are the powers of scaleFactor at which the window fits into the image and the object into the limits of size;
+
+__Scales__ are the powers of scaleFactor at which the window fits into the image and the object into the limits of size;
 at most 4,095.
-**Mask** (optional, CV_8UC1, of the image's size): a candidate is kept if the mask is not 0 at the centre of its box,
+
+__Mask__ (optional, CV_8UC1, of the image's size): a candidate is kept if the mask is not 0 at the centre of its box,
 column x + width/2 and row y + height/2 (integer division), at most the last column and row. The box is the one before
 it is clipped to the image. The mask has no other effect.
 
-**Matrices of detectAsync()**; row i belongs to image i:
+__Matrices of detectAsync()__; row i belongs to image i:
 
 | matrix        | type     | columns        | content of a row                                             |
 |---------------|----------|----------------|--------------------------------------------------------------|
@@ -87,7 +89,7 @@ it is clipped to the image. The mask has no other effect.
 is the number before grouping. If it exceeds maxCandidates, overflow is 1 and the objects of that image are not
 reported: n and found are 0. convertDetections() converts a row to a vector.
 
-**Waiting, lifetimes, graphs, threads**: see the tables in cudatracking.hpp. Calls of several threads on one instance
+__Waiting, lifetimes, graphs, threads__: see the tables in cudatracking.hpp. Calls of several threads on one instance
 are executed one after another. An instance and its clone() share only the cascade, which never changes: with one clone
 per thread, stream or device they work at once. load() and setters do not affect graphs that were captured before.
 

@@ -53,13 +53,14 @@ void follow(const cv::Mat& frame, const cv::Mat& next, const std::vector<cv::Rec
 }
 @endcode
 
-**Images**: frames and templates are CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type, with
+__Images__: frames and templates are CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type, with
 sides of 1 to 32,767 pixels. A frame and each of its templates may be regions of interest.
-**Weights** q tell how much each pixel of a template counts: CV_8UC1 with q = 0 to 255, or CV_32FC1 with values w in
+
+__Weights__ q tell how much each pixel of a template counts: CV_8UC1 with q = 0 to 255, or CV_32FC1 with values w in
 [0,1], for which q is 255 w, rounded to the nearest integer (half to even). They have the size of the template. Without
 weights all q are 255. Unlike in cv::matchTemplate(), an 8-bit mask is not binarised.
 
-**Scores** compare a template T with the part of the frame I under it:
+__Scores__ compare a template T with the part of the frame I under it:
 
 | metric | score at a position                                                                              | perfect |
 |--------|--------------------------------------------------------------------------------------------------|--------:|
@@ -71,18 +72,21 @@ Sums of SAD and SSD are not divided by the number of channels: with one channel 
 ZNCC ignores changes of brightness and contrast. All sums are exact integers, and of equal positions the one with the
 lowest row-major index in the area wins, so results depend neither on the backend nor on the number of threads.
 
-**Search**: by default every position in the search area counts. Where positions are left out to save time, because they
+__Search__: by default every position in the search area counts. Where positions are left out to save time, because they
 cannot be a peak, the results are the same. Only Params::search = THREE_STEP is approximate.
-**Peaks**: peak 0 is the best position. Each further peak is the best position that keeps the distance d =
+
+__Peaks__: peak 0 is the best position. Each further peak is the best position that keeps the distance d =
 Params::exclusionDistance from all peaks before it, as Params::exclusion says.
-**Confidence** is the ratio of the scores of peak 1 and peak 0, for ZNCC that of (1 - score): the larger, the more
+
+__Confidence__ is the ratio of the scores of peak 1 and peak 0, for ZNCC that of (1 - score): the larger, the more
 distinct. It is 1 if both are equally good, +infinity if only peak 0 is perfect, and -1 if there is no peak 1, which is
 always so with Params::peaks = 1. Except for -1 it is at least 1; with THREE_STEP it may be less. It is a ratio of
 squares for SSD, so a threshold for SAD does not suit SSD.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Threads that use one instance share its fragments
+__Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Threads that use one instance share its fragments
 and parameters; their calls are executed one after another.
-**CUDA graphs**: fragments given as Mat are uploaded by the first match() with a GpuMat, which must not be captured. A
+
+__CUDA graphs__: fragments given as Mat are uploaded by the first match() with a GpuMat, which must not be captured. A
 graph keeps the parameters, the search areas on the host and the set of fragments of its capture. Each replay reads
 again the frame, the search areas and predictions in device memory, and the contents of the fragments. So it sees new
 contents of later calls to updateFragment(), setFragments() or cutFragments() if number, sizes and type of the fragments

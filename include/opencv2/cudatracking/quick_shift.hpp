@@ -29,7 +29,7 @@ void simplify(const cv::Mat& image, cv::Mat& painted)
 }
 @endcode
 
-**Terms.** A pixel is a point of its position (x, y) and its channel values, each times a scale (setColorScale(),
+__Terms.__ A pixel is a point of its position (x, y) and its channel values, each times a scale (setColorScale(),
 setChannelScales()). Distances between points are in pixels: a scaled difference of values of 1 counts as one pixel.
 - **Density** of a pixel: the sum of Gaussian weights, by distance, of the pixels in the square of ceil(3 sigma) pixels
   to each side, clipped at the image border. Its own weight, 1, is included.
@@ -42,9 +42,10 @@ setChannelScales()). Distances between points are in pixels: a scaled difference
 Within the two squares every pair of pixels is evaluated: nothing is subsampled. A superpixel need not be connected in
 the image; enforceConnectivity() makes it so. Formulas: doc/quick_shift.md, "Definition".
 
-**Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
+__Images__: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
-**Mask** (optional, CV_8UC1): pixels where it is 0 are *masked*. They do not contribute to densities and get density 0,
+
+__Mask__ (optional, CV_8UC1): pixels where it is 0 are *masked*. They do not contribute to densities and get density 0,
 parent -1, distance +infinity and label -1. Pixels of CV_32F images are masked, too, if a channel is NaN or has a
 magnitude of 1e15 or more. The magnitude is that of the value; if the scales differ between channels or are outside of
 [1/1024, 1024], that of the scaled value.
@@ -60,22 +61,23 @@ Settings that reproduce other programs (doc/quick_shift.md has more):
 (1) setNormalizeDensity(true). (2) setSearchRadius(SEARCH_WINDOW); for the random noise that breaks ties,
 computeNoisy().
 
-**Precision**: weights are rounded to multiples of 2^-23 and summed exactly. For 8-bit photographs the relative error of
+__Precision__: weights are rounded to multiples of 2^-23 and summed exactly. For 8-bit photographs the relative error of
 a density is at most 1e-5 (measured for sigma up to 9 and scales up to 4); doc/quick_shift.md, "Accuracy", has the bound
 for all images. Where two densities differ by less than the error, a pixel may get another parent than with real
 numbers. With high contrast, 255 scale / sigma above 100, and maxDist above 5 this happens to many pixels.
 
-**Determinism**: bitwise identical between the backends, from run to run, and between compute() and computeTiled(). On
+__Determinism__: bitwise identical between the backends, from run to run, and between compute() and computeTiled(). On
 different machines this holds if exp() of both C libraries rounds to the same floats, which it nearly always does.
 
-**Results** are those of the last compute() that succeeded; a call that throws leaves them unchanged. Before the first
+__Results__ are those of the last compute() that succeeded; a call that throws leaves them unchanged. Before the first
 compute(), after clear() and after compute() of an empty image, getters give empty arrays and functions that return a
 count return 0. Results of a GpuMat can be written to every array type, results of a Mat to host arrays only. Results of
 n x 1 elements may go to a std::vector.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Threads that use one instance share its results: a
+__Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Threads that use one instance share its results: a
 getter may give those of another thread's compute(). Use one instance per thread.
-**CUDA graphs**: call compute() once before the capture, with the size, type and parameters of the captured call. The
+
+__CUDA graphs__: call compute() once before the capture, with the size, type and parameters of the captured call. The
 graph and the instance then share their results: getters outside of the graph return those of the last replay or call.
 Without that call only getters in the same capture see the results of the graph.
 

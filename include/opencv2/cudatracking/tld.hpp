@@ -153,15 +153,17 @@ void findAgain(const cv::Mat& first, const cv::Rect& box, const std::vector<cv::
 }
 @endcode
 
-**Images**: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
+__Images__: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
 images must have the size, type and memory (host or device) of the one given to init(). After load() the size must be
 that of the file, and the first call after it fixes type and memory; with a GpuMat that call uploads the model, waits
 and cannot be captured.
-**Boxes** are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
-**Windows** are the rectangles that the detector evaluates. They have the object's size times powers of scaleFactor, lie
+
+__Boxes__ are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
+
+__Windows__ are the rectangles that the detector evaluates. They have the object's size times powers of scaleFactor, lie
 on a grid over the whole image (stepPercent) and inside of it, and have no side below minWindow. At most 2^26 windows.
 
-**Stages of the detector**. A window must pass all of them:
+__Stages of the detector__. A window must pass all of them:
 
 | stage              | passes a window if                                                                           |
 |--------------------|----------------------------------------------------------------------------------------------|
@@ -169,24 +171,27 @@ on a grid over the whole image (stepPercent) and inside of it, and have no side 
 | ferns              | its mean posterior is above the fern threshold and one of the maxDetections highest          |
 | nearest neighbours | its relative similarity is above the acceptance threshold: the window is *accepted*          |
 
-**Similarities**, 0 to 1, compare a window or box, resampled to 15 x 15 pixels, with the learned templates by normalised
+__Similarities__, 0 to 1, compare a window or box, resampled to 15 x 15 pixels, with the learned templates by normalised
 cross-correlation. The *relative similarity* tells how much more it resembles the positive templates than the negative
 ones: 0.5 is a tie. The *conservative similarity* is the same with the first half of the positive templates, in the
 order of getTemplates(). Both are 1 if there are no negative templates. Formulas: doc/tld.md, "The detector".
 
-**Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
+__Table of detections__: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
 passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of
 windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+__Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Calls of several threads are executed one after
 another, on one model.
-**Determinism** (all TLD classes): equal parameters, seed included, equal images and equal calls give bitwise identical
+
+__Determinism__ (all TLD classes): equal parameters, seed included, equal images and equal calls give bitwise identical
 results on both backends.
-**CUDA graphs** (all TLD classes): each replay reads the image again and continues from the state before it. A graph
+
+__CUDA graphs__ (all TLD classes): each replay reads the image again and continues from the state before it. A graph
 keeps the objects and the setting of setLearning() of its capture: capture again after init(), load(), add(), remove()
 and setLearning().
-**Order** (all TLD classes): a direct call, that is one on a stream that is not being captured, begins after all direct
+
+__Order__ (all TLD classes): a direct call, that is one on a stream that is not being captured, begins after all direct
 calls before it and after all replays launched before it, on any stream. A call that waits has finished when it returns,
 so replays launched afterwards see its effect. By streams or events the caller must order (1) replays with each other,
 and (2) a replay that follows a direct call that did not wait.

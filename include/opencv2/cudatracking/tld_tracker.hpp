@@ -36,7 +36,7 @@ void follow(const std::vector<cv::Mat>& frames, cv::Rect box)
 }
 @endcode
 
-**State** after a frame:
+__State__ after a frame:
 
 | state         | there is a box that is | update() returns                         | the detector learns        |
 |---------------|------------------------|------------------------------------------|----------------------------|
@@ -57,12 +57,14 @@ void follow(const std::vector<cv::Mat>& frames, cv::Rect box)
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-**Loss**: an object is LOST when it leaves the image, when optical flow fails, after maxUnsupported unsupported frames
+__Loss__: an object is LOST when it leaves the image, when optical flow fails, after maxUnsupported unsupported frames
 in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. After failed flow,
 flow from the last box is tried again in the next retryFrames frames.
-**Return**: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
+
+__Return__: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
 The loss is decided before, so it may be found again in the same frame. The box is not valid until it is similar enough.
-**Jump**: a box leaves its place if the detector finds a single place elsewhere that is more similar to the object, by
+
+__Jump__: a box leaves its place if the detector finds a single place elsewhere that is more similar to the object, by
 jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on another object of the same
 appearance; an application that must not confuse objects checks it there.
 
@@ -71,11 +73,13 @@ Rules in full: doc/tld.md, "One frame", "States", "Events" and "Learning".
 The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
 outside of it, unless TLDParams.clipBoxes is set.
 
-**Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
+__Images, determinism, CUDA graphs, order of replays__: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
-**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Calls of several threads are executed one after
+
+__Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Calls of several threads are executed one after
 another; frames then come in the order in which the threads get their turn.
-**Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
+
+__Table of results__ (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 in TrackerTLD), box (MultiTrackerTLD.update() with
 boxes: index of the detector's box that is associated with the object or has started it; -1 without one).
@@ -431,23 +435,24 @@ public:
     With a GpuMat the call waits if results is a Mat, UMat or std::vector, or if TLDParams.startFromBoxes or
     endAfterMisses is set. With one of these two it cannot be captured, and results must be resizable: no std::vector.
 
-    **Association.** Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels. Each box is
+    __Association.__ Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels. Each box is
     associated with at most one object, each object with at most one box, after optical flow:
     - Pass 1, objects that have a box: pairs that overlap by at least TLDParams.boxOverlap, the largest overlap first.
     - Pass 2, LOST objects, only if TLDParams.findByBoxes is set: pairs whose relative similarity is above the threshold
       for accepted windows, the largest conservative similarity first.
     - Of pairs with equal values the one with the first object comes first, then the one with the first box.
 
-    **Effect on an associated object.** It becomes valid, counts as supported, and does not jump, so its model may learn
+    __Effect on an associated object.__ It becomes valid, counts as supported, and does not jump, so its model may learn
     from the frame. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
     ferns, so with TLDParams.minReplyScore it may still not be located.
     - Pass 1, event CONFIRMED: it takes over the detector's box if TLDParams.correctByBoxes is set. Otherwise its box is
       that of flow and correction, the same as without boxes.
     - Pass 2, event RECOGNIZED: its box is set to the detector's.
 
-    **End of objects**, if TLDParams.endAfterMisses is above 0: after the frame, objects are removed that no box was
+    __End of objects__, if TLDParams.endAfterMisses is above 0: after the frame, objects are removed that no box was
     associated with in endAfterMisses successive calls with boxes.
-    **Start of objects**, if TLDParams.startFromBoxes is set: then each box starts an object with the next id (event
+
+    __Start of objects__, if TLDParams.startFromBoxes is set: then each box starts an object with the next id (event
     STARTED) by add(), except
     - a box that is associated with an object,
     - a box that overlaps the part of an object inside of the image by boxOverlap or more,

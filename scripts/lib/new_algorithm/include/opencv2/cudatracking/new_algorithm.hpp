@@ -21,7 +21,7 @@ void invert(const cv::Mat& image, cv::Mat& result)
 }
 @endcode
 
-**Images**: CV_8U with 1 channel. A Mat selects the CPU backend, a GpuMat the CUDA backend on the stream; both give the
+__Images__: CV_8U with 1 channel. A Mat selects the CPU backend, a GpuMat the CUDA backend on the stream; both give the
 same values. */
 class CV_EXPORTS_W NewAlgorithm : public Algorithm
 {
