@@ -267,9 +267,9 @@ public:
     mean posterior of the windows that support the box. It is 0 without one, if the state is LOST, and before init(),
     and 1 directly after init() and resetTo(). Waits. */
     CV_WRAP virtual float getTrackingScore() = 0;
-    /** @brief Returns the state after the last frame: LOST (0), there is no box; UNCERTAIN (1), there is a box, but the
-    tracker does not trust it, or the detector finds no evidence at it; TRACKING (2), there is a box with both. Before
-    init() it is LOST. Waits. */
+    /** @brief Returns the state after the last frame. LOST (0): there is no box. UNCERTAIN (1): there is a box, but the
+    tracker does not trust it, or the detector finds no evidence of the object at it. TRACKING (2): there is a box, the
+    tracker trusts it, and the detector finds evidence at it. Before init() it is LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
     resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
