@@ -125,12 +125,19 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
 {
     std::vector<Choice> others;
     Choice best = {nullptr, nullptr};
+    bool hasTiles = false; // of a usual route
     for (size_t r = 0; r < ROUTE_COUNT; ++r)
     {
-        Choice choice = {ROUTES[r], ROUTES[r]->plan(given, load)};
-        if (choice.plan && !best.plan && choice.plan->usual(given, load))
+        Choice choice = {ROUTES[r], nullptr};
+        if (!(choice.route->inTiles && hasTiles))
+            choice.plan = choice.route->plan(given, load);
+        if (!choice.plan)
+            continue;
+        const bool usual = choice.plan->usual(given, load);
+        hasTiles = hasTiles || (usual && choice.route->inTiles);
+        if (usual && !best.plan)
             best = std::move(choice);
-        else if (choice.plan)
+        else
             others.push_back(std::move(choice));
         if (best.plan && load.window.empty())
             return best; // there is nothing to search, only a status to report

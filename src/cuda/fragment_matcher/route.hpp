@@ -59,6 +59,8 @@ struct Route
     //! Plans a load; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
     const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
+    //! Estimates do not tell such routes from each other: those that follow a usual one in ROUTES are not considered.
+    bool inTiles = false;
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a route whose limits
     //! do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;

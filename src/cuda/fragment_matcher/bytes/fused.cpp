@@ -145,7 +145,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route FUSED;
-const Route FUSED = {"FUSED", plan, FACTORS, fitsOf};
+const Route FUSED = {"FUSED", plan, FACTORS, false, fitsOf};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -91,7 +91,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route BAND_TILES;
-const Route BAND_TILES = {"BAND_TILES", plan, FACTORS};
+const Route BAND_TILES = {"BAND_TILES", plan, FACTORS, true};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -184,7 +184,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route BANDS;
-const Route BANDS = {"BANDS", plan, FACTORS};
+const Route BANDS = {"BANDS", plan, FACTORS, true};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -93,7 +93,8 @@ private:
 
 bool FusedBandsPlan::usual(const MatchCase& given, const Load& load) const
 {
-    if (plan.sharedBytes > oneBlockBytes(given))
+    if (plan.sharedBytes > oneBlockBytes(given) || load.window.width > tuning::FUSED_BAND_USUAL_COLS ||
+        load.window.height > tuning::FUSED_BAND_USUAL_ROWS)
         return false;
     double terms = 0;
     for (const SizeGroup& group : load.groups)

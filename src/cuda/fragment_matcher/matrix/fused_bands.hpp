@@ -22,6 +22,8 @@ const int FUSED_BAND_BLOCKS = 6;          // blocks of four warps per multiproce
 const int FUSED_BAND_WEIGHTED_BLOCKS = 3; // the same with weights
 // Least terms of a call of unweighted SSD; one with less is faster by byte sums.
 const double FUSED_BAND_LEAST_SSD_TERMS = 400e6;
+// Largest window for which the route is usual. In larger ones it has to be estimated to be quicker than others.
+const int FUSED_BAND_USUAL_COLS = 52, FUSED_BAND_USUAL_ROWS = 48;
 
 } // namespace tuning
 
