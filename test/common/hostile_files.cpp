@@ -144,10 +144,7 @@ std::vector<std::string> cascadeTexts(const std::string& format)
 std::string objectText(const std::string& format)
 {
     const tld::StandardScene scene(CV_8UC1, Size(24, 24));
-    cuda::TLDParams p;
-    p.trees = 2;
-    p.features = 3;
-    p.maxPositives = p.maxNegatives = 4;
+    const cuda::TLDParams p = tld::paramsOf("trees 2, features 3, maxPositives 4, maxNegatives 4");
     const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU, p);
     tld::follow(*tracker, scene, tld::Engine::CPU, 1, 3);
     return tld::textOf(*tracker, format);

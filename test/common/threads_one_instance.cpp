@@ -387,15 +387,8 @@ template <class World> void wholeCalls(Engine engine)
 //! Few windows and templates, so that a call takes little time.
 tld::TLDParams smallParams()
 {
-    tld::TLDParams p;
-    p.trees = 3;
-    p.features = 5;
-    p.scales = 2;
-    p.stepPercent = 25;
-    p.initWarps = p.updateWarps = 2;
-    p.initNegatives = 10;
-    p.startFromBoxes = true;
-    p.endAfterMisses = 2;
+    const tld::TLDParams p = tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 2, updateWarps 2, "
+                                           "initNegatives 10, startFromBoxes 1, endAfterMisses 2");
     return p;
 }
 

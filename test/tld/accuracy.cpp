@@ -359,10 +359,7 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
 
 TEST(Tld_Oracle, integration)
 {
-    TLDParams p;
-    p.retryFrames = 0;
-    p.maxUnsupported = 0;
-    p.maxProbation = 0;
+    const TLDParams p = paramsOf("retryFrames 0, maxUnsupported 0, maxProbation 0");
     int count[5] = {}, different = 0;
     for (uint64 seed = 1; seed <= 4; ++seed)
     {

@@ -52,12 +52,7 @@ TEST_P(Tld_Api, beforeInit)
 
 TEST_P(Tld_Api, parametersAreKept)
 {
-    TLDParams p;
-    p.seed = 9;
-    p.trees = 8;
-    p.features = 12;
-    p.maxPositives = 33;
-    p.updateAngle = 7.5;
+    const TLDParams p = paramsOf("seed 9, trees 8, features 12, maxPositives 33, updateAngle 7.5");
     for (const TLDParams& q : {TLDDetector::create(p)->getParams(), TrackerTLD::create(p)->getParams(),
                                MultiTrackerTLD::create(p)->getParams()})
     {
@@ -204,8 +199,7 @@ TEST_P(Tld_Api, initForgets)
 
 TEST_P(Tld_Api, learningCanBeOff)
 {
-    TLDParams p;
-    p.learning = false;
+    const TLDParams p = paramsOf("learning 0");
     const Ptr<TrackerTLD> off = fresh(p);
     EXPECT_FALSE(off->getLearning());
     const Mat positives = templatesOf(*off, true), negatives = templatesOf(*off, false);
@@ -256,8 +250,7 @@ TEST_P(Tld_Api, asyncIsUpdate)
 
 TEST_P(Tld_Api, leastScoreOfAReply)
 {
-    TLDParams p;
-    p.minReplyScore = 0.85f;
+    const TLDParams p = paramsOf("minReplyScore 0.85");
     const std::vector<Step> all = run(*fresh(), 1, S::FRAMES), strict = run(*fresh(p), 1, S::FRAMES);
     int fewer = 0;
     for (size_t t = 0; t < all.size(); ++t)
@@ -425,9 +418,7 @@ TEST_P(Tld_Api, detectingIsConstant)
 
 TEST_P(Tld_Api, mirrorLearnsTheOtherSide)
 {
-    TLDParams p;
-    p.mirror = true;
-    const Ptr<TLDDetector> plain = detector(), both = detector(p);
+    const Ptr<TLDDetector> plain = detector(), both = detector(paramsOf("mirror 1"));
     Mat mirrored;
     flip(scene.frame(0), mirrored, 1);
     const Rect b = scene.box(0), box(mirrored.cols - b.x - b.width, b.y, b.width, b.height);

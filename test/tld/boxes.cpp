@@ -98,9 +98,7 @@ TEST_P(Tld_Boxes, areAssociatedByOverlap)
 //! An empty list is not the same as no list, which is the same as the other update().
 TEST_P(Tld_Boxes, noneAndNoList)
 {
-    TLDParams p;
-    p.endAfterMisses = 2;
-    const Ptr<MultiTrackerTLD> with = tracker(p), without = tracker();
+    const Ptr<MultiTrackerTLD> with = tracker(paramsOf("endAfterMisses 2")), without = tracker();
     for (int t = 1; t < 5; ++t)
     {
         Mat rows;
@@ -156,9 +154,7 @@ TEST_P(Tld_Boxes, areGivenGreedily)
 
 TEST_P(Tld_Boxes, correctTheBox)
 {
-    TLDParams p;
-    p.correctByBoxes = true;
-    const Ptr<MultiTrackerTLD> multi = tracker(p);
+    const Ptr<MultiTrackerTLD> multi = tracker(paramsOf("correctByBoxes 1"));
     for (int t = 1; t < 6; ++t)
     {
         const Rect box = scene.box(t, 1) + Point(t % 2 ? 5 : -4, 3);
@@ -172,14 +168,12 @@ TEST_P(Tld_Boxes, correctTheBox)
 //! Boxes are clipped to the image, and not used if less than 12 pixels are left.
 TEST_P(Tld_Boxes, areClippedToTheImage)
 {
-    TLDParams p = flowOnly();
-    p.correctByBoxes = true;
     const Composite edge(FRAME, {Size(40, 36)}, CV_8UC1, 8);
     Placement at;
     at.centre = Point2d(20, 60);
     const Rect box = edge.box(at);
     ASSERT_EQ(0, box.x);
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf("correctByBoxes 1", flowOnly()));
     multi->add(image(edge.frame(at)).in(), box);
     const Mat rows = update(*multi, edge.frame(at), {Rect(-15, box.y, 50, box.height)});
     EXPECT_EQ(Rect2d(0, box.y, 35, box.height), boxOf(rows, 0));
@@ -193,8 +187,7 @@ TEST_P(Tld_Boxes, findLostObjects)
 {
     for (const bool finds : {false, true})
     {
-        TLDParams p = flowOnly();
-        p.retryFrames = 0;
+        TLDParams p = paramsOf("retryFrames 0", flowOnly());
         p.findByBoxes = finds;
         const Ptr<MultiTrackerTLD> multi = tracker(p);
         const Mat flat(FRAME, CV_8UC1, Scalar(90));
@@ -222,9 +215,8 @@ TEST_P(Tld_Boxes, findLostObjects)
 //! A started object is that of add() with the frame after it was updated.
 TEST_P(Tld_Boxes, startObjects)
 {
-    TLDParams p;
-    p.startFromBoxes = true;
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p), other = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf("startFromBoxes 1")),
+                               other = MultiTrackerTLD::create();
     Mat frame = scene.frame(0);
     frame(Rect(100, 150, 30, 30)).setTo(77);
     const std::vector<Rect> first = {scene.box(0, 0), Rect(3, 3, 11, 30), Rect(102, 152, 26, 26),
@@ -264,10 +256,8 @@ TEST_P(Tld_Boxes, startObjects)
 //! When ids do not suffice for all boxes, the frame is not processed.
 TEST_P(Tld_Boxes, needIds)
 {
-    TLDParams p;
-    p.startFromBoxes = true;
-    p.endAfterMisses = 1;
-    const Ptr<MultiTrackerTLD> made = tracker(p, 1), multi = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> made = tracker(paramsOf("startFromBoxes 1, endAfterMisses 1"), 1),
+                               multi = MultiTrackerTLD::create();
     std::string text = textOf(*made);
     const std::string next = "next: 1\n";
     ASSERT_NE(std::string::npos, text.find(next));
@@ -289,9 +279,7 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
     const Composite edge(FRAME, {Size(40, 36)}, CV_8UC1, 8);
     for (const bool clip : {false, true})
     {
-        TLDParams p = flowOnly();
-        p.startFromBoxes = true;
-        p.boxOverlap = 0.8;
+        TLDParams p = paramsOf("startFromBoxes 1, boxOverlap 0.8", flowOnly());
         p.clipBoxes = clip;
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
         Placement at;
@@ -312,9 +300,7 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
 //! Counts of missed calls begin again with each associated box, do not count frames without the detector, and are saved.
 TEST_P(Tld_Boxes, endObjects)
 {
-    TLDParams p;
-    p.endAfterMisses = 3;
-    const Ptr<MultiTrackerTLD> multi = tracker(p), saved = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> multi = tracker(paramsOf("endAfterMisses 3")), saved = MultiTrackerTLD::create();
     const auto boxes = [&](int t, std::initializer_list<int> seen)
     {
         std::vector<Rect> all;
@@ -361,8 +347,7 @@ TEST_P(Tld_Boxes, formsOfLists)
 
 TEST_P(Tld_Boxes, wrongArguments)
 {
-    TLDParams p;
-    p.startFromBoxes = true;
+    TLDParams p = paramsOf("startFromBoxes 1");
     const Ptr<MultiTrackerTLD> multi = tracker(), starting = tracker(p);
     const Image frame = image(scene.frame(1));
     Mat rows;
@@ -503,8 +488,7 @@ TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     requireCuda();
     const Three scene;
-    TLDParams p;
-    p.correctByBoxes = p.findByBoxes = true;
+    TLDParams p = paramsOf("correctByBoxes 1, findByBoxes 1");
     const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
     for (int i = 0; i < 3; ++i)
     {
@@ -561,9 +545,7 @@ TEST(Tld_CudaSanitize, boxes)
 {
     requireCuda();
     const Three scene;
-    TLDParams p = flowOnly();
-    p.scales = 2;
-    p.correctByBoxes = p.findByBoxes = true;
+    const TLDParams p = paramsOf("scales 2, correctByBoxes 1, findByBoxes 1", flowOnly());
     const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
     for (int i = 0; i < 3; ++i)
         tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));

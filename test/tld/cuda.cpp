@@ -106,62 +106,22 @@ struct Variant
     const char* name;
     int type;
     Size object;
-    void (*change)(TLDParams&);
+    const char* params;
 };
 
 void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
 const Variant VARIANTS[] = {
-    {"defaults", CV_8UC1, Size(40, 34), [](TLDParams&) {}},
-    {"bgr", CV_8UC3, Size(30, 41), [](TLDParams& p) { p.seed = 5; }},
-    {"bgraMirrored", CV_8UC4, Size(36, 36), [](TLDParams& p) { p.mirror = true; }},
-    {"fullStores", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.maxPositives = 2;
-         p.maxNegatives = 4;
-     }},
-    {"oddFerns", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.trees = 7;
-         p.features = 9;
-         p.flowWindow = 5;
-         p.flowLevels = 1;
-     }},
-    {"tinyFerns", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.trees = 3;
-         p.features = 2;
-         p.flowWindow = 11;
-         p.maxDetections = 7;
-     }},
-    {"largeFerns", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.trees = 10;
-         p.features = 16;
-         p.maxDetections = 128;
-     }},
-    {"allPass", CV_8UC1, Size(44, 30),
-     [](TLDParams& p)
-     {
-         p.fernThreshold = 0.;
-         p.nnThreshold = 0.5;
-     }},
-    {"denseWindows", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.stepPercent = 3;
-         p.scales = 2;
-     }},
-    {"manyExamples", CV_8UC1, Size(40, 34),
-     [](TLDParams& p)
-     {
-         p.mirror = true;
-         p.initWindows = p.updateWindows = p.initWarps = p.updateWarps = 32;
-     }},
+    {"defaults", CV_8UC1, Size(40, 34), ""},
+    {"bgr", CV_8UC3, Size(30, 41), "seed 5"},
+    {"bgraMirrored", CV_8UC4, Size(36, 36), "mirror 1"},
+    {"fullStores", CV_8UC1, Size(40, 34), "maxPositives 2, maxNegatives 4"},
+    {"oddFerns", CV_8UC1, Size(40, 34), "trees 7, features 9, flowWindow 5, flowLevels 1"},
+    {"tinyFerns", CV_8UC1, Size(40, 34), "trees 3, features 2, flowWindow 11, maxDetections 7"},
+    {"largeFerns", CV_8UC1, Size(40, 34), "trees 10, features 16, maxDetections 128"},
+    {"allPass", CV_8UC1, Size(44, 30), "fernThreshold 0, nnThreshold 0.5"},
+    {"denseWindows", CV_8UC1, Size(40, 34), "stepPercent 3, scales 2"},
+    {"manyExamples", CV_8UC1, Size(40, 34), "mirror 1, initWindows 32, updateWindows 32, initWarps 32, updateWarps 32"},
 };
 
 class Tld_CudaVariants : public testing::TestWithParam<Variant>
@@ -172,10 +132,8 @@ protected:
 
 TEST_P(Tld_CudaVariants, equalTheCpuInEveryFrame)
 {
-    TLDParams params;
-    GetParam().change(params);
     const StandardScene scene(GetParam().type, GetParam().object, 3);
-    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(scene, params, StandardScene::FRAMES, 6));
+    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(scene, paramsOf(GetParam().params), StandardScene::FRAMES, 6));
 }
 
 INSTANTIATE_TEST_CASE_P(All, Tld_CudaVariants, testing::ValuesIn(VARIANTS),
@@ -638,14 +596,9 @@ TEST(Tld_Cuda, updatesDoNotWait)
 TEST(Tld_CudaSanitize, twoObjects)
 {
     requireCuda();
-    TLDParams params;
-    params.maxPositives = 2;
-    params.maxNegatives = 4;
-    params.scales = 3;
-    params.initWindows = params.updateWindows = 5;
-    params.initWarps = params.updateWarps = 3;
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(params);
+    Pair pair(paramsOf(
+        "maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, updateWarps 3"));
     for (int i = 0; i < 2; ++i)
         pair.add(crowd.frame(0), crowd.box(0, i));
     for (int t = 1; t < 6; ++t)
@@ -656,10 +609,7 @@ TEST(Tld_CudaSanitize, detector)
 {
     requireCuda();
     const Crowd crowd(Size(90, 70), 1, CV_8UC1, 24);
-    TLDParams params;
-    params.trees = 3;
-    params.features = 5;
-    params.scales = 2;
+    const TLDParams params = paramsOf("trees 3, features 5, scales 2");
     const Ptr<TLDDetector> cpu = TLDDetector::create(params), cuda = TLDDetector::create(params);
     cpu->init(crowd.frame(0), crowd.box(0, 0));
     cuda->init(uploadAsRoi(crowd.frame(0)), crowd.box(0, 0));

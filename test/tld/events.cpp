@@ -257,11 +257,9 @@ TEST_P(Tld_EventsOf, clippedBoxes)
         p.centre = Point2d(30 - 1.2 * t, 20 - 0.4 * t);
         return p;
     };
-    TLDParams clipping;
-    clipping.clipBoxes = true;
     const Image first(engine(), scene.frame(at(0)));
     const Rect whole(0, 0, 160, 120);
-    const Ptr<TrackerTLD> free = TrackerTLD::create(), clipped = TrackerTLD::create(clipping);
+    const Ptr<TrackerTLD> free = TrackerTLD::create(), clipped = TrackerTLD::create(paramsOf("clipBoxes 1"));
     free->init(first.in(), scene.box(at(0)));
     clipped->init(first.in(), scene.box(at(0)));
     int outside = 0;
@@ -294,9 +292,7 @@ void removeLine(std::string& text, const std::string& name)
 TEST_P(Tld_EventsOf, filesOfVersionOne)
 {
     const StandardScene scene;
-    TLDParams p;
-    p.clipBoxes = true;
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), p), old = TrackerTLD::create(),
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("clipBoxes 1")), old = TrackerTLD::create(),
                           now = TrackerTLD::create();
     follow(*tracker, scene, engine(), 1, 10);
     const std::string text = textOf(*tracker);

@@ -13,15 +13,8 @@ using cv::cuda::GpuMat;
 //! Small images and few windows: each call is made to fail in turn.
 tld::TLDParams smallParams()
 {
-    tld::TLDParams p;
-    p.trees = 3;
-    p.features = 5;
-    p.scales = 2;
-    p.stepPercent = 25;
-    p.initWarps = 3;
-    p.updateWarps = 2;
-    p.initNegatives = 10;
-    p.findByBoxes = p.correctByBoxes = true;
+    const tld::TLDParams p = paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
+                                      "initNegatives 10, findByBoxes 1, correctByBoxes 1");
     return p;
 }
 
@@ -82,7 +75,7 @@ public:
         wait();
         Outputs outputs;
         for (const std::string& text : {tld::textOf(*tracker), tld::textOf(*detector)})
-            outputs.emplace_back("text", Mat(1, int(text.size()), CV_8UC1, const_cast<char*>(text.data())).clone());
+            outputs.emplace_back("text", asRow(text).clone());
         for (const int id : several->getIds())
         {
             Mat templates, detections;

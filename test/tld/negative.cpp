@@ -4,98 +4,65 @@
 // TLDDetector, TrackerTLD and MultiTrackerTLD refuse bad arguments, say which and why, and work on as before.
 #include "scenes.hpp"
 #include <fstream>
-#include <functional>
 #include <limits>
 
 namespace opencv_test { namespace {
 
 using namespace tld;
 
-struct BadParameter
+//! Names of parameters, each with values that it must not have.
+const struct
 {
-    const char *name, *value;
-    std::function<void(TLDParams&)> set;
-};
-
-template <typename T> BadParameter bad(const char* name, T TLDParams::*member, T value)
-{
-    return {name, "", [=](TLDParams& p) { p.*member = value; }};
-}
-
-std::vector<BadParameter> badParameters()
-{
-    typedef TLDParams P;
-    const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-    std::vector<BadParameter> list = {bad("seed", &P::seed, -1)};
-    for (const float value : {-0.1f, 1.5f, static_cast<float>(nan)})
-        list.push_back(bad("minReplyScore", &P::minReplyScore, value));
-    const struct
-    {
-        const char* name;
-        int P::*member;
-        std::vector<int> values;
-    } integers[] = {{"minWindow", &P::minWindow, {-1, 20000}},
-                    {"scales", &P::scales, {-1, 21}},
-                    {"stepPercent", &P::stepPercent, {0, -3, 101}},
-                    {"trees", &P::trees, {0, 17, -1}},
-                    {"features", &P::features, {0, 17}},
-                    {"maxDetections", &P::maxDetections, {0, 129}},
-                    {"maxPositives", &P::maxPositives, {1, 1025}},
-                    {"maxNegatives", &P::maxNegatives, {1, 2049}},
-                    {"initWindows", &P::initWindows, {33, -1}},
-                    {"initWarps", &P::initWarps, {33, -1}},
-                    {"updateWindows", &P::updateWindows, {33, -1}},
-                    {"updateWarps", &P::updateWarps, {33, -1}},
-                    {"initNegatives", &P::initNegatives, {1, 129}},
-                    {"flowWindow", &P::flowWindow, {2, 4, 13, -1}},
-                    {"flowLevels", &P::flowLevels, {-1, 7}},
-                    {"flowIterations", &P::flowIterations, {0, 101}},
-                    {"retryFrames", &P::retryFrames, {-1, 4}},
-                    {"maxUnsupported", &P::maxUnsupported, {-1}},
-                    {"maxProbation", &P::maxProbation, {-1}}};
-    for (const auto& i : integers)
-        for (const int value : i.values)
-            list.push_back(bad(i.name, i.member, value));
-    const struct
-    {
-        const char* name;
-        double P::*member;
-        std::vector<double> values;
-    } doubles[] = {
-        {"scaleFactor", &P::scaleFactor, {1., 2.1, -1.2}}, {"fernThreshold", &P::fernThreshold, {-0.1, 1.1}},
-        {"nnThreshold", &P::nnThreshold, {-0.1, 1.1}},     {"validThreshold", &P::validThreshold, {-0.1, 1.1}},
-        {"initAngle", &P::initAngle, {-1., 46.}},          {"updateAngle", &P::updateAngle, {-1., 46.}},
-        {"warpScale", &P::warpScale, {-0.1, 0.6}},         {"warpShift", &P::warpShift, {-0.1, 0.6}},
-        {"warpNoise", &P::warpNoise, {-1., 65.}},          {"flowEpsilon", &P::flowEpsilon, {-0.1}},
-        {"maxFlowError", &P::maxFlowError, {-1.}},         {"jumpMargin", &P::jumpMargin, {-1.5}},
-        {"firstJumpMargin", &P::firstJumpMargin, {-1.5}}};
-    for (const auto& d : doubles)
-    {
-        for (const double value : d.values)
-            list.push_back(bad(d.name, d.member, value));
-        list.push_back(bad(d.name, d.member, nan));
-        list.push_back(bad(d.name, d.member, infinity));
-    }
-    return list;
-}
+    const char* name;
+    std::vector<const char*> values;
+} BAD_PARAMETERS[] = {{"seed", {"-1"}},
+                      {"minReplyScore", {"-0.1", "1.5", "nan"}},
+                      {"minWindow", {"-1", "20000"}},
+                      {"scales", {"-1", "21"}},
+                      {"stepPercent", {"0", "-3", "101"}},
+                      {"trees", {"0", "17", "-1"}},
+                      {"features", {"0", "17"}},
+                      {"maxDetections", {"0", "129"}},
+                      {"maxPositives", {"1", "1025"}},
+                      {"maxNegatives", {"1", "2049"}},
+                      {"initWindows", {"33", "-1"}},
+                      {"initWarps", {"33", "-1"}},
+                      {"updateWindows", {"33", "-1"}},
+                      {"updateWarps", {"33", "-1"}},
+                      {"initNegatives", {"1", "129"}},
+                      {"flowWindow", {"2", "4", "13", "-1"}},
+                      {"flowLevels", {"-1", "7"}},
+                      {"flowIterations", {"0", "101"}},
+                      {"retryFrames", {"-1", "4"}},
+                      {"maxUnsupported", {"-1"}},
+                      {"maxProbation", {"-1"}},
+                      {"scaleFactor", {"1", "2.1", "-1.2", "nan", "inf"}},
+                      {"fernThreshold", {"-0.1", "1.1", "nan", "inf"}},
+                      {"nnThreshold", {"-0.1", "1.1", "nan", "inf"}},
+                      {"validThreshold", {"-0.1", "1.1", "nan", "inf"}},
+                      {"initAngle", {"-1", "46", "nan", "inf"}},
+                      {"updateAngle", {"-1", "46", "nan", "inf"}},
+                      {"warpScale", {"-0.1", "0.6", "nan", "inf"}},
+                      {"warpShift", {"-0.1", "0.6", "nan", "inf"}},
+                      {"warpNoise", {"-1", "65", "nan", "inf"}},
+                      {"flowEpsilon", {"-0.1", "nan", "inf"}},
+                      {"maxFlowError", {"-1", "nan", "inf"}},
+                      {"jumpMargin", {"-1.5", "nan", "inf"}},
+                      {"firstJumpMargin", {"-1.5", "nan", "inf"}}};
 
 TEST(Tld_Negative, parametersAreChecked)
 {
-    for (const BadParameter& b : badParameters())
-    {
-        TLDParams p;
-        b.set(p);
-        expectRefused([&] { TLDDetector::create(p); }, {b.name});
-        expectRefused([&] { TrackerTLD::create(p); }, {b.name});
-        expectRefused([&] { MultiTrackerTLD::create(p); }, {b.name});
-    }
-    TLDParams many;
-    many.trees = 13;
-    many.features = 13; // 169 of 164
+    for (const auto& bad : BAD_PARAMETERS)
+        for (const char* value : bad.values)
+        {
+            const TLDParams p = paramsOf(std::string(bad.name) + " " + value);
+            expectRefused([&] { TLDDetector::create(p); }, {bad.name});
+            expectRefused([&] { TrackerTLD::create(p); }, {bad.name});
+            expectRefused([&] { MultiTrackerTLD::create(p); }, {bad.name});
+        }
+    const TLDParams many = paramsOf("trees 13, features 13"); // 169 of 164
     expectRefused([&] { TrackerTLD::create(many); }, {"trees", "features"});
-    many.trees = 12;
-    many.features = 13;
-    EXPECT_NO_THROW(TrackerTLD::create(many));
+    EXPECT_NO_THROW(TrackerTLD::create(paramsOf("trees 12, features 13")));
 }
 
 class Tld_Arguments : public OnEngine
@@ -165,8 +132,7 @@ TEST_P(Tld_Arguments, boxes)
     EXPECT_EQ(before, textOf(*tracker));
     EXPECT_EQ(learned, textOf(*detector));
     EXPECT_EQ(std::vector<int>(1, id), multi->getIds());
-    TLDParams large;
-    large.minWindow = 30;
+    const TLDParams large = paramsOf("minWindow 30");
     expectRefused([&] { TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 29, 40)); }, {"box", "29"});
     EXPECT_NO_THROW(TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 30, 40)));
 }
@@ -318,10 +284,8 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->update(other.in(), out); }, {"image", "100"});
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
-    TLDParams p;
-    p.trees = 9;
     const std::string file = cv::tempfile(".yml");
-    trackerOn(scene, engine(), p)->save(file);
+    trackerOn(scene, engine(), paramsOf("trees 9"))->save(file);
     expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "trees is 9", "10"});
     std::remove(file.c_str());
     EXPECT_EQ(1u, multi->getIds().size());

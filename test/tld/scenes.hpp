@@ -5,14 +5,13 @@
 #ifndef OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
 #define OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
 
+#include "params.hpp"
 #include "../common/fuzz.hpp"
-#include "opencv2/cudatracking/tld_tracker.hpp"
 
 namespace opencv_test { namespace tld {
 
 using cuda::MultiTrackerTLD;
 using cuda::TLDDetector;
-using cuda::TLDParams;
 using cuda::TrackerTLD;
 using fuzz::Engine;
 
@@ -257,15 +256,7 @@ inline double validThresholdOf(const TrackerTLD& tracker)
 }
 
 //! Returns parameters for flow only: no window passes the ferns, and nothing is learned.
-inline TLDParams flowOnly()
-{
-    TLDParams p;
-    p.learning = false;
-    p.fernThreshold = 1.;
-    p.maxUnsupported = 0;
-    p.maxProbation = 0;
-    return p;
-}
+inline TLDParams flowOnly() { return paramsOf("learning 0, fernThreshold 1, maxUnsupported 0, maxProbation 0"); }
 
 //! Tests that run on both backends, visibly skipped on CUDA without a device.
 class OnEngine : public testing::TestWithParam<Engine>

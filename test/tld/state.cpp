@@ -51,11 +51,7 @@ TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
 //! A file that has been read is written again byte by byte, with parameters and the switch of learning.
 TEST_P(Tld_State, writesWhatItReads)
 {
-    TLDParams p;
-    p.seed = 5;
-    p.trees = 7;
-    p.minReplyScore = 0.25f;
-    p.mirror = true;
+    const TLDParams p = paramsOf("seed 5, trees 7, minReplyScore 0.25, mirror 1");
     const S scene;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), p);
     follow(*tracker, scene, engine(), 1, 20);
@@ -141,10 +137,7 @@ CUDATRACKING_ON_ENGINES(Tld_State);
 std::string stateOf(const std::string& extension, int frames)
 {
     const S scene(CV_8UC1, Size(24, 24));
-    TLDParams p;
-    p.trees = 3;
-    p.features = 4;
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, p);
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, paramsOf("trees 3, features 4"));
     follow(*tracker, scene, Engine::CPU, 1, frames);
     return textOf(*tracker, extension);
 }
@@ -209,10 +202,8 @@ TEST(Tld_Files, mutationsOfSeveralObjects)
 {
     RNG rng(20261122);
     const S scene(CV_8UC1, Size(24, 24));
-    TLDParams p;
-    p.trees = 3;
-    p.features = 4;
-    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(p), tracker = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(paramsOf("trees 3, features 4")),
+                               tracker = MultiTrackerTLD::create();
     Mat results;
     source->add(scene.frame(0), scene.box(0));
     source->add(scene.frame(0), Rect(150, 20, 40, 40));
