@@ -290,7 +290,7 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
     scene->cascade->detectAsync(GpuMat(large), eager, noArray(), noArray(), noArray(), stream);
     EXPECT_TRUE(sameBits(scene->on({large}), eager));
     const std::string text = cascadeText(CascadeGenerator(77, scene->images[0]).make(), ".yml");
-    scene->cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+    scene->cascade->loadBuffer(asRow(text));
     const GpuMat filler(3000, 3000, CV_8UC4, Scalar::all(255)); // would reuse memory that was freed by mistake
     graph->launch();
     EXPECT_TRUE(sameBits(before, result())) << "replayed";

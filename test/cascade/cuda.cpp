@@ -531,7 +531,7 @@ TEST(Cascade_Cuda, captureAndReplay)
                 if (round == 0) // another size and cascade, and other parameters
                 {
                     const std::string text = cascadeText(CascadeGenerator(94, before).make(), ".xml");
-                    cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+                    cascade->loadBuffer(asRow(text));
                     cascade->setScaleFactor(1.4);
                     cascade->setMinNeighbors(0);
                     cascade->setMaxCandidates(65536);

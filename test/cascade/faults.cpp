@@ -113,7 +113,7 @@ std::vector<S> detections()
          [](Detector& d)
          {
              const Ptr<CascadeClassifierEx> other = d.cascade->clone(); // the instance must not change
-             other->loadBuffer(Mat(1, int(d.other.size()), CV_8U, const_cast<char*>(d.other.data())));
+             other->loadBuffer(asRow(d.other));
              std::vector<Mat> tables;
              CascadeClassifierEx::detectTogether({d.cascade, other}, d.images(), tables, noArray(), noArray(),
                                                  d.stream());

@@ -268,10 +268,7 @@ public:
     }
 
 private:
-    static void load(CascadeClassifierEx& cascade, const std::string& text)
-    {
-        cascade.loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
-    }
+    static void load(CascadeClassifierEx& cascade, const std::string& text) { cascade.loadBuffer(asRow(text)); }
     bool device() const { return a.engine() == Engine::CUDA; }
 
     void tables(const std::string& prefix)

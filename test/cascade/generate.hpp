@@ -251,7 +251,7 @@ inline std::string cascadeText(const OracleCascade& c, const std::string& extens
 inline Ptr<cuda::CascadeClassifierEx> cascadeOf(const std::string& text)
 {
     const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create();
-    cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+    cascade->loadBuffer(asRow(text));
     return cascade;
 }
 

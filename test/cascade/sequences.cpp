@@ -74,7 +74,7 @@ public:
         case 0:
             newCascade();
             log("load");
-            return ours_->loadBuffer(Mat(1, int(state_.text.size()), CV_8U, const_cast<char*>(state_.text.data())));
+            return ours_->loadBuffer(asRow(state_.text));
         case 1:
         case 2:
             return parameters();

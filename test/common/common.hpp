@@ -108,8 +108,14 @@ template <typename T> Mat columnOf(const std::vector<T>& values)
     return Mat(static_cast<int>(values.size()), 1, type, const_cast<T*>(values.data())).clone();
 }
 
-//! The call throws, and the message has all of these words.
-template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words)
+//! Returns the text as a row of bytes, which are not copied.
+inline Mat asRow(const std::string& text)
+{
+    return Mat(1, static_cast<int>(text.size()), CV_8UC1, const_cast<char*>(text.data()));
+}
+
+//! Returns the cv::Exception that a call throws; its code is 0 if there is none.
+template <typename Call> cv::Exception thrownBy(const Call& call)
 {
     try
     {

@@ -69,7 +69,7 @@ public:
         return take(
             [&]
             {
-                cascade_->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+                cascade_->loadBuffer(asRow(text));
                 std::vector<Rect> boxes;
                 cascade_->detectMultiScale(image_(Rect(0, 0, 32, 32)), boxes);
             });

@@ -95,10 +95,7 @@ void expectWholeCalls(const Calls& calls, int count)
         EXPECT_TRUE(fuzz::same(truths[k][0], calls.exact[k](0))) << "call " << k;
 }
 
-Outputs bytesOf(const std::string& text)
-{
-    return {{"text", Mat(1, static_cast<int>(text.size()), CV_8UC1, const_cast<char*>(text.data())).clone()}};
-}
+Outputs bytesOf(const std::string& text) { return {{"text", asRow(text).clone()}}; }
 
 class Matcher
 {

@@ -156,7 +156,7 @@ inline TldCase makeTldCase(int64 seed, int64 number)
 template <typename Object> Mat bytesOf(const Object& object)
 {
     const std::string text = tld::textOf(object);
-    return Mat(1, static_cast<int>(text.size()), CV_8UC1, const_cast<char*>(text.data())).clone();
+    return asRow(text).clone();
 }
 
 inline void runDetector(const TldCase& c, Arrays& arrays)
@@ -295,7 +295,7 @@ inline Outputs runTld(const TldCase& c, Engine engine, bool plain)
     {
         if (e.err.find("or no window overlaps it") == std::string::npos)
             throw;
-        arrays.value("refused", Mat(1, static_cast<int>(e.err.size()), CV_8UC1, const_cast<char*>(e.err.data())));
+        arrays.value("refused", asRow(e.err));
     }
     return arrays.collect();
 }
