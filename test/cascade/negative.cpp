@@ -227,25 +227,14 @@ TEST(Cascade_Negative, messagesNameTheArgument)
     expectRefused(masked(mask(Rect(0, 0, 3, 3))), {" masks[1]: 3 x 3 pixels"});
     expectRefused(masked(wrong), {" masks[1]: must be CV_8UC1"});
     expectRefused([&] { CascadeClassifierEx::detectTogether({c, none}, gray, tables); }, {" cascades[1]: "});
-    const auto codeOf = [&](const Mat& objects, int row, const char* says)
-    {
-        try
-        {
-            c->convertDetections(objects, row, boxes);
-        }
-        catch (const cv::Exception& e)
-        {
-            EXPECT_NE(std::string::npos, e.err.find(says)) << e.err;
-            return static_cast<int>(e.code);
-        }
-        return 0;
-    };
+    const auto convert = [&](const Mat& objects, int row)
+    { return [&, objects, row] { c->convertDetections(objects, row, boxes); }; };
     c->detectAsync(gray, table);
-    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(table, 7, " row: 7, but objects has 1 rows"));
-    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(table, -1, " row: -1"));
-    EXPECT_EQ(static_cast<int>(Error::StsOutOfRange), codeOf(Mat(), 0, " row: 0, but objects has 0 rows"));
-    EXPECT_EQ(static_cast<int>(Error::StsUnsupportedFormat), codeOf(Mat(1, 257, CV_32FC4), 0, " objects: 1 x 257"));
-    EXPECT_EQ(static_cast<int>(Error::StsBadSize), codeOf(table.col(0), 0, " objects: 1 x 1"));
+    expectRefused(convert(table, 7), {" row: 7, but objects has 1 rows"}, Error::StsOutOfRange);
+    expectRefused(convert(table, -1), {" row: -1"}, Error::StsOutOfRange);
+    expectRefused(convert(Mat(), 0), {" row: 0, but objects has 0 rows"}, Error::StsOutOfRange);
+    expectRefused(convert(Mat(1, 257, CV_32FC4), 0), {" objects: 1 x 257"}, Error::StsUnsupportedFormat);
+    expectRefused(convert(table.col(0), 0), {" objects: 1 x 1"}, Error::StsBadSize);
 }
 
 //! Each mutated file is refused with cv::Exception, or gives a usable cascade.

@@ -100,15 +100,7 @@ TEST(Common_Launch, attributesThatFail)
     {
         FakeCuda fake;
         Armed armed(faults::CUDA, n);
-        bool threw = false;
-        try
-        {
-            launchWith(100000);
-        }
-        catch (const cv::Exception&)
-        {
-            threw = true;
-        }
+        const bool threw = thrownBy([] { launchWith(100000); }).code != 0;
         armed.disarm();
         EXPECT_EQ(armed.struck() != nullptr, threw);
         if (!armed.struck())

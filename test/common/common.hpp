@@ -120,14 +120,22 @@ template <typename Call> cv::Exception thrownBy(const Call& call)
     try
     {
         call();
-        ADD_FAILURE() << "was accepted; '" << words[0] << "' was to be refused";
     }
     catch (const cv::Exception& e)
     {
-        for (const std::string& word : words)
-            EXPECT_NE(std::string::npos, std::string(e.what()).find(word))
-                << "'" << word << "' is not in: " << e.what();
+        return e;
     }
+    return cv::Exception();
+}
+
+//! The call throws, the message has all of these words, and the code, where one is given, is this one.
+template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words, int code = 0)
+{
+    const cv::Exception e = thrownBy(call);
+    ASSERT_NE(0, e.code) << "was accepted" << (words.empty() ? "" : "; to be refused with: " + words[0]);
+    for (const std::string& word : words)
+        EXPECT_NE(std::string::npos, e.err.find(word)) << "'" << word << "' is not in: " << e.err;
+    EXPECT_EQ(code ? code : e.code, e.code) << e.err;
 }
 
 //! An array of three dimensions, as a channels-first image is.

@@ -363,22 +363,11 @@ TEST_P(Tld_Multi, addedWithTwoImages)
         tracker->add(image(crowd.frame(2)).in(), crowd.box(2, 3));
     }
     multi->saveObject(0, file);
-    const auto expectRefused = [&](const std::function<void()>& call)
-    {
-        try
-        {
-            call();
-            ADD_FAILURE() << "was taken";
-        }
-        catch (const cv::Exception& e)
-        {
-            EXPECT_NE(std::string::npos, e.err.find("call update() with that one before")) << e.err;
-        }
-    };
+    const std::vector<std::string> says = {"call update() with that one before"};
     for (const int t : {1, 3}) // before and behind the next frame
     {
-        expectRefused([&] { multi->add(image(crowd.frame(t)).in(), crowd.box(t, 1)); });
-        expectRefused([&] { multi->addFromFile(image(crowd.frame(t)).in(), file); });
+        expectRefused([&] { multi->add(image(crowd.frame(t)).in(), crowd.box(t, 1)); }, says);
+        expectRefused([&] { multi->addFromFile(image(crowd.frame(t)).in(), file); }, says);
     }
     std::remove(file.c_str());
     for (int t = 2; t < 6; ++t)
@@ -511,22 +500,9 @@ TEST(Tld_Files, oneOrSeveral)
     multi->saveObject(0, one);
     multi->save(all);
     const std::string before = textOf(*multi);
-    const auto reason = [](const std::function<void()>& call) -> std::string
-    {
-        try
-        {
-            call();
-        }
-        catch (const cv::Exception& e)
-        {
-            return e.err;
-        }
-        return "";
-    };
-    EXPECT_NE(std::string::npos, reason([&] { multi->load(one); }).find("addFromFile()"));
-    EXPECT_NE(std::string::npos,
-              reason([&] { multi->addFromFile(crowd.frame(0), all); }).find("MultiTrackerTLD::load()"));
-    EXPECT_NE(std::string::npos, reason([&] { TrackerTLD::create()->load(all); }).find("MultiTrackerTLD::load()"));
+    expectRefused([&] { multi->load(one); }, {"addFromFile()"});
+    expectRefused([&] { multi->addFromFile(crowd.frame(0), all); }, {"MultiTrackerTLD::load()"});
+    expectRefused([&] { TrackerTLD::create()->load(all); }, {"MultiTrackerTLD::load()"});
     EXPECT_EQ(before, textOf(*multi));
     std::remove(one.c_str());
     std::remove(all.c_str());
