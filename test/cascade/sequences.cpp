@@ -3,17 +3,13 @@
 
 // Calls of one CascadeClassifierEx in random valid orders, compared with a model: other cascades, parameters, images and masks,
 // copies, and, with CUDA, captures, replays and destroyed graphs.
-#include "../test_precomp.hpp"
-#include "../common/graphs.hpp"
+#include "../common/model.hpp"
 #include "generate.hpp"
-#include <list>
-#include <memory>
 
 namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
-using cuda::Stream;
 
 //! The cascade and the parameters that an instance must have.
 struct CascadeState
@@ -57,41 +53,31 @@ struct CascadeState
     }
 };
 
-class CascadeModel
+class CascadeModel : public Model
 {
 public:
-    explicit CascadeModel(uint64 seed) : rng_(seed)
+    explicit CascadeModel(uint64 seed) : Model(seed)
     {
         newCascade();
         ours_ = state_.make();
     }
-    virtual ~CascadeModel() = default;
 
-    virtual void step()
+    void step() override
     {
-        switch (rng_.uniform(0, 8))
-        {
-        case 0:
-            newCascade();
-            log("load");
-            return ours_->loadBuffer(asRow(state_.text));
-        case 1:
-        case 2:
-            return parameters();
-        case 3:
-            log("clone");
-            return copy();
-        case 4:
-            return failingCall();
-        case 5:
-            return vectors();
-        default:
-            return detect();
-        }
+        callOneOf({{1, [&] { load(); }},
+                   {2, [&] { parameters(); }},
+                   {1, [&] { copy(); }},
+                   {1, [&] { failingCall(); }},
+                   {1, [&] { vectors(); }},
+                   {2, [&] { detect(); }}});
     }
 
 protected:
-    virtual void copy() { ours_ = ours_->clone(); }
+    virtual void copy()
+    {
+        log("clone");
+        ours_ = ours_->clone();
+    }
     //! Returns all results of a detectAsync() that is not captured.
     virtual Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks)
     {
@@ -106,12 +92,17 @@ protected:
         return boxes;
     }
 
-    void log(const std::string& what) { history_ += what + "; "; }
-
     void newCascade()
     {
         state_.text =
             cascadeText(CascadeGenerator(rng_.next(), randomImage(rng_, Size(50, 40), CV_8UC1, 5)).make(), ".yml");
+    }
+
+    void load()
+    {
+        newCascade();
+        log("load");
+        ours_->loadBuffer(asRow(state_.text));
     }
 
     void parameters()
@@ -154,7 +145,7 @@ protected:
                        ofList.empty() ? "" : " with masks"));
         const Mat expected = state_.tables(list, ofList), actual = runTables(list, ofList);
         EXPECT_TRUE(sameBits(expected, actual)) << "after: " << history_;
-        found_ += expected.ptr<int>()[2]; // candidates of the first image, in its bytes
+        compared_ += expected.ptr<int>()[2]; // candidates of the first image, in its bytes
     }
 
     void vectors()
@@ -177,30 +168,11 @@ protected:
         EXPECT_THROW(ours_->detectAsync(Mat(20, 20, CV_16UC1, Scalar(1)), table), cv::Exception);
     }
 
-    RNG rng_;
     CascadeState state_;
     Ptr<CascadeClassifierEx> ours_;
-    std::string history_;
-
-public:
-    int64 found_ = 0; //!< if 0, nothing was compared
 };
 
-template <typename Model> void expectAnyOrder(uint64 seeds, int steps)
-{
-    int64 found = 0;
-    for (uint64 seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed)
-    {
-        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
-        Model model(seed);
-        for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i)
-            model.step();
-        found += model.found_;
-    }
-    EXPECT_GT(found, 1000);
-}
-
-TEST(Cascade_Model, anyOrder) { expectAnyOrder<CascadeModel>(12, 60); }
+TEST(Cascade_Model, anyOrder) { expectAnyOrder<CascadeModel>(12, 60, 1000); }
 
 #ifdef HAVE_CUDA
 
@@ -216,27 +188,13 @@ struct CapturedDetection
 class CudaCascadeModel : public CascadeModel
 {
 public:
-    explicit CudaCascadeModel(uint64 seed) : CascadeModel(seed) {}
-    ~CudaCascadeModel() override
-    {
-        stream_.waitForCompletion();
-        graphs_.clear(); // before the instances
-    }
+    using CascadeModel::CascadeModel;
 
     void step() override
     {
-        switch (rng_.uniform(0, 8))
-        {
-        case 0:
-            return capture();
-        case 1:
-        case 2:
-            return replay();
-        case 3:
-            return forget();
-        default:
-            return CascadeModel::step();
-        }
+        callOneOf({{1, [&] { capture(); }}, {2, [&] { replay(); }}, {1, [&] { forget(); }}, {4, [&] {
+                                                                                                 CascadeModel::step();
+                                                                                             }}});
     }
 
 protected:
@@ -244,7 +202,7 @@ protected:
     void copy() override
     {
         kept_.push_back(ours_);
-        ours_ = ours_->clone();
+        CascadeModel::copy();
     }
     Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks) override
     {
@@ -252,15 +210,15 @@ protected:
             return CascadeModel::runTables(images, masks);
         GpuMat objects, counts, weights;
         const std::vector<GpuMat> frames = upload(images), frameMasks = upload(masks);
-        ours_->detectAsync(frames, objects, counts, weights, frameMasks, stream_);
-        stream_.waitForCompletion();
+        ours_->detectAsync(frames, objects, counts, weights, frameMasks, graphs_.stream);
+        graphs_.stream.waitForCompletion();
         return CascadeState::joined(Mat(objects), Mat(counts), Mat(weights));
     }
     std::vector<Rect> runVectors(const Mat& image, const Mat& mask) override
     {
         std::vector<Rect> boxes;
         ours_->detectMultiScale(GpuMat(image), boxes, 1.3, state_.minNeighbors, 0, Size(), Size(),
-                                mask.empty() ? GpuMat() : GpuMat(mask), stream_);
+                                mask.empty() ? GpuMat() : GpuMat(mask), graphs_.stream);
         return boxes;
     }
 
@@ -283,28 +241,25 @@ private:
         c.masks = masks(c.images);
         c.frames = upload(c.images);
         c.frameMasks = upload(c.masks);
-        c.graph.reset(new Graph(stream_));
-        ours_->detectAsync(c.frames, c.objects, c.counts, c.weights, c.frameMasks, stream_);
-        c.graph->end();
+        graphs_.capture(
+            c, [&] { ours_->detectAsync(c.frames, c.objects, c.counts, c.weights, c.frameMasks, graphs_.stream); });
         if (!dropped)
-            graphs_.push_back(std::move(c));
+            graphs_.all.push_back(std::move(c));
     }
 
     void replay()
     {
-        if (graphs_.empty())
+        CapturedDetection* const chosen = graphs_.any(rng_);
+        if (!chosen)
             return;
         log("replay");
-        auto chosen = graphs_.begin();
-        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
         CapturedDetection& c = *chosen;
         for (size_t i = 0; i < c.images.size(); ++i)
         {
             c.images[i] = randomImage(rng_, c.images[i].size(), c.images[i].type(), rng_.uniform(2, 7));
-            c.frames[i].upload(c.images[i], stream_);
+            c.frames[i].upload(c.images[i], graphs_.stream);
         }
-        c.graph->launch();
-        stream_.waitForCompletion();
+        graphs_.replay(c);
         EXPECT_TRUE(sameBits(c.state.tables(c.images, c.masks),
                              CascadeState::joined(Mat(c.objects), Mat(c.counts), Mat(c.weights))))
             << "replay after: " << history_;
@@ -312,21 +267,18 @@ private:
 
     void forget()
     {
-        if (graphs_.empty())
-            return;
-        log("destroy a graph");
-        graphs_.pop_front();
+        if (graphs_.forget())
+            log("destroy a graph");
     }
 
-    Stream stream_;
-    std::list<CapturedDetection> graphs_;
     std::vector<Ptr<CascadeClassifierEx>> kept_;
+    CapturedCalls<CapturedDetection> graphs_;
 };
 
 TEST(Cascade_Model, anyOrderOnCuda)
 {
     requireCuda();
-    expectAnyOrder<CudaCascadeModel>(12, 80);
+    expectAnyOrder<CudaCascadeModel>(12, 80, 1000);
 }
 
 #endif

@@ -4,9 +4,7 @@
 // Eager calls, edits, captures and replays of one FragmentMatcher in random legal orders, compared with a model of the
 // expected results.
 #include "scenes_cuda.hpp"
-#include "../common/graphs.hpp"
-#include <list>
-#include <memory>
+#include "../common/model.hpp"
 
 namespace opencv_test { namespace {
 
@@ -34,55 +32,32 @@ struct CapturedMatch
     DeviceResult result;
 };
 
-class MatcherModel
+class MatcherModel : public Model
 {
 public:
-    explicit MatcherModel(uint64 seed) : rng_(seed), params_(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true))
+    explicit MatcherModel(uint64 seed) : Model(seed), params_(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true))
     {
         image_ = randomImage(rng_, Size(100, 80), TYPE);
         frame_.upload(image_);
         gpu_ = FM::create(params_);
         setAll();
     }
-    ~MatcherModel()
-    {
-        stream_.waitForCompletion();
-        graphs_.clear(); // before the instance
-    }
 
-    void step()
+    void step() override
     {
-        switch (rng_.uniform(0, 13))
-        {
-        case 0:
-        case 1:
-            return match();
-        case 2:
-            return setParams();
-        case 3:
-            return updateContent();
-        case 4:
-            return edit();
-        case 5:
-        case 6:
-            return capture();
-        case 7:
-        case 8:
-        case 9:
-            return replay();
-        case 10:
-            return forget();
-        case 11:
-            return grow();
-        default:
-            return newFrame();
-        }
+        callOneOf({{2, [&] { match(); }},
+                   {1, [&] { setParams(); }},
+                   {1, [&] { updateContent(); }},
+                   {1, [&] { edit(); }},
+                   {2, [&] { capture(); }},
+                   {3, [&] { replay(); }},
+                   {1, [&] { forget(); }},
+                   {1, [&] { grow(); }},
+                   {1, [&] { newFrame(); }}});
     }
 
 private:
     static const int TYPE = CV_8UC3;
-
-    void log(const std::string& what) { history_ += what + "; "; }
 
     Content randomContent(Size size, bool weighted)
     {
@@ -112,8 +87,8 @@ private:
             templates.push_back(fragments_[i]->templ);
             weights.push_back(fragments_[i]->weights);
         }
-        gpu_->setFragments(uploadRois(templates), uploadRois(weights), stream_);
-        stream_.waitForCompletion();
+        gpu_->setFragments(uploadRois(templates), uploadRois(weights), graphs_.stream);
+        graphs_.stream.waitForCompletion();
     }
 
     std::vector<Rect> randomAreas(size_t count)
@@ -151,9 +126,10 @@ private:
         log("match");
         const std::vector<Rect> areas = randomAreas(fragments_.size());
         const Result truth = onCpu(fragments_, areas, params_, image_);
-        const Result result = rng_.uniform(0, 2) ? runOnDevice(*gpu_, frame_, areas, stream_)
-                                                 : runOnDevice(*gpu_, frame_, uploadAreas(areas), stream_);
+        const Result result = rng_.uniform(0, 2) ? runOnDevice(*gpu_, frame_, areas, graphs_.stream)
+                                                 : runOnDevice(*gpu_, frame_, uploadAreas(areas), graphs_.stream);
         EXPECT_TRUE(same(truth, result)) << "eager match after: " << history_;
+        ++compared_;
     }
 
     void setParams()
@@ -168,7 +144,7 @@ private:
     //! fragments that is no longer the matcher's, for which there is no promise.
     void updateContent()
     {
-        for (const CapturedMatch& c : graphs_)
+        for (const CapturedMatch& c : graphs_.all)
             if (c.fragments != fragments_)
                 return;
         const int i = rng_.uniform(0, static_cast<int>(fragments_.size()));
@@ -176,8 +152,8 @@ private:
         Content& content = *fragments_[i];
         content = randomContent(content.templ.size(), !content.weights.empty());
         gpu_->updateFragment(i, uploadRoi(content.templ),
-                             content.weights.empty() ? GpuMat() : uploadRoi(content.weights), stream_);
-        stream_.waitForCompletion();
+                             content.weights.empty() ? GpuMat() : uploadRoi(content.weights), graphs_.stream);
+        graphs_.stream.waitForCompletion();
     }
 
     //! Changes the number or a size of fragments: graphs do not see it.
@@ -197,26 +173,26 @@ private:
         else if (kind == 1)
         {
             log("add");
-            gpu_->addFragment(templ, weights, stream_);
+            gpu_->addFragment(templ, weights, graphs_.stream);
             fragments_.push_back(std::make_shared<Content>(content));
         }
         else if (kind == 2 && content.templ.size() != fragments_[i]->templ.size())
         {
             log(cv::format("replace %d", i));
-            gpu_->updateFragment(i, templ, weights, stream_);
+            gpu_->updateFragment(i, templ, weights, graphs_.stream);
             fragments_[i] = std::make_shared<Content>(content);
         }
         else
             setAll();
-        stream_.waitForCompletion();
+        graphs_.stream.waitForCompletion();
     }
 
     void capture()
     {
         const bool dropped = rng_.uniform(0, 3) == 0;
         log(dropped ? "capture and drop" : "capture");
-        graphs_.emplace_back();
-        CapturedMatch& c = graphs_.back();
+        graphs_.all.emplace_back();
+        CapturedMatch& c = graphs_.all.back();
         c.fragments = fragments_;
         c.params = params_;
         c.areas = randomAreas(fragments_.size());
@@ -225,34 +201,35 @@ private:
         c.result.create(static_cast<int>(fragments_.size()), params_.peaks);
         c.next.create(static_cast<int>(fragments_.size()), 1, CV_32SC4);
         std::vector<Rect> given = c.areas;
-        c.graph.reset(new Graph(stream_));
-        if (c.areasOnDevice)
-            launch(*gpu_, frame_, c.deviceAreas, c.result, stream_);
-        else
-            launch(*gpu_, frame_, given, c.result, stream_);
-        gpu_->predictAreas(c.result.locations, 5, image_.size(), c.next, stream_);
-        c.graph->end();
+        graphs_.capture(c,
+                        [&]
+                        {
+                            if (c.areasOnDevice)
+                                launch(*gpu_, frame_, c.deviceAreas, c.result, graphs_.stream);
+                            else
+                                launch(*gpu_, frame_, given, c.result, graphs_.stream);
+                            gpu_->predictAreas(c.result.locations, 5, image_.size(), c.next, graphs_.stream);
+                        });
         if (dropped)
-            graphs_.pop_back();
+            graphs_.all.pop_back();
     }
 
     void replay()
     {
-        if (graphs_.empty())
+        CapturedMatch* const chosen = graphs_.any(rng_);
+        if (!chosen)
             return;
-        auto chosen = graphs_.begin();
-        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
         CapturedMatch& c = *chosen;
         log("replay");
         if (c.areasOnDevice)
         {
             c.areas = randomAreas(c.fragments.size());
-            c.deviceAreas.upload(columnOf(c.areas), stream_);
+            c.deviceAreas.upload(columnOf(c.areas), graphs_.stream);
         }
-        c.graph->launch();
-        stream_.waitForCompletion();
+        graphs_.replay(c);
         const Result truth = onCpu(c.fragments, c.areas, c.params, image_);
         EXPECT_TRUE(same(truth, c.result.download())) << "replay after: " << history_;
+        ++compared_;
         const Ptr<FM> cpu = FM::create(c.params);
         std::vector<Mat> templates;
         for (const auto& content : c.fragments)
@@ -265,10 +242,8 @@ private:
 
     void forget()
     {
-        if (graphs_.empty())
-            return;
-        log("destroy a graph");
-        graphs_.pop_front();
+        if (graphs_.forget())
+            log("destroy a graph");
     }
 
     //! Calls that need much more memory than the graphs.
@@ -280,8 +255,8 @@ private:
         const GpuMat frame(large);
         GpuMat maps;
         std::vector<int> offsets;
-        gpu_->scoreMaps(frame, noArray(), maps, offsets, CV_32F, stream_);
-        const Result result = runOnDevice(*gpu_, frame, noArray(), stream_);
+        gpu_->scoreMaps(frame, noArray(), maps, offsets, CV_32F, graphs_.stream);
+        const Result result = runOnDevice(*gpu_, frame, noArray(), graphs_.stream);
         EXPECT_TRUE(same(onCpu(fragments_, {}, params_, large), result)) << "larger frame after: " << history_;
     }
 
@@ -289,31 +264,22 @@ private:
     {
         log("frame");
         image_ = randomImage(rng_, image_.size(), TYPE, rng_.uniform(1, 7));
-        frame_.upload(image_, stream_);
+        frame_.upload(image_, graphs_.stream);
     }
 
-    RNG rng_;
-    Stream stream_;
     FM::Params params_;
     Mat image_;
     GpuMat frame_; //!< always at the same place: all graphs read it
     Ptr<FM> gpu_;
     Contents fragments_;
-    std::list<CapturedMatch> graphs_;
+    CapturedCalls<CapturedMatch> graphs_;
     int growth_ = 0;
-    std::string history_;
 };
 
 TEST(FragmentMatcher_Model, anyOrderOnCuda)
 {
     requireCuda();
-    for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)
-    {
-        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
-        MatcherModel model(seed);
-        for (int i = 0; i < 80 && !HasFailure(); ++i)
-            model.step();
-    }
+    expectAnyOrder<MatcherModel>(12, 80, 100);
 }
 
 #endif

@@ -2,10 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Direct calls, captures, replays and getters of one QuickShift in random legal orders, compared with a model of their results.
-#include "../common/graphs.hpp"
+#include "../common/model.hpp"
 #include "scenes.hpp"
-#include <list>
-#include <memory>
 
 namespace opencv_test { namespace {
 
@@ -36,40 +34,24 @@ struct CapturedCompute
     GpuMat input, labels, distances, cut, counts, mean;
 };
 
-class QuickShiftModel
+class QuickShiftModel : public Model
 {
 public:
-    explicit QuickShiftModel(uint64 seed) : rng_(seed), gpu_(QuickShift::create(2., 15., 0.3)), sigma_(2.) {}
-    ~QuickShiftModel()
+    explicit QuickShiftModel(uint64 seed) : Model(seed), gpu_(QuickShift::create(2., 15., 0.3)), sigma_(2.) {}
+
+    void step() override
     {
-        stream_.waitForCompletion();
-        graphs_.clear(); // before the instance
+        callOneOf({{2, [&] { compute(); }},
+                   {1, [&] { newKey(); }},
+                   {2, [&] { capture(); }},
+                   {3, [&] { replay(); }},
+                   {1, [&] { forget(); }},
+                   {1, [&] { count(); }}});
+        check();
     }
 
-    void step()
-    {
-        switch (rng_.uniform(0, 10))
-        {
-        case 0:
-        case 1:
-            return compute();
-        case 2:
-            return newKey();
-        case 3:
-        case 4:
-            return capture();
-        case 5:
-        case 6:
-        case 7:
-            return replay();
-        case 8:
-            return forget();
-        default:
-            return count();
-        }
-    }
-
-    //! Returns the results that direct getters must give now.
+private:
+    //! Compares what direct getters give now.
     void check()
     {
         EXPECT_EQ(!current_, gpu_->empty()) << history_;
@@ -81,12 +63,10 @@ public:
             sameBits(current_->results.parents, actual.parents) &&
             sameBits(current_->results.distances, actual.distances) && current_->results.count == actual.count;
         EXPECT_TRUE(right) << "eager getters after: " << history_;
+        ++compared_;
         if (right && rng_.uniform(0, 4) == 0)
             checkStatistics(actual);
     }
-
-private:
-    void log(const std::string& what) { history_ += what + "; "; }
 
     void newKey()
     {
@@ -138,7 +118,7 @@ private:
     //! Returns true if a graph of this key has a set of its own: it is not specified whether a direct call would use that set.
     bool ownedByGraph(const Mat& image) const
     {
-        for (const CapturedCompute& c : graphs_)
+        for (const CapturedCompute& c : graphs_.all)
             if (c.set != current_ && c.set->hasKey(image, images_, sigma_))
                 return true;
         return false;
@@ -151,8 +131,8 @@ private:
             newKey();
         log(cv::format("compute %d x %d, %d", image.cols, image.rows, images_));
         const GpuMat input(image);
-        compute(*gpu_, input, images_, stream_);
-        stream_.waitForCompletion();
+        compute(*gpu_, input, images_, graphs_.stream);
+        graphs_.stream.waitForCompletion();
         current_ = setFor(image);
         current_->results = onCpu(image, images_, sigma_);
     }
@@ -169,32 +149,32 @@ private:
         c.cut.create(image.size(), CV_32SC1);
         c.counts.create(images_, 1, CV_32SC1);
         c.mean.create(image.size(), image.type());
-        c.graph.reset(new Graph(stream_));
-        compute(*gpu_, c.input, images_, stream_);
-        gpu_->getSuperpixelCounts(c.counts, stream_);
-        gpu_->getMeanColor(c.input, c.mean, stream_);
-        gpu_->getLabels(c.labels, stream_);
-        gpu_->getDistances(c.distances, stream_);
-        gpu_->segment(4., c.cut, stream_);
-        c.graph->end();
+        graphs_.capture(c,
+                        [&]
+                        {
+                            compute(*gpu_, c.input, images_, graphs_.stream);
+                            gpu_->getSuperpixelCounts(c.counts, graphs_.stream);
+                            gpu_->getMeanColor(c.input, c.mean, graphs_.stream);
+                            gpu_->getLabels(c.labels, graphs_.stream);
+                            gpu_->getDistances(c.distances, graphs_.stream);
+                            gpu_->segment(4., c.cut, graphs_.stream);
+                        });
         if (dropped)
             return;
         c.set = setFor(image);
-        graphs_.push_back(std::move(c));
+        graphs_.all.push_back(std::move(c));
     }
 
     void replay()
     {
-        if (graphs_.empty())
+        CapturedCompute* const chosen = graphs_.any(rng_);
+        if (!chosen)
             return;
-        auto chosen = graphs_.begin();
-        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
         CapturedCompute& c = *chosen;
         const Mat image = randomImage(rng_, c.set->size, c.set->type, 5);
         log("replay");
-        c.input.upload(image, stream_);
-        c.graph->launch();
-        stream_.waitForCompletion();
+        c.input.upload(image, graphs_.stream);
+        graphs_.replay(c);
         c.set->results = onCpu(image, c.set->images, c.set->sigma);
         EXPECT_TRUE(sameBits(c.set->results.labels, Mat(c.labels))) << "after: " << history_;
         EXPECT_TRUE(sameBits(c.set->results.distances, Mat(c.distances))) << "after: " << history_;
@@ -211,10 +191,8 @@ private:
 
     void forget()
     {
-        if (graphs_.empty())
-            return;
-        log("destroy a graph");
-        graphs_.pop_front();
+        if (graphs_.forget())
+            log("destroy a graph");
     }
 
     void count()
@@ -227,8 +205,8 @@ private:
     {
         const Mat image = randomImage(rng_, truth.labels.size(), CV_8UC3);
         Mat areas, counts;
-        gpu_->getSuperpixelCounts(counts, stream_);
-        gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), stream_);
+        gpu_->getSuperpixelCounts(counts, graphs_.stream);
+        gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), graphs_.stream);
         Mat expected = Mat::zeros(truth.count, 1, CV_32SC1);
         ASSERT_EQ(current_->images, counts.rows) << "after: " << history_;
         for (int y = 0; y < truth.labels.rows; ++y)
@@ -240,29 +218,17 @@ private:
         EXPECT_TRUE(sameBits(expected, areas)) << "after: " << history_;
     }
 
-    RNG rng_;
-    Stream stream_;
     const Ptr<QuickShift> gpu_;
     double sigma_;
     int keys_ = 0, images_ = 1; //!< of the last drawImage()
     std::shared_ptr<ResultSet> current_;
-    std::list<CapturedCompute> graphs_;
-    std::string history_;
+    CapturedCalls<CapturedCompute> graphs_;
 };
 
 TEST(QuickShift_Model, anyOrderOnCuda)
 {
     requireCuda();
-    for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)
-    {
-        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
-        QuickShiftModel model(seed);
-        for (int i = 0; i < 60 && !HasFailure(); ++i)
-        {
-            model.step();
-            model.check();
-        }
-    }
+    expectAnyOrder<QuickShiftModel>(12, 60, 100);
 }
 
 #endif

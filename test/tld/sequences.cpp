@@ -4,7 +4,7 @@
 // Calls of a MultiTrackerTLD in random legal orders, compared with one tracker per object that has no other object: frames; objects
 // that are added with the last frame or the next one, removed, reset, saved and read again, alone or all together; on CUDA captured
 // frames and replays too.
-#include "../common/graphs.hpp"
+#include "../common/model.hpp"
 #include "scenes.hpp"
 #include <cstdio>
 #include <map>
@@ -20,37 +20,26 @@ struct Alone
     int id;
 };
 
-class TldModel
+class TldModel : public Model
 {
 public:
     TldModel(uint64 seed, Engine engine)
-        : engine_(engine), rng_(seed), several_(MultiTrackerTLD::create()), ground_(texture(seed, Size(160, 120)))
+        : Model(seed), engine_(engine), several_(MultiTrackerTLD::create()), ground_(texture(seed, Size(160, 120)))
     {
         for (int i = 0; i < 3; ++i)
             objects_.push_back(texture(seed + 9 + i, Size(26 + 3 * i, 24 + 4 * i), CV_8UC1, 3));
         move();
     }
 
-    void step()
+    void step() override
     {
-        switch (rng_.uniform(0, 11))
-        {
-        case 0:
-        case 1:
-            return add();
-        case 2:
-            return remove();
-        case 3:
-            return reset();
-        case 4:
-            return store();
-        case 5:
-            return reload();
-        default:
-            return update();
-        }
+        callOneOf({{2, [&] { add(); }},
+                   {1, [&] { remove(); }},
+                   {1, [&] { reset(); }},
+                   {1, [&] { store(); }},
+                   {1, [&] { reload(); }},
+                   {5, [&] { update(); }}});
     }
-    const std::string& history() const { return history_; }
 
 private:
     Image image() const { return Image(engine_, frame_); }
@@ -87,7 +76,7 @@ private:
         {
             move();
             next_ = true;
-            history_ += "next frame: ";
+            log("next frame");
         }
         const Rect box = someBox();
         // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its own too.
@@ -103,7 +92,7 @@ private:
             a.tracker->remove(i);
         EXPECT_EQ(std::vector<int>(1, id), a.tracker->getIds());
         alone_[id] = a;
-        history_ += cv::format("add %d; ", id);
+        log(cv::format("add %d", id));
     }
     static bool triesAgain(const MultiTrackerTLD& tracker, int id)
     {
@@ -127,7 +116,7 @@ private:
         const int id = someId();
         several_->remove(id);
         alone_.erase(id);
-        history_ += cv::format("remove %d; ", id);
+        log(cv::format("remove %d", id));
     }
     void reset()
     {
@@ -137,7 +126,7 @@ private:
         const Rect box = someBox();
         several_->resetTo(id, box);
         alone_[id].tracker->resetTo(id, box);
-        history_ += cv::format("reset %d; ", id);
+        log(cv::format("reset %d", id));
     }
     //! Checks that both trackers save equal files of an object.
     void store()
@@ -155,7 +144,7 @@ private:
         EXPECT_EQ(one, two) << history_;
         std::remove(file.c_str());
         std::remove(other.c_str());
-        history_ += cv::format("save %d; ", id);
+        log(cv::format("save %d", id));
     }
     //! The whole tracker, in a file.
     void reload()
@@ -169,14 +158,14 @@ private:
         EXPECT_EQ(ids, several_->getIds());
         std::remove(file.c_str());
         loaded_ = true;
-        history_ += "reload; ";
+        log("reload");
     }
     void update()
     {
         if (!next_ || rng_.uniform(0, 4) == 0)
             move();
         next_ = false;
-        history_ += "update; ";
+        log("update");
         const Mat results = updated(*several_);
         EXPECT_EQ(alone_.size(), static_cast<size_t>(results.rows)) << history_;
         std::vector<int> ids;
@@ -185,7 +174,7 @@ private:
         {
             const Mat expected = updated(*a.second.tracker);
             EXPECT_TRUE(sameBits(expected, results.row(row++))) << "object " << a.first << " after: " << history_;
-            located_ += expected.at<double>(TrackerTLD::RESULT_LOCATED) == 1.;
+            compared_ += expected.at<double>(TrackerTLD::RESULT_LOCATED) == 1.;
             ids.push_back(a.first);
         }
         EXPECT_EQ(ids, several_->getIds());
@@ -226,7 +215,6 @@ private:
     }
 
     const Engine engine_;
-    RNG rng_;
     Ptr<MultiTrackerTLD> several_;
     const Mat ground_;
     std::vector<Mat> objects_;
@@ -234,34 +222,16 @@ private:
     std::vector<char> shown_;
     Mat frame_;
     std::map<int, Alone> alone_;
-    std::string history_;
     bool next_ = false;   //!< objects were added with a frame that update() has not had
     bool loaded_ = false; //!< no frame came since several_ was read
-
-public:
-    int located_ = 0; //!< rows with a box, or little was compared
 };
 
-void anyOrder(Engine engine, uint64 seeds, int steps)
-{
-    int located = 0;
-    for (uint64 seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed)
-    {
-        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
-        TldModel model(seed, engine);
-        for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i)
-            model.step();
-        located += model.located_;
-    }
-    EXPECT_GT(located, 100);
-}
-
-TEST(Tld_Model, anyOrder) { anyOrder(Engine::CPU, 6, 50); }
+TEST(Tld_Model, anyOrder) { expectAnyOrder<TldModel>(6, 50, 100, Engine::CPU); }
 
 TEST(Tld_Model, anyOrderOnCuda)
 {
     requireCuda();
-    anyOrder(Engine::CUDA, 6, 50);
+    expectAnyOrder<TldModel>(6, 50, 100, Engine::CUDA);
 }
 
 }} // namespace opencv_test
