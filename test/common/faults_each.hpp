@@ -22,6 +22,50 @@ enum When
     CAPTURED = 2
 };
 
+//! Base of all worlds: the stream of the calls, and arrays that take their results.
+class Arguments
+{
+public:
+    Arguments(Engine engine, int outputs) : cuda(engine == Engine::CUDA), host(outputs), device(outputs)
+    {
+        if (cuda)
+            stream_ = cuda::Stream();
+    }
+
+    cuda::Stream& stream() { return cuda ? stream_ : cuda::noStream(); }
+    void wait()
+    {
+        if (cuda)
+            stream_.waitForCompletion();
+    }
+    //! Returns the one that the engine takes.
+    template <typename OnHost> _InputArray in(const OnHost& onHost, const cuda::GpuMat& onDevice) const
+    {
+        return cuda ? _InputArray(onDevice) : _InputArray(onHost);
+    }
+    _OutputArray out(int i = 0) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
+
+    //! Returns what calls have written.
+    Outputs given()
+    {
+        wait();
+        Outputs outputs;
+        for (size_t i = 0; i < host.size(); ++i)
+        {
+            outputs.emplace_back("host", host[i].clone());
+            outputs.emplace_back("device", device[i].empty() ? Mat() : Mat(device[i]));
+        }
+        return outputs;
+    }
+
+    const bool cuda;
+    std::vector<Mat> host;
+    std::vector<cuda::GpuMat> device;
+
+private:
+    cuda::Stream stream_ = cuda::noStream();
+};
+
 /** One call of a public method. A World has an instance and its inputs: World(engine, variant), given() is what the call wrote,
 observe() what an instance in this state gives, without changing it. */
 template <typename World> struct Scenario
@@ -171,6 +215,8 @@ template <typename World>
 void failAll(Kind kind, When when, Engine engine, int variants, const std::vector<Scenario<World>>& scenarios,
              int first = 0)
 {
+    if (engine == Engine::CUDA)
+        requireCuda();
     require(kind);
     const int threads = cv::getNumThreads();
     cv::setNumThreads(1); // faults are for this thread

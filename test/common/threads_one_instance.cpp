@@ -384,9 +384,8 @@ template <class World> void wholeCalls(Engine engine)
 //! Few windows and templates, so that a call takes little time.
 tld::TLDParams smallParams()
 {
-    const tld::TLDParams p = tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 2, updateWarps 2, "
-                                           "initNegatives 10, startFromBoxes 1, endAfterMisses 2");
-    return p;
+    return tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 2, updateWarps 2, "
+                         "initNegatives 10, startFromBoxes 1, endAfterMisses 2");
 }
 
 struct TldScene

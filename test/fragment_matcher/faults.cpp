@@ -62,7 +62,7 @@ Scene sceneOf(Way way)
 DeviceLimits limitsOf(Way way) { return {way == TRANSFORMS_ZNCC ? 166912 : 101376, 132}; }
 
 //! A matcher with fragments, and everything that its methods take.
-class Fragments
+class Fragments : public Arguments
 {
 public:
     // Bits of a variant.
@@ -72,7 +72,7 @@ public:
     static const int WAY = 8;      //!< times a Way
 
     Fragments(Engine engine, int variant)
-        : cuda(engine == Engine::CUDA),
+        : Arguments(engine, 5),
           fromHost(!cuda || (variant & HOST)),
           observed(variant < WAY ? Rect(1, 2, 55, 48) : Rect(0, 0, 344, 375))
     {
@@ -89,11 +89,12 @@ public:
         for (const Mat& templ : scene.templates)
             images.push_back(randomImage(rng, templ.size(), templ.type()));
         others = &list(images, fromHost);
+        largeOnHost = scene.frame(Rect(1, 1, 40, 30));
         matcher = FM::create(scene.params);
         if (cuda)
         {
-            stream_ = cuda::Stream();
             frameOnDevice.upload(scene.frame);
+            largeOnDevice = frameOnDevice(Rect(1, 1, 40, 30));
             areasOnDevice.upload(columnOf(scene.areas));
             pointsOnDevice.upload(scene.predictions);
         }
@@ -108,16 +109,10 @@ public:
         wait();
     }
 
-    cuda::Stream& stream() { return cuda ? stream_ : cuda::noStream(); }
-    void wait()
-    {
-        if (cuda)
-            stream_.waitForCompletion();
-    }
-    _InputArray frame() const { return cuda ? _InputArray(frameOnDevice) : _InputArray(scene.frame); }
-    _InputArray areas() const { return cuda ? _InputArray(areasOnDevice) : _InputArray(scene.areas); }
-    _InputArray points() const { return cuda ? _InputArray(pointsOnDevice) : _InputArray(scene.predictions); }
-    _OutputArray out(int i) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
+    _InputArray frame() const { return in(scene.frame, frameOnDevice); }
+    _InputArray areas() const { return in(scene.areas, areasOnDevice); }
+    _InputArray large() const { return fromHost ? _InputArray(largeOnHost) : _InputArray(largeOnDevice); }
+    _InputArray points() const { return in(scene.predictions, pointsOnDevice); }
 
     //! Where the fragments are.
     const _InputArray& list(const std::vector<Mat>& mats, bool onHost)
@@ -134,13 +129,7 @@ public:
 
     Outputs given()
     {
-        wait();
-        Outputs outputs;
-        for (int i = 0; i < 5; ++i)
-        {
-            outputs.emplace_back("host", host[i].clone());
-            outputs.emplace_back("device", device[i].empty() ? Mat() : Mat(device[i]));
-        }
+        Outputs outputs = Arguments::given();
         outputs.emplace_back("offsets", columnOf(offsets));
         for (const FragmentMatch& found : matches)
         {
@@ -177,18 +166,17 @@ public:
         return outputs;
     }
 
-    const bool cuda, fromHost;
+    const bool fromHost;
     const Rect observed; //!< area that observe() searches
     Scene scene;
     const _InputArray* others; //!< images of the templates' sizes
     Ptr<FM> matcher;
-    GpuMat frameOnDevice, areasOnDevice, pointsOnDevice, device[5];
-    Mat host[5];
+    Mat largeOnHost; //!< larger than the fragments, as largeOnDevice
+    GpuMat frameOnDevice, largeOnDevice, areasOnDevice, pointsOnDevice;
     std::vector<int> offsets;
     std::vector<FragmentMatch> matches;
 
 private:
-    cuda::Stream stream_ = cuda::noStream();
     std::deque<std::vector<Mat>> lists_;
     std::deque<std::vector<GpuMat>> deviceLists_;
     std::deque<_InputArray> arrays_;
@@ -203,18 +191,9 @@ std::vector<S> edits()
         {"cutFragments", EAGER,
          [](Fragments& f)
          { f.matcher->cutFragments(f.frame(), std::vector<Rect>(7, Rect(5, 6, 30, 20)), noArray(), f.stream()); }},
-        {"addFragment", EAGER,
-         [](Fragments& f)
-         {
-             f.fromHost ? f.matcher->addFragment(f.scene.frame(Rect(1, 1, 40, 30)), noArray(), f.stream())
-                        : f.matcher->addFragment(f.frameOnDevice(Rect(1, 1, 40, 30)), noArray(), f.stream());
-         }},
+        {"addFragment", EAGER, [](Fragments& f) { f.matcher->addFragment(f.large(), noArray(), f.stream()); }},
         {"updateFragment, larger", EAGER,
-         [](Fragments& f)
-         {
-             f.fromHost ? f.matcher->updateFragment(2, f.scene.frame(Rect(1, 1, 40, 30)), noArray(), f.stream())
-                        : f.matcher->updateFragment(2, f.frameOnDevice(Rect(1, 1, 40, 30)), noArray(), f.stream());
-         }},
+         [](Fragments& f) { f.matcher->updateFragment(2, f.large(), noArray(), f.stream()); }},
         {"removeFragment", EAGER, [](Fragments& f) { f.matcher->removeFragment(0); }},
         {"clear", EAGER, [](Fragments& f) { f.matcher->clear(); }},
         {"setPredictions", EAGER, [](Fragments& f) { f.matcher->setPredictions(f.points()); }},
@@ -262,21 +241,12 @@ std::vector<S> searches()
 TEST(FragmentMatcher_Faults, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 8, edits()); }
 TEST(FragmentMatcher_Faults, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 8, searches()); }
 
-TEST(FragmentMatcher_Faults, editsOnCuda)
-{
-    requireCuda();
-    failAll(faults::CUDA, EAGER, Engine::CUDA, 4, edits());
-}
+TEST(FragmentMatcher_Faults, editsOnCuda) { failAll(faults::CUDA, EAGER, Engine::CUDA, 4, edits()); }
 
-TEST(FragmentMatcher_Faults, searchesOnCuda)
-{
-    requireCuda();
-    failAll(faults::CUDA, EAGER, Engine::CUDA, 8, searches());
-}
+TEST(FragmentMatcher_Faults, searchesOnCuda) { failAll(faults::CUDA, EAGER, Engine::CUDA, 8, searches()); }
 
 TEST(FragmentMatcher_Faults, capturesOnCuda)
 {
-    requireCuda();
     // Not of fragments on the host: those have to be on the device already.
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, searches());
 }
@@ -331,7 +301,6 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
 
 TEST(FragmentMatcher_Faults, memoryOnCuda)
 {
-    requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, edits());
     failAll(MEMORY, EAGER, Engine::CUDA, 2, searches());
     failAll(MEMORY, CAPTURED, Engine::CUDA, 2, searches());

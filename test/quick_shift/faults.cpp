@@ -12,16 +12,16 @@ using namespace faults;
 using cv::cuda::GpuMat;
 
 //! An instance with results, and arguments for all its methods.
-class Image
+class Image : public Arguments
 {
 public:
     // Bits of a variant.
     static const int EMPTY = 1; //!< without results
-    static const int SMALL =
-        2; //!< the results are of a smaller image: memory has to grow. Not with the getters of both
+    //! The results are of a smaller image: memory has to grow. Not with the getters of both.
+    static const int SMALL = 2;
     static const int STACK = 4; //!< the results are of two images
 
-    Image(Engine engine, int variant) : cuda(engine == Engine::CUDA), q(QuickShift::create(2., 20., 0.3))
+    Image(Engine engine, int variant) : Arguments(engine, 4), q(QuickShift::create(2., 20., 0.3))
     {
         RNG rng(8300);
         const Size size(57, 43);
@@ -32,7 +32,6 @@ public:
         vconcat(second, second, both);
         if (cuda)
         {
-            stream_ = cv::cuda::Stream();
             firstOnDevice.upload(first);
             secondOnDevice.upload(second);
             maskOnDevice.upload(mask);
@@ -48,34 +47,19 @@ public:
         if (variant & STACK)
             computeBatch();
         else if ((variant & EMPTY) == 0)
-            q->compute(array(first, firstOnDevice), noArray(), stream());
+            q->compute(in(first, firstOnDevice), noArray(), stream());
         wait();
     }
 
-    cv::cuda::Stream& stream() { return cuda ? stream_ : cv::cuda::noStream(); }
-    void wait()
-    {
-        if (cuda)
-            stream_.waitForCompletion();
-    }
-    _InputArray array(const Mat& mat, const GpuMat& gpuMat) const
-    {
-        return cuda ? _InputArray(gpuMat) : _InputArray(mat);
-    }
-    _InputArray colours() const { return array(first, firstOnDevice); }
-    _OutputArray out(int i) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
-    void compute() { q->compute(array(second, secondOnDevice), array(mask, maskOnDevice), stream()); }
+    _InputArray colours() const { return in(first, firstOnDevice); }
+    _InputArray coloursOfBoth() const { return in(both, bothOnDevice); }
+    void compute() { q->compute(in(second, secondOnDevice), in(mask, maskOnDevice), stream()); }
     void computeBatch() { q->computeBatch(images, noArray(), masks, stream()); }
 
     Outputs given()
     {
-        wait();
-        Outputs outputs = {{"number", Mat(1, 1, CV_32S, Scalar(number))}};
-        for (int i = 0; i < 4; ++i)
-        {
-            outputs.emplace_back("host", host[i].clone());
-            outputs.emplace_back("device", device[i].empty() ? Mat() : Mat(device[i]));
-        }
+        Outputs outputs = Arguments::given();
+        outputs.emplace_back("number", Mat(1, 1, CV_32S, Scalar(number)));
         return outputs;
     }
 
@@ -100,17 +84,13 @@ public:
                 {"sigma", Mat(1, 1, CV_64F, Scalar(q->getSigma()))}};
     }
 
-    const bool cuda;
     const Ptr<QuickShift> q;
-    Mat first, second, mask, both, host[4]; //!< both: images of the stack
-    GpuMat firstOnDevice, secondOnDevice, maskOnDevice, bothOnDevice, device[4];
+    Mat first, second, mask, both; //!< both: images of the stack
+    GpuMat firstOnDevice, secondOnDevice, maskOnDevice, bothOnDevice;
     std::vector<Mat> onHost, masksOnHost;
     std::vector<GpuMat> onDevice, masksOnDevice;
     _InputArray images, masks;
     int number = 0;
-
-private:
-    cv::cuda::Stream stream_ = cv::cuda::noStream();
 };
 
 typedef Scenario<Image> S;
@@ -120,7 +100,7 @@ std::vector<S> computations()
     return {
         {"compute", EAGER, [](Image& p) { p.compute(); }},
         {"compute, no mask", EAGER,
-         [](Image& p) { p.q->compute(p.array(p.second, p.secondOnDevice), noArray(), p.stream()); }},
+         [](Image& p) { p.q->compute(p.in(p.second, p.secondOnDevice), noArray(), p.stream()); }},
         {"computeBatch", EAGER, [](Image& p) { p.q->computeBatch(p.images, noArray(), noArray(), p.stream()); }},
         {"computeBatch with masks", EAGER, [](Image& p) { p.computeBatch(); }},
         {"computeTiled", EAGER, [](Image& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
@@ -141,7 +121,7 @@ std::vector<S> computations()
          {
              p.computeBatch();
              p.q->getSuperpixelCounts(p.out(0), p.stream());
-             p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(1), p.stream());
+             p.q->getMeanColor(p.coloursOfBoth(), p.out(1), p.stream());
          }},
     };
 }
@@ -178,10 +158,9 @@ std::vector<S> stackGetters()
 {
     return {
         {"getMeanColor", EAGER | CAPTURED,
-         [](Image& p) { p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(0), p.stream()); }},
+         [](Image& p) { p.q->getMeanColor(p.coloursOfBoth(), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
-         [](Image& p)
-         { p.q->getStatistics(p.array(p.both, p.bothOnDevice), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.coloursOfBoth(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
         {"getSuperpixelCounts", EAGER | CAPTURED, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
         {"getAdjacency to the host", EAGER, [](Image& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
@@ -196,22 +175,16 @@ TEST(QuickShift_Faults, memory)
     failAll(MEMORY, EAGER, Engine::CPU, 1, stackGetters(), Image::STACK);
 }
 
-TEST(QuickShift_Faults, computationsOnCuda)
-{
-    requireCuda();
-    failAll(faults::CUDA, EAGER, Engine::CUDA, 4, computations());
-}
+TEST(QuickShift_Faults, computationsOnCuda) { failAll(faults::CUDA, EAGER, Engine::CUDA, 4, computations()); }
 
 TEST(QuickShift_Faults, gettersOnCuda)
 {
-    requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, getters());
     failAll(faults::CUDA, EAGER, Engine::CUDA, 1, stackGetters(), Image::STACK);
 }
 
 TEST(QuickShift_Faults, capturesOnCuda)
 {
-    requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 4, computations());
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, getters());
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, stackGetters(), Image::STACK);
@@ -219,7 +192,6 @@ TEST(QuickShift_Faults, capturesOnCuda)
 
 TEST(QuickShift_Faults, memoryOnCuda)
 {
-    requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, computations());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, getters());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, stackGetters(), Image::STACK);

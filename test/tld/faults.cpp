@@ -8,37 +8,29 @@
 namespace opencv_test { namespace {
 
 using namespace faults;
-using cv::cuda::GpuMat;
 
 //! Small images and few windows: each call is made to fail in turn.
 tld::TLDParams smallParams()
 {
-    const tld::TLDParams p = paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
-                                      "initNegatives 10, findByBoxes 1, correctByBoxes 1");
-    return p;
+    return tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
+                         "initNegatives 10, findByBoxes 1, correctByBoxes 1");
 }
 
 //! An instance of each class that has learned an object; its next frames are on the device too.
-class Trackers
+class Trackers : public Arguments
 {
 public:
     static const int FRESH = 1; //!< bit of a variant: nothing but init() has been called
 
     Trackers(Engine engine, int variant)
-        : cuda(engine == Engine::CUDA),
+        : Arguments(engine, 1),
           scene(variant & 2 ? CV_8UC3 : CV_8UC1, Size(24, 22), 3),
           tracker(tld::TrackerTLD::create(smallParams())),
           detector(tld::TLDDetector::create(smallParams())),
           several(tld::MultiTrackerTLD::create(smallParams()))
     {
         for (int t = 0; t < 4; ++t)
-            host.push_back(scene.frame(t));
-        if (cuda)
-        {
-            stream_ = cv::cuda::Stream();
-            for (const Mat& frame : host)
-                device.emplace_back(frame);
-        }
+            frames.emplace_back(engine, scene.frame(t));
         tracker->init(frame(0), scene.box(0));
         detector->init(frame(0), scene.box(0), stream());
         several->add(frame(0), scene.box(0), stream());
@@ -53,21 +45,13 @@ public:
         wait();
     }
 
-    cv::cuda::Stream& stream() { return cuda ? stream_ : cv::cuda::noStream(); }
-    void wait()
-    {
-        if (cuda)
-            stream_.waitForCompletion();
-    }
-    _InputArray frame(int t) const { return cuda ? _InputArray(device[t]) : _InputArray(host[t]); }
-    _OutputArray out() { return cuda ? _OutputArray(deviceOut) : _OutputArray(hostOut); }
+    _InputArray frame(int t) const { return frames[t].in(); }
 
     Outputs given()
     {
-        wait();
-        return {{"host", hostOut.clone()},
-                {"device", deviceOut.empty() ? Mat() : Mat(deviceOut)},
-                {"reply", Mat(Vec4i(reply.x, reply.y, reply.width, reply.height))}};
+        Outputs outputs = Arguments::given();
+        outputs.emplace_back("reply", Mat(Vec4i(reply.x, reply.y, reply.width, reply.height)));
+        return outputs;
     }
     //! All that there is to know about an instance is what it writes.
     Outputs observe()
@@ -87,19 +71,12 @@ public:
         return outputs;
     }
 
-    const bool cuda;
     const tld::StandardScene scene;
+    std::vector<tld::Image> frames;
     Ptr<tld::TrackerTLD> tracker;
     Ptr<tld::TLDDetector> detector;
     Ptr<tld::MultiTrackerTLD> several;
-    std::vector<Mat> host;
-    std::vector<GpuMat> device;
-    Mat hostOut;
-    GpuMat deviceOut;
     Rect reply;
-
-private:
-    cv::cuda::Stream stream_ = cv::cuda::noStream();
 };
 
 typedef Scenario<Trackers> S;
@@ -109,7 +86,7 @@ std::vector<S> frames()
     return {
         {"updateAsync", EAGER | CAPTURED, [](Trackers& w) { w.tracker->updateAsync(w.frame(2), w.out(), w.stream()); }},
         {"updateAsync to the host", EAGER,
-         [](Trackers& w) { w.tracker->updateAsync(w.frame(2), w.hostOut, w.stream()); }},
+         [](Trackers& w) { w.tracker->updateAsync(w.frame(2), w.host[0], w.stream()); }},
         {"update", EAGER, [](Trackers& w) { w.tracker->update(w.frame(2), w.reply); }},
         {"MultiTrackerTLD::update", EAGER | CAPTURED,
          [](Trackers& w) { w.several->update(w.frame(2), w.out(), w.stream()); }},
@@ -133,8 +110,8 @@ std::vector<S> objects()
         {"add", EAGER, [](Trackers& w) { w.several->add(w.frame(2), Rect(150, 100, 25, 40), w.stream()); }},
         {"remove", EAGER, [](Trackers& w) { w.several->remove(0); }},
         {"resetTo", EAGER, [](Trackers& w) { w.tracker->resetTo(Rect(70, 70, 24, 22)); }},
-        {"getTemplates", EAGER, [](Trackers& w) { w.tracker->getTemplates(false, w.hostOut); }},
-        {"getDetections", EAGER, [](Trackers& w) { w.tracker->getDetections(w.hostOut); }},
+        {"getTemplates", EAGER, [](Trackers& w) { w.tracker->getTemplates(false, w.host[0]); }},
+        {"getDetections", EAGER, [](Trackers& w) { w.tracker->getDetections(w.host[0]); }},
     };
 }
 
@@ -165,13 +142,7 @@ public:
     std::string text() const { return tld::textOf(*tracker); }
 
 private:
-    static tld::TLDParams params()
-    {
-        tld::TLDParams p = smallParams();
-        p.startFromBoxes = true;
-        p.endAfterMisses = 1;
-        return p;
-    }
+    static tld::TLDParams params() { return tld::paramsOf("startFromBoxes 1, endAfterMisses 1", smallParams()); }
     tld::Image frame(int t) const { return tld::Image(engine_, scene_.frame(t)); }
 
     const tld::StandardScene scene_;
@@ -250,21 +221,18 @@ TEST(Tld_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
 
 TEST(Tld_Faults, framesOnCuda)
 {
-    requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 4, frames());
     failAll(MEMORY, EAGER, Engine::CUDA, 2, frames());
 }
 
 TEST(Tld_Faults, objectsOnCuda)
 {
-    requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, objects());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, objects());
 }
 
 TEST(Tld_Faults, capturesOnCuda)
 {
-    requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, frames());
     failAll(MEMORY, CAPTURED, Engine::CUDA, 1, frames());
 }
