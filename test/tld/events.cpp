@@ -18,15 +18,8 @@ const int COLS = 320, ROWS = 240;
 
 core::Settings settingsOfTests()
 {
-    core::Settings s = {};
-    s.maxFlowError = 10.;
-    s.retryFrames = 3;
-    s.maxUnsupported = 3;
-    s.maxProbation = 100;
-    s.jumpMargin = 0.1;
-    s.firstJumpMargin = 0.2;
-    s.trees = 10;
-    return s;
+    return changed(core::Settings{}, "maxFlowError 10, retryFrames 3, maxUnsupported 3, maxProbation "
+                                     "100, jumpMargin 0.1, firstJumpMargin 0.2, trees 10");
 }
 
 core::ObjectState stateOnABox()

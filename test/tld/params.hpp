@@ -13,8 +13,8 @@ namespace opencv_test { namespace tld {
 
 using cuda::TLDParams;
 
-//! Returns `others` with the named parameters changed, as in "trees 7, features 9, mirror 1".
-inline TLDParams paramsOf(const std::string& text, TLDParams others = TLDParams())
+//! Returns `others` with the named parameters changed, as in "trees 7, features 9, mirror 1". @tparam Params as in eachParameter().
+template <typename Params> Params changed(Params others, const std::string& text)
 {
     std::istringstream list(text);
     for (std::string entry, name, value; std::getline(list, entry, ',');)
@@ -33,6 +33,11 @@ inline TLDParams paramsOf(const std::string& text, TLDParams others = TLDParams(
             CV_Error_(Error::StsBadArg, ("no parameter and its value: %s", entry.c_str()));
     }
     return others;
+}
+
+inline TLDParams paramsOf(const std::string& text, const TLDParams& others = TLDParams())
+{
+    return changed(others, text);
 }
 
 }} // namespace opencv_test::tld

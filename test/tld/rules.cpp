@@ -115,8 +115,7 @@ namespace core = cv::cuda::tld;
 
 TEST(Tld_Recheck, endsValidityOnlyWithManyPositives)
 {
-    core::Settings settings = {};
-    settings.learning = 1;
+    const core::Settings settings = changed(core::Settings{}, "learning 1");
     core::PatchStats stats = {};
     for (int positives = 1; positives <= 8; ++positives)
     {
@@ -145,10 +144,7 @@ TEST(Tld_Recheck, endsValidityOnlyWithManyPositives)
 
 TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
 {
-    core::Settings settings = {};
-    settings.maxProbation = 100;
-    settings.maxUnsupported = 3;
-    settings.trees = 10;
+    const core::Settings settings = changed(core::Settings{}, "maxProbation 100, maxUnsupported 3, trees 10");
     const core::Comparison nothing = {0, 0., 0, -1};
     for (bool supported : {true, false})
     {
@@ -168,10 +164,7 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
 //! Elsewhere the ferns must be more certain of a cluster than of the box by the margin; a cluster that touches the box is exempt.
 TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 {
-    core::Settings settings = {};
-    settings.trees = 10;
-    settings.jumpMargin = 0.1;
-    settings.firstJumpMargin = 0.2;
+    const core::Settings settings = changed(core::Settings{}, "trees 10, jumpMargin 0.1, firstJumpMargin 0.2");
     const core::Box elsewhere = {141., 100., 40., 60.}, touching = {139., 100., 40., 60.};
     for (const int positives : {4, 5})
         for (const uint32_t support : {0u, core::fernPositiveSum(), 5 * core::POSTERIOR_ONE})
@@ -200,10 +193,7 @@ TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 
 TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
 {
-    core::Settings settings = {};
-    settings.trees = 10;
-    settings.maxUnsupported = 2;
-    settings.minReplyScore = 0.3;
+    const core::Settings settings = changed(core::Settings{}, "trees 10, maxUnsupported 2, minReplyScore 0.3");
     core::ObjectState s = {};
     s.alive = 1;
     s.box = {100., 100., 40., 60.};
@@ -265,10 +255,7 @@ TEST(Tld_Flow, whichPointsReturn)
 //! A box that only the points that return have moved is not valid, also one from which flow is tried again.
 TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
 {
-    core::Settings settings = {};
-    settings.stepPercent = 10;
-    settings.retryFrames = 3;
-    settings.maxFlowError = 10.;
+    const core::Settings settings = changed(core::Settings{}, "stepPercent 10, retryFrames 3, maxFlowError 10");
     const core::ObjectState before = validObject();
     const auto flow = [&](core::ObjectState s, const core::Motion& motion)
     {
@@ -316,9 +303,7 @@ TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
 //! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
 TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
 {
-    core::Settings settings = {};
-    settings.stepPercent = 10;
-    settings.maxFlowError = 10.;
+    const core::Settings settings = changed(core::Settings{}, "stepPercent 10, maxFlowError 10");
     const struct
     {
         double dx, dy;
