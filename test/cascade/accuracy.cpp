@@ -60,14 +60,13 @@ OracleCascade renumbered(OracleCascade c)
 void expectPeerEqual(const std::string& text, const std::string& extension, const Mat& image, const CascadeCase& p,
                      const CascadeResults& actual)
 {
-    const std::string file = cv::tempfile(extension.c_str());
+    const TemporaryFile file(extension);
     {
         std::ofstream out(file, std::ios::binary);
         out << text;
     }
     CascadeClassifier peer;
     const bool loaded = peer.load(file);
-    std::remove(file.c_str());
     ASSERT_TRUE(loaded);
     const int threads = getNumThreads();
     setNumThreads(1);

@@ -231,7 +231,7 @@ TEST(Cascade_Api, writesWhatItReads)
 TEST(Cascade_Api, convertsOldFiles)
 {
     const Scene s;
-    const std::string old = cv::tempfile(".xml"), converted = cv::tempfile(".xml");
+    const TemporaryFile old(".xml"), converted(".xml");
     {
         FileStorage out(old, FileStorage::WRITE);
         writeOldCascade(out, s.cascade);
@@ -242,8 +242,6 @@ TEST(Cascade_Api, convertsOldFiles)
     CascadeClassifierEx::create(converted)->detectMultiScale(s.image, b, 1.2, 0);
     EXPECT_EQ(a, b);
     EXPECT_FALSE(a.empty());
-    std::remove(old.c_str());
-    std::remove(converted.c_str());
 }
 
 TEST(Cascade_Api, countsPasses)

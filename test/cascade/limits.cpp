@@ -110,13 +110,12 @@ TEST(Cascade_Limits, noLevelsWanted)
 
 TEST(Cascade_Limits, tooLargeFilesAreNamedWithTheirSize)
 {
-    const std::string file = cv::tempfile(".xml");
+    const TemporaryFile file(".xml");
     const size_t bytes = (20u << 20) + 13;
     std::ofstream(file, std::ios::binary) << std::string(bytes, ' ');
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create();
     const std::vector<std::string> says = {"20971533 bytes, a cascade has at most 8388608"};
     expectRefused([&] { cascade->load(file); }, says);
-    std::remove(file.c_str());
     expectRefused([&] { cascade->loadBuffer(Mat(1, static_cast<int>(bytes), CV_8UC1, Scalar(' '))); }, says);
 }
 

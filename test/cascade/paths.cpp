@@ -50,8 +50,7 @@ TEST(Cascade_Paths, shippedCascades)
 {
     for (const std::string& name : shippedCascades())
     {
-        std::ifstream file(requireCascade(name), std::ios::binary);
-        const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const std::string text = contentOf(requireCascade(name));
         const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), name);
         for (const size_t bytes : plans::SHARED_BYTES)
             EXPECT_EQ(expectedPath(name), pathOf(*packed(model, bytes))) << name << ", " << bytes << " bytes";

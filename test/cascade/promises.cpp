@@ -20,28 +20,6 @@ Mat noise(uint64 seed, Size size, int type = CV_8UC1)
     return randomImage(rng, size, type, 5);
 }
 
-//! A temporary file, deleted by the destructor.
-class File
-{
-public:
-    explicit File(const std::string& extension, const std::string& text = std::string())
-        : name(cv::tempfile(extension.c_str()))
-    {
-        std::ofstream(name, std::ios::binary) << text;
-    }
-    ~File() { std::remove(name.c_str()); }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-
-    std::string text() const
-    {
-        std::stringstream all;
-        all << std::ifstream(name, std::ios::binary).rdbuf();
-        return all.str();
-    }
-    const std::string name;
-};
-
 //! A Haar cascade of one stage and one feature; all windows with contrast pass.
 OracleCascade simplest(Size window)
 {
@@ -121,7 +99,7 @@ TEST(Cascade_Contract, bytesOfFile)
 {
     const std::string text = cascadeText(simplest(Size(8, 8)), ".xml");
     const size_t most = 8u << 20;
-    const File fits(".xml", text + std::string(most - text.size(), '\n')),
+    const TemporaryFile fits(".xml", text + std::string(most - text.size(), '\n')),
         tooLarge(".xml", text + std::string(most - text.size() + 1, '\n'));
     EXPECT_FALSE(CascadeClassifierEx::create(fits.name)->empty());
     expectRefused([&] { CascadeClassifierEx::create(tooLarge.name); }, {tooLarge.name, "8388608"});
@@ -244,7 +222,7 @@ TEST(Cascade_Contract, emptyObject)
 TEST(Cascade_Contract, clearKeepsParameters)
 {
     const OracleCascade oracle = simplest(Size(11, 9));
-    const File file(".xml", cascadeText(oracle, ".xml")), old(".xml", cascadeText(oracle, ".xml", true));
+    const TemporaryFile file(".xml", cascadeText(oracle, ".xml")), old(".xml", cascadeText(oracle, ".xml", true));
     const Ptr<CascadeClassifierEx> c = CascadeClassifierEx::create(file.name);
     expectDefaults(*c);
     giveOthers(*c);
@@ -325,7 +303,7 @@ TEST(Cascade_Contract, messages)
         {"cascades", "1"});
     expectRefused([&] { CascadeClassifierEx::create("no/such/file.xml"); }, {"no/such/file.xml"});
     expectRefused([&] { CascadeClassifierEx::convert("no/such/file.xml", "other.xml"); }, {"no/such/file.xml"});
-    const File file(".xml", cascadeText(simplest(Size(11, 9)), ".xml", true));
+    const TemporaryFile file(".xml", cascadeText(simplest(Size(11, 9)), ".xml", true));
     expectRefused([&] { CascadeClassifierEx::convert(file.name, "/no/such/folder/new.xml"); },
                   {"/no/such/folder/new.xml"});
     expectDefaults(*c);
@@ -379,7 +357,7 @@ TEST(Cascade_Contract, windowsWithoutContrast)
     for (const Rect& box : boxes)
         EXPECT_NE(box, box & flat);
 #if CUDATRACKING_CASCADE_PEER
-    const File file(".xml", text);
+    const TemporaryFile file(".xml", text);
     CascadeClassifier peer;
     ASSERT_TRUE(peer.load(file.name));
     std::vector<Rect> more;
@@ -518,7 +496,7 @@ TEST(Cascade_Contract, peerReadsWhatIsWritten)
     {
         SCOPED_TRACE(int(seed));
         const OracleCascade oracle = CascadeGenerator(seed, image).make();
-        const File old(".xml", cascadeText(oracle, ".xml", oracle.haar)), saved(".xml"), converted(".yml");
+        const TemporaryFile old(".xml", cascadeText(oracle, ".xml", oracle.haar)), saved(".xml"), converted(".yml");
         const Ptr<CascadeClassifierEx> c = CascadeClassifierEx::create(old.name);
         giveOthers(*c);
         c->save(saved.name);
@@ -526,7 +504,7 @@ TEST(Cascade_Contract, peerReadsWhatIsWritten)
         c->setFindLargestObject(false);
         std::vector<Rect> ours, theirs;
         c->detectMultiScale(image, ours, 1.2, 0);
-        for (const File* file : {&saved, &converted})
+        for (const TemporaryFile* file : {&saved, &converted})
         {
             CascadeClassifier peer;
             ASSERT_TRUE(peer.load(file->name));
@@ -611,7 +589,7 @@ TEST(Cascade_Contract, readTakesTheOldFormat)
 
 TEST(Cascade_Contract, anEmptyObjectCanBeSaved)
 {
-    const File file(".yml");
+    const TemporaryFile file(".yml");
     const Ptr<CascadeClassifierEx> c = CascadeClassifierEx::create();
     giveOthers(*c);
     c->save(file.name);

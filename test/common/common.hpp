@@ -7,8 +7,11 @@
 
 #include "opencv2/ts.hpp"
 #include "opencv2/core/cuda.hpp"
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace opencv_test {
@@ -107,6 +110,33 @@ template <typename T> Mat columnOf(const std::vector<T>& values)
     const int type = traits::Type<T>::value;
     return Mat(static_cast<int>(values.size()), 1, type, const_cast<T*>(values.data())).clone();
 }
+
+inline std::string contentOf(const std::string& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+//! The name of a file that goes with this object. There is one from the beginning on if there is a text.
+class TemporaryFile
+{
+public:
+    explicit TemporaryFile(const std::string& extension, const std::string& text = std::string())
+        : name(cv::tempfile(extension.c_str()))
+    {
+        if (!text.empty())
+            write(text);
+    }
+    ~TemporaryFile() { std::remove(name.c_str()); }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+    void write(const std::string& text) const { std::ofstream(name, std::ios::binary) << text; }
+    std::string text() const { return contentOf(name); }
+    operator const std::string&() const { return name; }
+
+    const std::string name;
+};
 
 //! Returns the text as a row of bytes, which are not copied.
 inline Mat asRow(const std::string& text)

@@ -227,7 +227,7 @@ TEST(Common_ErrorCodes, tld)
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(), empty = TrackerTLD::create(),
                           otherTracker = TrackerTLD::create(other);
     const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create();
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     for (const Ptr<TrackerTLD>& one : {tracker, otherTracker})
         one->init(image, scene.box(0));
     otherTracker->save(file);
@@ -259,7 +259,6 @@ TEST(Common_ErrorCodes, tld)
         {FILE_FAILED, [&] { tracker->save("no such folder/object.yml"); }},
         {NO_FILE, [&] { empty->load("no such file.yml"); }},
     });
-    std::remove(file.c_str());
 }
 
 //! Codes that only builds with or without CUDA, or machines with or without a device, can show.

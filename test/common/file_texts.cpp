@@ -36,17 +36,9 @@ std::vector<Reader> readers()
     const auto addFromFile = [frame, params](const std::string& file)
     { tld::MultiTrackerTLD::create(params)->addFromFile(frame, file); };
     const auto buffer = [](const std::string& file)
-    {
-        std::ifstream in(file, std::ios::binary);
-        std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-        cuda::CascadeClassifierEx::create()->loadBuffer(Mat(1, static_cast<int>(text.size()), CV_8U, &text[0]));
-    };
+    { cuda::CascadeClassifierEx::create()->loadBuffer(asRow(contentOf(file))); };
     const auto convert = [](const std::string& file)
-    {
-        const std::string made = cv::tempfile(".xml");
-        cuda::CascadeClassifierEx::convert(file, made);
-        std::remove(made.c_str());
-    };
+    { cuda::CascadeClassifierEx::convert(file, TemporaryFile(".xml")); };
     return {
         {"CascadeClassifierEx::create", cascadeIn, [](const std::string& f) { cuda::CascadeClassifierEx::create(f); }},
         {"CascadeClassifierEx::load", cascadeIn,
@@ -62,18 +54,7 @@ std::vector<Reader> readers()
 
 void read(const Reader& reader, const std::string& format, const std::string& text)
 {
-    const std::string file = cv::tempfile(format.c_str());
-    std::ofstream(file, std::ios::binary) << text;
-    try
-    {
-        reader.load(file);
-    }
-    catch (...)
-    {
-        std::remove(file.c_str());
-        throw;
-    }
-    std::remove(file.c_str());
+    reader.load(TemporaryFile(format, text));
 }
 
 bool isNamePart(char c) { return c == '_' || c == '-' || std::isalnum(static_cast<unsigned char>(c)); }

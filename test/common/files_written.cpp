@@ -45,12 +45,6 @@ struct Folder
     const std::string path;
 };
 
-std::string contentOf(const std::string& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-}
-
 //! Everything that saves.
 struct Saver
 {

@@ -431,10 +431,9 @@ void tldDetector(Engine engine)
                     [&](int) { tld::readText(*detector, tld::textOf(*detector)); },
                     [&](int)
                     {
-                        const std::string file = tempfile(".yml");
+                        const TemporaryFile file(".yml");
                         detector->save(file);
                         detector->load(file);
-                        std::remove(file.c_str());
                     }};
     expectWholeCalls(calls, 60);
 }
@@ -477,10 +476,9 @@ void trackerTld(Engine engine)
                     [&](int) { tld::readText(*tracker, tld::textOf(*tracker)); },
                     [&](int)
                     {
-                        const std::string file = tempfile(".yml");
+                        const TemporaryFile file(".yml");
                         tracker->save(file);
                         tracker->load(file);
-                        std::remove(file.c_str());
                     }};
     expectWholeCalls(calls, 60);
 }
@@ -490,7 +488,8 @@ void multiTrackerTld(Engine engine)
     TldScene s(engine);
     const Ptr<tld::MultiTrackerTLD> tracker = tld::MultiTrackerTLD::create(smallParams());
     tracker->add(s.first.in(), s.box(), s.streams[0]);
-    const std::string file = tempfile(".yml"), one = tld::textOf(*tracker);
+    const TemporaryFile file(".yml");
+    const std::string one = tld::textOf(*tracker);
     tracker->saveObject(0, file);
     tracker->add(s.first.in(), s.otherBox(), s.streams[0]);
     const std::string two = tld::textOf(*tracker);
@@ -532,14 +531,12 @@ void multiTrackerTld(Engine engine)
                     [&](int) { EXPECT_GE(1, int(tracker->empty())); },
                     [&](int)
                     {
-                        const std::string own = tempfile(".yml");
+                        const TemporaryFile own(".yml");
                         tracker->saveObject(0, own);
                         tracker->save(own);
                         tracker->load(own);
-                        std::remove(own.c_str());
                     }};
     expectWholeCalls(calls, 60);
-    std::remove(file.c_str());
 }
 
 //! All frames are the same, so the model after so many calls does not depend on which threads make them.

@@ -58,14 +58,13 @@ TEST(FragmentMatcher_Params, writeAndRead)
     // The same through Algorithm's own load.
     EXPECT_FALSE(matcher->getDefaultName().empty());
     const Ptr<FM> saved = FM::create(unusualParams());
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     saved->save(file);
     const FileStorage again(file, FileStorage::READ);
     EXPECT_FALSE(again[saved->getDefaultName()].empty());
     const Ptr<FM> loaded = FM::create();
     loaded->read(again[saved->getDefaultName()]);
     expectSameParams(unusualParams(), loaded->getParams());
-    std::remove(file.c_str());
 }
 
 TEST(FragmentMatcher_Params, readKeepsStateOnBadFiles)

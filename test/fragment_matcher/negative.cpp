@@ -381,6 +381,8 @@ TEST_F(FragmentMatcher_Negative, convert)
     expectRefusals(calls);
 }
 
+template <typename Call> int codeOf(const Call& call) { return thrownBy(call).code; }
+
 //! The code of a call with GpuMats must be `host`, that of the call with Mats; a build without CUDA refuses any GpuMat.
 void expectDeviceCode(int host, int device)
 {
@@ -482,7 +484,6 @@ TEST_F(FragmentMatcher_Negative, messagesNameTheLocations)
     const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
     give(*walker, scene);
     walker->setPredictions(Mat(1, 1, CV_32SC2, Scalar::all(0)));
-    Mat out;
     ASSERT_GT(walker->getFragmentCount(), 1);
     expectRefused([&] { match(*walker, scene.frame); }, {"setPredictions: locations: 1 x 1 elements"});
     expectRefused([&] { walker->predictAreas(noArray(), 3, Size(50, 50), out); }, {"locations: none given"});

@@ -201,7 +201,7 @@ TEST(QuickShift_Files, cutOff)
     const std::string whole = "%YAML:1.0\n---\nQuickShift:\n   sigma: 3.\n   maxDist: 7.\n"
                               "   channelScales: [ 1., 1., 1., 1. ]\n   searchRadius: -1\n   tieRule: 1\n"
                               "   normalizeDensity: 1\n";
-    const std::string name = tempfile(".yml");
+    const TemporaryFile name(".yml");
     const auto load = [&name](const std::string& text)
     {
         std::ofstream(name) << text;
@@ -213,7 +213,6 @@ TEST(QuickShift_Files, cutOff)
     std::string wrong = whole;
     wrong.replace(wrong.find("sigma: 3."), 9, "sigma: -3");
     expectRefused([&] { load(wrong); }, {name + ": sigma: -3"}, Error::StsParseError);
-    std::remove(name.c_str());
 }
 
 }} // namespace opencv_test

@@ -370,7 +370,7 @@ TEST_P(Tld_Boxes, wrongArguments)
 
 TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
 {
-    const core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
+    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
     const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
     for (const bool corrects : {false, true})
     {

@@ -290,9 +290,8 @@ TEST(Tld_Cuda, severalObjectsComeAndGo)
 //! Other comparisons in a saved object, no two of which begin or end at one point.
 void changeFeatures(const std::string& file)
 {
-    std::stringstream text, numbers;
-    text << std::ifstream(file).rdbuf();
-    std::string all = text.str();
+    std::stringstream numbers;
+    std::string all = contentOf(file);
     const size_t from = all.find("features: [ ") + 12, to = all.find(']', from);
     ASSERT_LT(to, all.size());
     for (int i = 0; i < 4 * 130; ++i)
@@ -326,7 +325,7 @@ TEST(Tld_Cuda, objectsOfOneSize)
             pair.add(crowd.frame(t), boxOf(t, 6));
         if (t == 16 || t == 20)
         {
-            const std::string file = cv::tempfile(".yml");
+            const TemporaryFile file(".yml");
             pair.cpu->saveObject(2, file);
             if (t == 20)
             {
@@ -334,7 +333,6 @@ TEST(Tld_Cuda, objectsOfOneSize)
             }
             EXPECT_EQ(pair.cpu->addFromFile(crowd.frame(t), file),
                       pair.cuda->addFromFile(uploadAsRoi(crowd.frame(t)), file));
-            std::remove(file.c_str());
         }
         if (t == 30)
             for (int id : {5, 6, 7})

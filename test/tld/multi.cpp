@@ -195,14 +195,13 @@ TEST_P(Tld_Multi, savedObjects)
         multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
     for (int t = 1; t < 6; ++t)
         update(*multi, crowd.frame(t));
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     multi->saveObject(1, file);
     // A tracker goes on with it as the object itself does.
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     tracker->load(file);
     // Added again, it is lost until it is detected.
     EXPECT_EQ(3, multi->addFromFile(image(crowd.frame(5)).in(), file));
-    std::remove(file.c_str());
     Mat expected, actual;
     multi->getTemplates(1, true, expected);
     multi->getTemplates(3, true, actual);
@@ -225,7 +224,7 @@ TEST_P(Tld_Multi, savedObjects)
 TEST_P(Tld_Multi, filesComeWithAImage)
 {
     const Crowd crowd(2);
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     {
         const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create();
         source->add(image(crowd.frame(0)).in(), crowd.box(0, 1));
@@ -241,7 +240,6 @@ TEST_P(Tld_Multi, filesComeWithAImage)
     alone->resetTo(alone->addFromFile(image(crowd.frame(3)).in(), file), crowd.box(3, 1));
     behind->resetTo(behind->addFromFile(image(crowd.frame(3)).in(), file), crowd.box(3, 1));
     added->add(image(crowd.frame(3)).in(), crowd.box(3, 1));
-    std::remove(file.c_str());
     const Mat one = update(*alone, crowd.frame(4)), two = update(*behind, crowd.frame(4)),
               three = update(*added, crowd.frame(4));
     EXPECT_GT(overlap(crowd.truth(4, 1), boxOf(one, 0)), 0.5);
@@ -351,7 +349,7 @@ TEST_P(Tld_Multi, addedWithTwoImages)
 {
     const Crowd crowd(4);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(), same = MultiTrackerTLD::create();
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     for (const Ptr<MultiTrackerTLD>& tracker : {multi, same})
     {
         tracker->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
@@ -369,7 +367,6 @@ TEST_P(Tld_Multi, addedWithTwoImages)
         expectRefused([&] { multi->add(image(crowd.frame(t)).in(), crowd.box(t, 1)); }, says);
         expectRefused([&] { multi->addFromFile(image(crowd.frame(t)).in(), file); }, says);
     }
-    std::remove(file.c_str());
     for (int t = 2; t < 6; ++t)
     {
         const Mat results = update(*multi, crowd.frame(t));
@@ -403,11 +400,10 @@ protected:
     //! A tracker that read what another one has saved.
     Ptr<MultiTrackerTLD> copyOf(const MultiTrackerTLD& original, const std::string& extension) const
     {
-        const std::string file = cv::tempfile(extension.c_str());
+        const TemporaryFile file(extension);
         original.save(file);
         const Ptr<MultiTrackerTLD> copy = MultiTrackerTLD::create();
         copy->load(file);
-        std::remove(file.c_str());
         EXPECT_EQ(textOf(original), textOf(*copy));
         EXPECT_EQ(params.seed, copy->getParams().seed);
         EXPECT_EQ(original.getLearning(), copy->getLearning());
@@ -477,13 +473,12 @@ TEST_P(Tld_SavedMulti, withoutObjects)
     for (const char* const extension : {".xml", ".yml", ".json"})
     {
         SCOPED_TRACE(extension);
-        const std::string file = cv::tempfile(extension);
+        const TemporaryFile file(extension);
         const Ptr<MultiTrackerTLD> saved = MultiTrackerTLD::create(), loaded = MultiTrackerTLD::create();
         saved->save(file);
         loaded->load(file);
         EXPECT_TRUE(loaded->empty());
         EXPECT_EQ(0, loaded->add(Image(engine(), texture(1, Size(160, 120))).in(), Rect(30, 20, 40, 40)));
-        std::remove(file.c_str());
     }
 }
 
@@ -496,7 +491,7 @@ TEST(Tld_Files, oneOrSeveral)
     const Crowd crowd(1);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     multi->add(crowd.frame(0), crowd.box(0, 0));
-    const std::string one = cv::tempfile(".yml"), all = cv::tempfile(".yml");
+    const TemporaryFile one(".yml"), all(".yml");
     multi->saveObject(0, one);
     multi->save(all);
     const std::string before = textOf(*multi);
@@ -504,8 +499,6 @@ TEST(Tld_Files, oneOrSeveral)
     expectRefused([&] { multi->addFromFile(crowd.frame(0), all); }, {"MultiTrackerTLD::load()"});
     expectRefused([&] { TrackerTLD::create()->load(all); }, {"MultiTrackerTLD::load()"});
     EXPECT_EQ(before, textOf(*multi));
-    std::remove(one.c_str());
-    std::remove(all.c_str());
 }
 
 }} // namespace opencv_test

@@ -184,11 +184,10 @@ TEST_P(Tld_Arguments, noLastFrame)
 {
     const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(image(scene.frame(0)).in(), scene.box(0));
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     detector->save(file);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     tracker->load(file);
-    std::remove(file.c_str());
     expectRefused([&] { tracker->resetTo(scene.box(0)); }, {"resetTo()", "last frame"});
     Rect box;
     tracker->update(image(scene.frame(1)).in(), box);
@@ -258,7 +257,7 @@ TEST(Tld_Negative, endingsOfFiles)
     multi->add(scene.frame(0), scene.box(0));
     for (const std::string ending : {".txt", "", ".yml.gz"})
     {
-        const std::string file = cv::tempfile(ending.c_str());
+        const TemporaryFile file(ending);
         expectRefused([&] { multi->save(file); }, {"filename", ".yaml"});
         expectRefused([&] { multi->saveObject(0, file); }, {"filename", ".yaml"});
         EXPECT_FALSE(std::ifstream(file).good());
@@ -284,10 +283,9 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->update(other.in(), out); }, {"image", "100"});
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     trackerOn(scene, engine(), paramsOf("trees 9"))->save(file);
     expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "trees is 9", "10"});
-    std::remove(file.c_str());
     EXPECT_EQ(1u, multi->getIds().size());
     multi->update(image(scene.frame(1)).in(), out);
     EXPECT_EQ(Size(TrackerTLD::RESULT_COLUMNS, 1), out.size());

@@ -133,7 +133,7 @@ TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
     const GpuMat input(scene.frame(1));
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     tracker->save(file);
     Mat expected;
     twin->updateAsync(input, expected);
@@ -159,7 +159,6 @@ TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
             free = freeDeviceMemory();
         }
     }
-    std::remove(file.c_str());
     EXPECT_LE(tracker->workspaceBytes(), bytes);
     EXPECT_GT(freeDeviceMemory() + (4 << 20), free);
 }
@@ -174,7 +173,7 @@ TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Mat expected;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
-    const std::string file = cv::tempfile(".yml");
+    const TemporaryFile file(".yml");
     tracker->save(file);
     twin->updateAsync(input, expected);
     std::vector<std::unique_ptr<Graph>> graphs;
@@ -199,7 +198,6 @@ TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
         stream.waitForCompletion();
         EXPECT_TRUE(sameBits(expected, Mat(result)));
     }
-    std::remove(file.c_str());
 }
 
 TEST(Tld_CudaReplaysMemory, clearGivesBack)

@@ -96,11 +96,10 @@ private:
     }
     static bool triesAgain(const MultiTrackerTLD& tracker, int id)
     {
-        const std::string file = cv::tempfile(".yml");
+        const TemporaryFile file(".yml");
         tracker.saveObject(id, file);
         const FileStorage saved(file, FileStorage::READ);
         const bool tries = static_cast<int>(saved.getFirstTopLevelNode()["place"]["retries"]) > 0;
-        std::remove(file.c_str());
         return tries;
     }
     int someId()
@@ -134,29 +133,24 @@ private:
         if (alone_.empty())
             return;
         const int id = someId();
-        const std::string file = cv::tempfile(".yml"), other = cv::tempfile(".yml");
+        const TemporaryFile file(".yml"), other(".yml");
         several_->saveObject(id, file);
         alone_[id].tracker->saveObject(id, other);
-        std::ifstream a(file), b(other);
-        const std::string one((std::istreambuf_iterator<char>(a)), std::istreambuf_iterator<char>()),
-            two((std::istreambuf_iterator<char>(b)), std::istreambuf_iterator<char>());
+        const std::string one = file.text(), two = other.text();
         EXPECT_GT(one.size(), 1000u);
         EXPECT_EQ(one, two) << history_;
-        std::remove(file.c_str());
-        std::remove(other.c_str());
         log(cv::format("save %d", id));
     }
     //! The whole tracker, in a file.
     void reload()
     {
         const char* const extensions[] = {".yml", ".xml", ".json"};
-        const std::string file = cv::tempfile(extensions[rng_.uniform(0, 3)]);
+        const TemporaryFile file(extensions[rng_.uniform(0, 3)]);
         several_->save(file);
         const std::vector<int> ids = several_->getIds();
         several_ = MultiTrackerTLD::create();
         several_->load(file);
         EXPECT_EQ(ids, several_->getIds());
-        std::remove(file.c_str());
         loaded_ = true;
         log("reload");
     }

@@ -14,15 +14,6 @@ using namespace tld;
 typedef OnEngine Tld_State;
 typedef StandardScene S;
 
-//! A file that goes with the test.
-struct File
-{
-    explicit File(const std::string& extension) : name(cv::tempfile(extension.c_str())) {}
-    ~File() { std::remove(name.c_str()); }
-
-    const std::string name;
-};
-
 //! Cut at frames in which the object is seen, half hidden, just lost, absent, and back.
 TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
 {
@@ -34,14 +25,14 @@ TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
     for (const int cut : {1, 2, 20, 41, 45, 46, 47, 48, 52, 57, 70})
     {
         SCOPED_TRACE(cv::format("saved after frame %d", cut - 1));
-        const File file(extensions[k++ % 4]);
+        const TemporaryFile file(extensions[k++ % 4]);
         {
             const Ptr<TrackerTLD> first = trackerOn(scene, engine());
             follow(*first, scene, engine(), 1, cut);
-            first->save(file.name);
+            first->save(file);
         }
         const Ptr<TrackerTLD> second = TrackerTLD::create();
-        second->load(file.name);
+        second->load(file);
         const std::vector<Step> rest = follow(*second, scene, engine(), cut, std::min(cut + 25, int(S::FRAMES)));
         for (size_t i = 0; i < rest.size(); ++i)
             ASSERT_TRUE(same(truth[cut - 1 + i], rest[i])) << "frame " << cut + i;
@@ -116,16 +107,16 @@ TEST_P(Tld_State, resetAfterReadingALostOne)
 TEST_P(Tld_State, detectorsFiles)
 {
     const S scene;
-    const File file(".xml");
+    const TemporaryFile file(".xml");
     const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(Image(engine(), scene.frame(0)).in(), scene.box(0));
-    detector->save(file.name);
-    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name), other = TLDDetector::create();
+    detector->save(file);
+    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file), other = TLDDetector::create();
     EXPECT_EQ(textOf(*detector), textOf(*loaded));
-    other->load(file.name);
+    other->load(file);
     EXPECT_EQ(textOf(*detector), textOf(*other));
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-    tracker->load(file.name);
+    tracker->load(file);
     EXPECT_EQ(TrackerTLD::LOST, tracker->getState());
     EXPECT_TRUE(advance(*tracker, engine(), scene.frame(0)).state != TrackerTLD::LOST);
 }
@@ -140,12 +131,6 @@ std::string stateOf(const std::string& extension, int frames)
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, paramsOf("trees 3, features 4"));
     follow(*tracker, scene, Engine::CPU, 1, frames);
     return textOf(*tracker, extension);
-}
-
-void write(const std::string& name, const std::string& text)
-{
-    std::ofstream out(name, std::ios::binary);
-    out << text;
 }
 
 //! Each mutation is refused with cv::Exception and changes nothing, or gives a tracker that can be used.
@@ -164,16 +149,15 @@ TEST(Tld_Files, thousandMutations)
     for (int i = 0; i < 1000; ++i)
     {
         SCOPED_TRACE(i);
-        const File file(extensions[i % 6]);
-        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
+        const TemporaryFile file(extensions[i % 6], mutatedText(states[i % 6], rng, 2500, 3));
         try
         {
             const Ptr<TrackerTLD> other = TrackerTLD::create();
-            other->load(file.name);
+            other->load(file);
             ++taken;
             Rect box;
             other->update(scene.frame(4), box);
-            other->save(file.name);
+            other->save(file);
         }
         catch (const cv::Exception& e)
         {
@@ -181,10 +165,10 @@ TEST(Tld_Files, thousandMutations)
         }
         if (i % 10 != 0)
             continue;
-        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
+        file.write(mutatedText(states[i % 6], rng, 2500, 3));
         try
         {
-            tracker->load(file.name);
+            tracker->load(file);
             readText(*tracker, before);
         }
         catch (const cv::Exception&)
@@ -217,14 +201,13 @@ TEST(Tld_Files, mutationsOfSeveralObjects)
     for (int i = 0; i < 300; ++i)
     {
         SCOPED_TRACE(i);
-        const File file(extensions[i % 3]);
-        write(file.name, mutatedText(textOf(*source, extensions[i % 3]), rng, 2500, 3));
+        const TemporaryFile file(extensions[i % 3], mutatedText(textOf(*source, extensions[i % 3]), rng, 2500, 3));
         try
         {
-            tracker->load(file.name);
+            tracker->load(file);
             ++taken;
             tracker->update(scene.frame(48), results);
-            tracker->save(file.name);
+            tracker->save(file);
             readText(*tracker, before);
         }
         catch (const cv::Exception& e)
@@ -257,14 +240,13 @@ TEST(Tld_Files, otherFilesAreRefused)
     for (const auto& bad : files)
     {
         SCOPED_TRACE(bad.first);
-        const File file(".yml");
-        write(file.name, bad.second);
-        expectRefused([&] { tracker->load(file.name); }, {file.name.substr(file.name.find_last_of('/') + 1)});
+        const TemporaryFile file(".yml", bad.second);
+        expectRefused([&] { tracker->load(file); }, {file.name.substr(file.name.find_last_of('/') + 1)});
         EXPECT_EQ(before, textOf(*tracker));
     }
     EXPECT_THROW(tracker->load("/nonexistent/object.yml"), cv::Exception);
     EXPECT_THROW(tracker->save("/nonexistent/object.yml"), cv::Exception);
-    EXPECT_THROW(TrackerTLD::create()->save(File(".yml").name), cv::Exception) << "before init()";
+    EXPECT_THROW(TrackerTLD::create()->save(TemporaryFile(".yml")), cv::Exception) << "before init()";
     EXPECT_THROW(readText(*detector, "%YAML:1.0\n---\nobject: 3\n"), cv::Exception);
     EXPECT_THROW(detector->read(FileNode()), cv::Exception);
     EXPECT_THROW(tracker->read(FileNode()), cv::Exception);
@@ -282,9 +264,8 @@ template <typename Object> void refusesWhatWasCutOff(const Object& whole)
     {
         if (text[end + 4] == ' ') // of a value within another one
             continue;
-        const File file(".yml");
-        write(file.name, text.substr(0, end + 1));
-        EXPECT_THROW(object->load(file.name), cv::Exception) << text.substr(end, 20);
+        const TemporaryFile file(".yml", text.substr(0, end + 1));
+        EXPECT_THROW(object->load(file), cv::Exception) << text.substr(end, 20);
         ASSERT_EQ(text, textOf(*object));
     }
 }
