@@ -15,16 +15,8 @@ namespace opencv_test { namespace {
 using cuda::CascadeClassifierEx;
 using cv::cuda::GpuMat;
 using cv::cuda::Stream;
-
-GpuMat uploadAsRoi(const Mat& source)
-{
-    if (source.empty())
-        return GpuMat();
-    GpuMat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
-    GpuMat roi = larger(Rect(3, 1, source.cols, source.rows));
-    roi.upload(source);
-    return roi;
-}
+using Cascade_Cuda = OnCuda;
+using Cascade_CudaSanitize = OnCuda;
 
 Ptr<CascadeClassifierEx> shipped(const std::string& file)
 {
@@ -37,7 +29,7 @@ Ptr<CascadeClassifierEx> shipped(const std::string& file)
 void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& image, const CascadeCase& c)
 {
     SCOPED_TRACE(c.name());
-    const CascadeResults expected = detectAll(cascade, image, c), actual = detectAll(cascade, uploadAsRoi(image), c);
+    const CascadeResults expected = detectAll(cascade, image, c), actual = detectAll(cascade, uploadRoi(image), c);
     ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
 }
 
@@ -58,7 +50,7 @@ std::vector<GpuMat> upload(const std::vector<Mat>& images)
 {
     std::vector<GpuMat> uploaded;
     for (const Mat& image : images)
-        uploaded.push_back(uploadAsRoi(image));
+        uploaded.push_back(uploadRoi(image));
     return uploaded;
 }
 
@@ -111,9 +103,8 @@ TEST_P(Cascade_CudaShipped, everyResult)
 INSTANTIATE_TEST_CASE_P(Shipped, Cascade_CudaShipped, testing::ValuesIn(shippedCascades()));
 
 //! Trees, rotated features, fractional weights, leaves that do not fit fixed point, one stage.
-TEST(Cascade_Cuda, randomCascades)
+TEST_F(Cascade_Cuda, randomCascades)
 {
-    requireCuda();
     RNG rng(20251121);
     for (int i = 0; i < 60; ++i)
     {
@@ -128,9 +119,8 @@ TEST(Cascade_Cuda, randomCascades)
 }
 
 //! Windows whose integral images fit shared memory in small tiles only, or not at all.
-TEST(Cascade_Cuda, largeWindows)
+TEST_F(Cascade_Cuda, largeWindows)
 {
-    requireCuda();
     RNG rng(20251122);
     int largest = 0;
     for (int i = 0; i < 24; ++i)
@@ -150,9 +140,8 @@ TEST(Cascade_Cuda, largeWindows)
 }
 
 //! Windows fail the first stage in runs of all lengths, across tiles.
-TEST(Cascade_Cuda, skipRule)
+TEST_F(Cascade_Cuda, skipRule)
 {
-    requireCuda();
     RNG rng(20251123);
     Mat stripes(120, 900, CV_8UC1);
     for (int y = 0; y < stripes.rows; ++y)
@@ -224,9 +213,8 @@ size_t candidatesOfBoth(const OracleCascade& c, const Mat& image)
     return raw.size();
 }
 
-TEST(Cascade_Cuda, sumsBesideThresholds)
+TEST_F(Cascade_Cuda, sumsBesideThresholds)
 {
-    requireCuda();
     RNG rng(20251125);
     size_t candidates = 0;
     for (int i = 0; i < 40; ++i)
@@ -244,9 +232,8 @@ TEST(Cascade_Cuda, sumsBesideThresholds)
 }
 
 //! Node thresholds of 0, so close to 0 that no value is between, or beyond all values, on images with many feature values of 0.
-TEST(Cascade_Cuda, thresholdsNearZero)
+TEST_F(Cascade_Cuda, thresholdsNearZero)
 {
-    requireCuda();
     RNG rng(20251129);
     const float limits[] = {0.f, FLT_MIN / (1 << 23), FLT_MIN, 1e-30f, 1e-20f, 1e30f, FLT_MAX};
     size_t candidates = 0;
@@ -276,9 +263,8 @@ TEST(Cascade_Cuda, thresholdsNearZero)
 }
 
 //! Sizes of window and tile, and one pixel more or less.
-TEST(Cascade_Cuda, sizes)
+TEST_F(Cascade_Cuda, sizes)
 {
-    requireCuda();
     RNG rng(20251124);
     const Ptr<CascadeClassifierEx> haar = shipped("haarcascades/haarcascade_eye.xml"),
                                    lbp = shipped("lbpcascades/lbpcascade_frontalface.xml");
@@ -292,9 +278,8 @@ TEST(Cascade_Cuda, sizes)
 
 // --- tables ----------------------------------------------------------------------------------------------------------
 
-TEST(Cascade_Cuda, batchOfMixedSizesAndMasks)
+TEST_F(Cascade_Cuda, batchOfMixedSizesAndMasks)
 {
-    requireCuda();
     RNG rng(20251125);
     const std::vector<Mat> images = mixedImages(rng);
     for (int i = 0; i < 12; ++i)
@@ -319,9 +304,8 @@ TEST(Cascade_Cuda, batchOfMixedSizesAndMasks)
 }
 
 //! Counts are exact when lists are too short, whichever candidates were stored.
-TEST(Cascade_Cuda, capacities)
+TEST_F(Cascade_Cuda, capacities)
 {
-    requireCuda();
     RNG rng(20251126);
     const std::vector<Mat> images = mixedImages(rng);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, images[0]).make(), ".xml"));
@@ -347,9 +331,8 @@ TEST(Cascade_Cuda, capacities)
 }
 
 //! Numbers of candidates up to more than the device groups.
-TEST(Cascade_Cuda, manyCandidates)
+TEST_F(Cascade_Cuda, manyCandidates)
 {
-    requireCuda();
     RNG rng(20251127);
     for (const Size size : {Size(200, 150), Size(420, 300), Size(900, 700)})
     {
@@ -369,9 +352,8 @@ TEST(Cascade_Cuda, manyCandidates)
     }
 }
 
-TEST(Cascade_Cuda, outputsOnEitherSide)
+TEST_F(Cascade_Cuda, outputsOnEitherSide)
 {
-    requireCuda();
     RNG rng(20251128);
     const std::vector<Mat> images = mixedImages(rng);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(81, images[0]).make(), ".xml"));
@@ -396,9 +378,8 @@ TEST(Cascade_Cuda, outputsOnEitherSide)
     }
 }
 
-TEST(Cascade_Cuda, together)
+TEST_F(Cascade_Cuda, together)
 {
-    requireCuda();
     const Mat image = cascadeScenes()[0].image;
     std::vector<Ptr<CascadeClassifierEx>> cascades = {shipped("haarcascades/haarcascade_frontalface_alt2.xml"),
                                                       shipped("lbpcascades/lbpcascade_frontalface.xml"),
@@ -410,31 +391,29 @@ TEST(Cascade_Cuda, together)
         std::vector<Mat> expected;
         std::vector<GpuMat> actual;
         CascadeClassifierEx::detectTogether(cascades, image, expected);
-        CascadeClassifierEx::detectTogether(cascades, uploadAsRoi(image), actual);
+        CascadeClassifierEx::detectTogether(cascades, uploadRoi(image), actual);
         ASSERT_EQ(expected.size(), actual.size());
         for (size_t t = 0; t < expected.size(); ++t)
             EXPECT_TRUE(sameBits(expected[t], Mat(actual[t])));
     }
 }
 
-TEST(Cascade_Cuda, countPasses)
+TEST_F(Cascade_Cuda, countPasses)
 {
-    requireCuda();
     RNG rng(20251129);
     const Mat image = randomImage(rng, Size(150, 100), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
     Mat expected, actual;
     cascade->countPasses(image, expected);
-    cascade->countPasses(uploadAsRoi(image), actual);
+    cascade->countPasses(uploadRoi(image), actual);
     EXPECT_TRUE(sameBits(expected, actual));
     GpuMat onDevice;
-    cascade->countPasses(uploadAsRoi(image), onDevice);
+    cascade->countPasses(uploadRoi(image), onDevice);
     EXPECT_TRUE(sameBits(expected, Mat(onDevice)));
 }
 
-TEST(Cascade_Cuda, refusesOutputsAndMasksOnTheOtherSide)
+TEST_F(Cascade_Cuda, refusesOutputsAndMasksOnTheOtherSide)
 {
-    requireCuda();
     RNG rng(20251130);
     const Mat image = randomImage(rng, Size(60, 50), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
@@ -450,9 +429,8 @@ TEST(Cascade_Cuda, refusesOutputsAndMasksOnTheOtherSide)
 
 #ifdef HAVE_CUDA
 
-TEST(Cascade_Cuda, streams)
+TEST_F(Cascade_Cuda, streams)
 {
-    requireCuda();
     RNG rng(20251201);
     const Mat large = randomImage(rng, Size(320, 240), CV_8UC3), small = randomImage(rng, Size(120, 90), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(91, small).make(), ".xml"));
@@ -474,9 +452,8 @@ TEST(Cascade_Cuda, streams)
     }
 }
 
-TEST(Cascade_Cuda, doesNotWait)
+TEST_F(Cascade_Cuda, doesNotWait)
 {
-    requireCuda();
     RNG rng(20251202);
     const Mat image = randomImage(rng, Size(160, 120), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(92, image).make(), ".xml"));
@@ -498,9 +475,8 @@ TEST(Cascade_Cuda, doesNotWait)
 }
 
 //! A first call can be captured. Replays read the image again, and neither calls nor another cascade between them matter.
-TEST(Cascade_Cuda, captureAndReplay)
+TEST_F(Cascade_Cuda, captureAndReplay)
 {
-    requireCuda();
     RNG rng(20251203);
     for (const int type : {CV_8UC1, CV_8UC3})
         for (const bool warm : {false, true})
@@ -541,9 +517,8 @@ TEST(Cascade_Cuda, captureAndReplay)
         }
 }
 
-TEST(Cascade_Cuda, whatWaitsCannotBeCaptured)
+TEST_F(Cascade_Cuda, whatWaitsCannotBeCaptured)
 {
-    requireCuda();
     RNG rng(20251204);
     const Mat image = randomImage(rng, Size(100, 80), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(95, image).make(), ".xml"));
@@ -565,9 +540,8 @@ TEST(Cascade_Cuda, whatWaitsCannotBeCaptured)
 }
 
 //! Repeated captures take no more memory after their graphs are destroyed.
-TEST(Cascade_Cuda, graphsGiveMemoryBack)
+TEST_F(Cascade_Cuda, graphsGiveMemoryBack)
 {
-    requireCuda();
     RNG rng(20251205);
     const Mat image = randomImage(rng, Size(100, 80), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(96, image).make(), ".xml"));
@@ -595,9 +569,8 @@ TEST(Cascade_Cuda, graphsGiveMemoryBack)
 // --- compute-sanitizer -----------------------------------------------------------------------------------------------
 
 //! Every kernel and every path through it, on small images.
-TEST(Cascade_CudaSanitize, everyWay)
+TEST_F(Cascade_CudaSanitize, everyWay)
 {
-    requireCuda();
     RNG rng(20251206);
     const Mat image = randomImage(rng, Size(173, 61), CV_8UC3, 5), gray = randomImage(rng, Size(97, 90), CV_8UC1, 5);
     for (int i = 0; i < 12; ++i)
@@ -621,9 +594,8 @@ TEST(Cascade_CudaSanitize, everyWay)
                                                randomImage(rng, Size(270, 260), CV_8UC1, 9), {1.3, 1, Size(), Size()}));
 }
 
-TEST(Cascade_CudaSanitize, shipped)
+TEST_F(Cascade_CudaSanitize, shipped)
 {
-    requireCuda();
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
     Mat image;
     resize(requireImage(data, "lena.jpg"), image, Size(111, 113));

@@ -99,10 +99,7 @@ TEST(Cascade_Files, shippedOnesAreCheap)
         cv::glob(folder + "/" + part + "/*.xml", files);
         for (const String& file : files)
         {
-            std::ifstream in(file, std::ios::binary);
-            EXPECT_TRUE(
-                expectCheap(file, std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>())))
-                << file;
+            EXPECT_TRUE(expectCheap(file, contentOf(file))) << file;
             ++count;
         }
     }

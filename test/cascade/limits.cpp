@@ -12,6 +12,7 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
+using Cascade_CudaMemory = OnCuda;
 
 Mat noise(uint64 seed, Size size)
 {
@@ -165,9 +166,8 @@ void expectSameTables(const Tables& expected, const Tables& actual)
 }
 
 //! Memory for candidates grows with the windows that images have, not with maxCandidates.
-TEST(Cascade_CudaMemory, manySmallImages)
+TEST_F(Cascade_CudaMemory, manySmallImages)
 {
-    requireCuda();
     const int count = 1000, side = 64;
     const Mat all = noise(4, Size(side, side * count));
     const GpuMat onDevice(all);
@@ -199,9 +199,8 @@ TEST(Cascade_CudaMemory, manySmallImages)
 }
 
 //! One call with images without a window, with one, with some blocks of 32 candidates, and with more than the capacity.
-TEST(Cascade_CudaMemory, roomOfMixedImages)
+TEST_F(Cascade_CudaMemory, roomOfMixedImages)
 {
-    requireCuda();
     RNG rng(6);
     const Mat source = noise(7, Size(300, 200));
     const Size window(12, 10);

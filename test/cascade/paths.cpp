@@ -12,6 +12,7 @@
 namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
+using Cascade_CudaSanitize = OnCuda;
 
 #ifdef CUDATRACKING_HAS_PLANS
 
@@ -195,9 +196,8 @@ TEST(Cascade_CudaPaths, codesOfCells)
     EXPECT_GT(windows, 2000u);
 }
 
-TEST(Cascade_CudaSanitize, largeCells)
+TEST_F(Cascade_CudaSanitize, largeCells)
 {
-    requireCuda();
     RNG rng(260);
     for (const bool stumps : {true, false})
         EXPECT_GT(expectSameCodes(rng, Size(16, 16), stumps, 2), 0u);

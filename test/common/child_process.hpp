@@ -150,8 +150,7 @@ inline void inChild(const ChildLimits& limits, const std::function<void()>& body
     }
     const TemporaryFile outputs(".txt");
     const int status = child::startAgain(outputs);
-    std::ifstream in(outputs);
-    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::string text = outputs.text();
     EXPECT_EQ(0, status) << (WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it failed") << "\n"
                          << text.substr(text.size() - std::min<size_t>(text.size(), 3000));
     EXPECT_NE(std::string::npos, text.find("[  PASSED  ] 1 test")) << "did not run";

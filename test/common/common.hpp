@@ -42,6 +42,15 @@ inline void requireCuda()
 #endif
 }
 
+//! Base of suites that need CUDA. @tparam Base testing::Test, or with a parameter.
+template <typename Base> class NeedsCuda : public Base
+{
+protected:
+    void SetUp() override { requireCuda(); }
+};
+typedef NeedsCuda<testing::Test> OnCuda;
+template <typename Param> using OnCudaWith = NeedsCuda<testing::TestWithParam<Param>>;
+
 //! Folder named by an environment variable; skips the running test, visibly, without it.
 inline std::string requireFolder(const char* variable)
 {
@@ -102,6 +111,17 @@ inline Mat asRoi(const Mat& source)
     Mat roi = larger(Rect(3, 1, source.cols, source.rows));
     source.copyTo(roi);
     return roi;
+}
+
+//! Uploads into a region of a larger matrix, at an odd offset.
+inline cuda::GpuMat uploadRoi(const Mat& source)
+{
+    if (source.empty())
+        return cuda::GpuMat();
+    Mat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
+    const Rect roi(3, 1, source.cols, source.rows);
+    source.copyTo(larger(roi));
+    return cuda::GpuMat(larger)(roi);
 }
 
 //! The elements as an N x 1 matrix; Mat(values) is one row in OpenCV 5.

@@ -20,6 +20,8 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using faults::DeviceLimits;
 using faults::FakedLimits;
+using Common_CudaPlans = OnCuda;
+using Common_CudaPlansSanitize = OnCuda;
 
 #if defined(HAVE_CUDA) && defined(CUDATRACKING_HAS_PLANS)
 
@@ -62,9 +64,8 @@ faults::Launched largestLaunch()
 }
 
 //! Attributes say the faked limits, plans keep to them, and what does not is refused as the small device would.
-TEST(Common_CudaPlans, fakedLimitsAreSeen)
+TEST_F(Common_CudaPlans, fakedLimitsAreSeen)
 {
-    requireCuda();
     faults::require(faults::CUDA);
     for (const DeviceLimits limits : {DeviceLimits{65536, 30}, DeviceLimits{101376, 170}})
     {
@@ -152,9 +153,8 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"medianFlow", 0}};
 
 //! The compiler's numbers of static memory are not above those that plans count on, for all kernels that random cases meet.
-TEST(Common_CudaPlans, staticMemory)
+TEST_F(Common_CudaPlans, staticMemory)
 {
-    requireCuda();
     faults::require(faults::CUDA);
     const FakedLimits truth({0, 0});
     faults::clearLaunched();
@@ -198,9 +198,8 @@ TEST(Common_CudaPlans, staticMemory)
 }
 
 //! With default parameters TLD's kernels are those of fixed sizes, whether shared memory holds the posteriors or not.
-TEST(Common_CudaPlans, tldWithoutRoomForPosteriors)
+TEST_F(Common_CudaPlans, tldWithoutRoomForPosteriors)
 {
-    requireCuda();
     faults::require(faults::CUDA);
     const Moving scene;
     const std::vector<tld::Step> expected =
@@ -227,9 +226,8 @@ TEST(Common_CudaPlans, tldWithoutRoomForPosteriors)
 }
 
 //! Two sizes in windows of their own, peaks in the last rows: the map of values lies behind what the threads of both need.
-TEST(Common_CudaPlansSanitize, severalSizesInOneCall)
+TEST_F(Common_CudaPlansSanitize, severalSizesInOneCall)
 {
-    requireCuda();
     const struct
     {
         bool weighted;
@@ -264,9 +262,8 @@ TEST(Common_CudaPlansSanitize, severalSizesInOneCall)
 }
 
 //! Sizes whose bands and image take all that a block of compute capability 8.6 has, static memory included.
-TEST(Common_CudaPlansSanitize, allSharedMemoryOfABlock)
+TEST_F(Common_CudaPlansSanitize, allSharedMemoryOfABlock)
 {
-    requireCuda();
     faults::require(faults::CUDA);
     const DeviceLimits limits = {101376, 46};
     const FakedLimits faked(limits);
@@ -291,11 +288,7 @@ TEST(Common_CudaPlansSanitize, allSharedMemoryOfABlock)
 
 #else
 
-TEST(Common_CudaPlans, fakedLimitsAreSeen)
-{
-    requireCuda();
-    plans::require();
-}
+TEST_F(Common_CudaPlans, fakedLimitsAreSeen) { plans::require(); }
 
 #endif
 

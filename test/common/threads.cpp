@@ -17,6 +17,8 @@
 namespace opencv_test { namespace {
 
 using namespace fuzz;
+using Common_CudaDevices = OnCuda;
+using Common_CudaThreads = OnCuda;
 
 const int THREADS = 8, STREAMS = 4, CALLS = 500;
 
@@ -215,34 +217,29 @@ std::string work(int thread, int kinds)
     return "";
 }
 
-TEST(Common_CudaThreads, fragmentMatcherOnCuda)
+TEST_F(Common_CudaThreads, fragmentMatcherOnCuda)
 {
-    requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 0); });
 }
 
 //! Amounts of shared memory below and above 48 KB, which are asked for from the kernel and not from the launch.
-TEST(Common_CudaThreads, quickShiftOnCuda)
+TEST_F(Common_CudaThreads, quickShiftOnCuda)
 {
-    requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 1); });
 }
 
-TEST(Common_CudaThreads, cascadeOnCuda)
+TEST_F(Common_CudaThreads, cascadeOnCuda)
 {
-    requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 2); });
 }
 
-TEST(Common_CudaThreads, allOnCuda)
+TEST_F(Common_CudaThreads, allOnCuda)
 {
-    requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 3); });
 }
 
-TEST(Common_CudaDevices, allOnCuda)
+TEST_F(Common_CudaDevices, allOnCuda)
 {
-    requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
         throw SkipTestException("one CUDA device only");
     onThreads(THREADS,
@@ -254,9 +251,8 @@ TEST(Common_CudaDevices, allOnCuda)
 }
 
 //! An instance stays on the device of its first call and says so.
-TEST(Common_CudaDevices, otherDeviceOnCuda)
+TEST_F(Common_CudaDevices, otherDeviceOnCuda)
 {
-    requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
         throw SkipTestException("one CUDA device only");
     onThreads(1,
@@ -294,9 +290,8 @@ TEST(Common_CudaDevices, otherDeviceOnCuda)
 }
 
 //! A stream of another device is refused before anything is done on it.
-TEST(Common_CudaDevices, streamOfAnotherDeviceOnCuda)
+TEST_F(Common_CudaDevices, streamOfAnotherDeviceOnCuda)
 {
-    requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
         throw SkipTestException("one CUDA device only");
     onThreads(1,

@@ -8,11 +8,7 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-class FragmentMatcher_CudaOptions : public testing::TestWithParam<Combination>
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using FragmentMatcher_CudaOptions = OnCudaWith<Combination>;
 
 TEST_P(FragmentMatcher_CudaOptions, match)
 {
@@ -207,11 +203,7 @@ TEST_P(FragmentMatcher_CudaOptions, maps)
 
 INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_CudaOptions, allCombinations());
 
-class FragmentMatcher_Cuda : public testing::Test
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using FragmentMatcher_Cuda = OnCuda;
 
 TEST_F(FragmentMatcher_Cuda, sizesAroundVectorWidths)
 {

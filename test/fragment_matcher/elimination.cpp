@@ -11,6 +11,7 @@
 namespace opencv_test { namespace {
 
 using namespace scenes;
+using FragmentMatcher_CudaEliminationSpecial = OnCuda;
 
 //! A Gaussian window that is 0 in its corners, as tracking uses it.
 Mat gaussianWindow(Size size)
@@ -295,11 +296,7 @@ TEST(FragmentMatcher_EliminationSpecial, threads)
     expectSameOnThreads([](const Scene& scene) { return runCpu(scene); });
 }
 
-class FragmentMatcher_CudaElimination : public testing::TestWithParam<tuple<int, int>>
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using FragmentMatcher_CudaElimination = OnCudaWith<tuple<int, int>>;
 
 TEST_P(FragmentMatcher_CudaElimination, natural)
 {
@@ -307,9 +304,8 @@ TEST_P(FragmentMatcher_CudaElimination, natural)
                   [](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
 }
 
-TEST(FragmentMatcher_CudaEliminationSpecial, match)
+TEST_F(FragmentMatcher_CudaEliminationSpecial, match)
 {
-    requireCuda();
     specialScenes(
         [](const Scene& scene)
         {
@@ -319,28 +315,24 @@ TEST(FragmentMatcher_CudaEliminationSpecial, match)
         });
 }
 
-TEST(FragmentMatcher_CudaEliminationSpecial, tight)
+TEST_F(FragmentMatcher_CudaEliminationSpecial, tight)
 {
-    requireCuda();
     tightScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
 }
 
-TEST(FragmentMatcher_CudaEliminationSpecial, fewPositions)
+TEST_F(FragmentMatcher_CudaEliminationSpecial, fewPositions)
 {
-    requireCuda();
     fewScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
 }
 
-TEST(FragmentMatcher_CudaEliminationSpecial, threads)
+TEST_F(FragmentMatcher_CudaEliminationSpecial, threads)
 {
-    requireCuda();
     expectSameOnThreads([](const Scene& scene) { return runCuda(scene); });
 }
 
 //! The device decides what is eliminated: a captured graph finds the peaks of images of which much, little or nothing remains.
-TEST(FragmentMatcher_CudaEliminationSpecial, replaysOnOtherFrames)
+TEST_F(FragmentMatcher_CudaEliminationSpecial, replaysOnOtherFrames)
 {
-    requireCuda();
 #ifdef HAVE_CUDA
     for (const int type : {CV_8UC1, CV_8UC3})
     {

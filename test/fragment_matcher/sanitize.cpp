@@ -8,11 +8,9 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-class FragmentMatcher_CudaSanitize : public testing::TestWithParam<Combination>
+class FragmentMatcher_CudaSanitize : public OnCudaWith<Combination>
 {
 protected:
-    void SetUp() override { requireCuda(); }
-
     //! Random numbers of a test: others for each combination.
     RNG numbersOf(uint64 seed) const { return RNG(seed + metric * 131 + weightKind * 17 + type); }
 

@@ -37,17 +37,6 @@ struct DeviceResult
     }
 };
 
-//! A copy in a larger matrix, at an odd offset.
-inline GpuMat uploadRoi(const Mat& source)
-{
-    if (source.empty())
-        return GpuMat();
-    GpuMat larger(source.rows + 5, source.cols + 7, source.type());
-    GpuMat roi = larger(Rect(3, 1, source.cols, source.rows));
-    roi.upload(source);
-    return roi;
-}
-
 //! A copy whose rows follow each other at an odd distance, in memory that ends with the last pixel.
 struct OddStep
 {

@@ -10,11 +10,7 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-class FragmentMatcher_CudaStream : public testing::Test
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using FragmentMatcher_CudaStream = OnCuda;
 
 //! Scenes for the fused kernel, for tiles, and for both in one call; `round` varies type, weights and options.
 Scene sceneFor(RNG& rng, int metric, int round)

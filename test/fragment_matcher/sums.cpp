@@ -9,6 +9,7 @@
 namespace opencv_test { namespace {
 
 using namespace scenes;
+using FragmentMatcher_CudaSums = OnCuda;
 
 //! A frame and a fragment of it.
 struct Bound
@@ -135,16 +136,8 @@ TEST(FragmentMatcher_Sums, areasOfBytes)
         [](const Scene& scene) { expectSame(expected(scene), runCpu(scene)); });
 }
 
-TEST(FragmentMatcher_CudaSums, columns)
-{
-    requireCuda();
-    forAllScenes(COLUMNS, expectEnginesAgree);
-}
+TEST_F(FragmentMatcher_CudaSums, columns) { forAllScenes(COLUMNS, expectEnginesAgree); }
 
-TEST(FragmentMatcher_CudaSums, areas)
-{
-    requireCuda();
-    forAllScenes(AREAS, expectEnginesAgree);
-}
+TEST_F(FragmentMatcher_CudaSums, areas) { forAllScenes(AREAS, expectEnginesAgree); }
 
 }} // namespace opencv_test

@@ -179,11 +179,7 @@ void requireTransforms(const Scene& scene)
         << call.describe();
 }
 
-class FragmentMatcher_CudaTransforms : public testing::TestWithParam<tuple<int, int>>
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using FragmentMatcher_CudaTransforms = OnCudaWith<tuple<int, int>>;
 
 //! Frames and fragments of several sizes, odd ones as well.
 TEST_P(FragmentMatcher_CudaTransforms, wholeFrames)

@@ -9,6 +9,7 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 using cv::cuda::GpuMat;
+using QuickShift_Cuda = OnCuda;
 
 //! Makes images of one size, with masks of which one is empty and one masks all pixels.
 struct Stack
@@ -151,11 +152,7 @@ void expectAllLikeSingles(bool onDevice)
 
 TEST(QuickShift_Batch, allIsThatOfSingles) { expectAllLikeSingles(false); }
 
-TEST(QuickShift_Cuda, batchIsThatOfSingles)
-{
-    requireCuda();
-    expectAllLikeSingles(true);
-}
+TEST_F(QuickShift_Cuda, batchIsThatOfSingles) { expectAllLikeSingles(true); }
 
 //! Each flat image is one superpixel, which is not adjacent to those above and below.
 TEST(QuickShift_Batch, imagesDoNotTouch)
@@ -261,9 +258,8 @@ TEST(QuickShift_Batch, stacks)
     }
 }
 
-TEST(QuickShift_Cuda, masksOfABatch)
+TEST_F(QuickShift_Cuda, masksOfABatch)
 {
-    requireCuda();
     const Stack s(576, Size(40, 30), CV_8UC3, 2);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->computeBatch(uploaded(s.images), noArray());
@@ -273,9 +269,8 @@ TEST(QuickShift_Cuda, masksOfABatch)
 }
 
 //! A stack has more rows than a grid's y, and more images than one block scans: slices and CUB's scan work.
-TEST(QuickShift_Cuda, superpixelsOfLargeStacks)
+TEST_F(QuickShift_Cuda, superpixelsOfLargeStacks)
 {
-    requireCuda();
     for (const Size& size : {Size(8, 8), Size(3, 200)})
     {
         const int count = size.height == 8 ? 70000 : 3000;
@@ -311,9 +306,8 @@ TEST(QuickShift_Cuda, superpixelsOfLargeStacks)
 #ifdef HAVE_CUDA
 
 //! A captured batch reads images and masks at each replay, and so do counts and mean colours.
-TEST(QuickShift_Cuda, batchInAGraph)
+TEST_F(QuickShift_Cuda, batchInAGraph)
 {
-    requireCuda();
     Stack first(578, Size(60, 40), CV_8UC3, 3);
     const Stack second(579, Size(60, 40), CV_8UC3, 3);
     first.masks[1] = Mat(first.size, CV_8U, Scalar(1)); // an empty one would stay so

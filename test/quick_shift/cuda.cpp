@@ -11,6 +11,8 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using cv::cuda::GpuMat;
 using cv::cuda::Stream;
+using QuickShift_Cuda = OnCuda;
+using QuickShift_CudaSanitize = OnCuda;
 
 //! Runs compute() on both backends and compares all outputs.
 void expectSameOnBoth(const Ptr<QuickShift>& cpu, const Mat& image, const Mat& mask, const std::string& what,
@@ -27,9 +29,8 @@ void expectSameOnBoth(const Ptr<QuickShift>& cpu, const Mat& image, const Mat& m
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
 }
 
-TEST(QuickShift_Cuda, typesAndChannels)
+TEST_F(QuickShift_Cuda, typesAndChannels)
 {
-    requireCuda();
     RNG rng(421);
     for (const int depth : {CV_8U, CV_16U, CV_32F})
         for (int channels = 1; channels <= 4; ++channels)
@@ -48,9 +49,8 @@ TEST(QuickShift_Cuda, typesAndChannels)
             }
 }
 
-TEST(QuickShift_Cuda, options)
+TEST_F(QuickShift_Cuda, options)
 {
-    requireCuda();
     RNG rng(422);
     const Mat image = randomImage(rng, Size(203, 131), CV_8UC3, 5);
     for (const double sigma : {0.2, 1., 3.4, 6., 14., 45.})
@@ -65,9 +65,8 @@ TEST(QuickShift_Cuda, options)
         }
 }
 
-TEST(QuickShift_Cuda, sizes)
+TEST_F(QuickShift_Cuda, sizes)
 {
-    requireCuda();
     RNG rng(423);
     for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 129, 255, 256, 257})
         for (const int rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 65})
@@ -83,9 +82,8 @@ TEST(QuickShift_Cuda, sizes)
 }
 
 //! Ties decide alike on both backends.
-TEST(QuickShift_Cuda, plateaus)
+TEST_F(QuickShift_Cuda, plateaus)
 {
-    requireCuda();
     Mat levels(140, 160, CV_8UC3, Scalar(40, 50, 60));
     levels(Rect(20, 10, 70, 90)).setTo(Scalar(200, 180, 160));
     Mat few, floats;
@@ -104,9 +102,8 @@ TEST(QuickShift_Cuda, plateaus)
         }
 }
 
-TEST(QuickShift_Cuda, maskAndNotANumber)
+TEST_F(QuickShift_Cuda, maskAndNotANumber)
 {
-    requireCuda();
     RNG rng(425);
     const Mat image = randomImage(rng, Size(150, 110), CV_8UC3, 5);
     Mat mask(image.size(), CV_8U), floats;
@@ -124,9 +121,8 @@ TEST(QuickShift_Cuda, maskAndNotANumber)
     expectSameOnBoth(q, image, Mat(image.size(), CV_8U, Scalar(0)), "all masked");
 }
 
-TEST(QuickShift_Cuda, roiAndStreams)
+TEST_F(QuickShift_Cuda, roiAndStreams)
 {
-    requireCuda();
     RNG rng(426);
     const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 12., 0.2), gpu = QuickShift::create(2., 12., 0.2);
@@ -146,9 +142,8 @@ TEST(QuickShift_Cuda, roiAndStreams)
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
 }
 
-TEST(QuickShift_Cuda, surface)
+TEST_F(QuickShift_Cuda, surface)
 {
-    requireCuda();
     RNG rng(427);
     const Mat bytes = randomImage(rng, Size(133, 94), CV_8UC3, 5);
     Mat mask(bytes.size(), CV_8U);
@@ -195,9 +190,8 @@ TEST(QuickShift_Cuda, surface)
     }
 }
 
-TEST(QuickShift_Cuda, batchAndTiles)
+TEST_F(QuickShift_Cuda, batchAndTiles)
 {
-    requireCuda();
     RNG rng(428);
     std::vector<Mat> images, labels;
     std::vector<GpuMat> gpuImages, gpuLabels;
@@ -294,9 +288,8 @@ void expectReplay(int type, bool masked)
     EXPECT_EQ(bytes, gpu->workspaceBytes());
 }
 
-TEST(QuickShift_Cuda, graph)
+TEST_F(QuickShift_Cuda, graph)
 {
-    requireCuda();
     expectReplay(CV_8UC3, false);
     expectReplay(CV_8UC3, true);
     expectReplay(CV_32FC3, true);
@@ -305,9 +298,8 @@ TEST(QuickShift_Cuda, graph)
 
 #endif
 
-TEST(QuickShift_Cuda, threads)
+TEST_F(QuickShift_Cuda, threads)
 {
-    requireCuda();
     RNG rng(430);
     const Mat image = randomImage(rng, Size(190, 120), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
@@ -326,9 +318,8 @@ TEST(QuickShift_Cuda, threads)
 }
 
 //! One instance takes smaller and larger images, other types and the other backend.
-TEST(QuickShift_Cuda, reuse)
+TEST_F(QuickShift_Cuda, reuse)
 {
-    requireCuda();
     RNG rng(431);
     const Ptr<QuickShift> q = QuickShift::create(2., 12., 0.2), fresh = QuickShift::create(2., 12., 0.2);
     for (const Size size : {Size(100, 80), Size(31, 17), Size(220, 140)})
@@ -345,9 +336,8 @@ TEST(QuickShift_Cuda, reuse)
 }
 
 //! Ties decide on masked grids and rings, at distances of all steps of the search; sums are the widest.
-TEST(QuickShift_Cuda, edges)
+TEST_F(QuickShift_Cuda, edges)
 {
-    requireCuda();
     for (const int spacing : {1, 2, 3, 9, 10, 11, 12, 16, 17, 33})
         for (const double reach : {1., 0.99, 1.5, 3.})
             for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
@@ -390,9 +380,8 @@ TEST(QuickShift_Cuda, edges)
 }
 
 //! Means need rounding, values are not finite, some outputs are left out, images are regions.
-TEST(QuickShift_Cuda, means)
+TEST_F(QuickShift_Cuda, means)
 {
-    requireCuda();
     const Ptr<QuickShift> cpu = QuickShift::create(1., 5., 1.), gpu = QuickShift::create(1., 5., 1.);
     const Mat flat(1, 5, CV_8U, Scalar(9)), mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
     cpu->compute(flat, mask);
@@ -417,9 +406,8 @@ TEST(QuickShift_Cuda, means)
 }
 
 //! Arrays on the host and the device do not mix; a refused call does not change the results.
-TEST(QuickShift_Cuda, negative)
+TEST_F(QuickShift_Cuda, negative)
 {
-    requireCuda();
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     const Mat host(20, 20, CV_8UC3, Scalar(1, 2, 3));
     const GpuMat device(host);
@@ -487,9 +475,8 @@ struct SmallScene
 };
 
 //! Runs all kernels on small images, for compute-sanitizer.
-TEST(QuickShift_CudaSanitize, everything)
+TEST_F(QuickShift_CudaSanitize, everything)
 {
-    requireCuda();
     const SmallScene s;
     expectSameOnBoth(s.cpu, s.image, Mat(), "bytes");
     expectSameOnBoth(s.cpu, s.image, s.mask, "bytes, masked");
@@ -512,9 +499,8 @@ TEST(QuickShift_CudaSanitize, everything)
     s.expectSameResults();
 }
 
-TEST(QuickShift_CudaSanitize, stacks)
+TEST_F(QuickShift_CudaSanitize, stacks)
 {
-    requireCuda();
     const SmallScene s;
     s.cpu->computeBatch(std::vector<Mat>(3, s.image), noArray(), std::vector<Mat>(3, s.mask));
     s.gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(s.image)), noArray(), std::vector<GpuMat>(3, GpuMat(s.mask)));

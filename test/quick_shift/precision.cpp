@@ -13,6 +13,7 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using oracle::QuickShiftOptions;
 using oracle::QuickShiftResult;
+using QuickShift_Cuda = OnCuda;
 
 Ptr<QuickShift> make(const QuickShiftOptions& o)
 {
@@ -313,9 +314,8 @@ TEST(QuickShift_Precision, photographs)
 }
 
 //! CUDA gives the CPU's results for words, integers and floats with different scales.
-TEST(QuickShift_Cuda, scalesOfAnySize)
+TEST_F(QuickShift_Cuda, scalesOfAnySize)
 {
-    requireCuda();
     RNG rng(555);
     const Scalar all[] = {Scalar::all(0.),          Scalar::all(1e-40),        Scalar::all(3e-6),
                           Scalar::all(0.0013),      Scalar::all(2000.),        Scalar::all(1e9),

@@ -11,6 +11,7 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 using cv::cuda::GpuMat;
+using QuickShift_Cuda = OnCuda;
 
 //! Returns the pairs of labels of 4-neighbours, by a set.
 std::set<std::pair<int, int>> neighbourLabels(const Mat& labels)
@@ -275,9 +276,8 @@ TEST(QuickShift_Results, distancesInWords)
 // --- CUDA --------------------------------------------------------------------------------------------------------------
 
 //! Ratios of scale and sigma lie around the bound of the kernel for words, and far above.
-TEST(QuickShift_Cuda, strongColours)
+TEST_F(QuickShift_Cuda, strongColours)
 {
-    requireCuda();
     RNG rng(510);
     Mat image = randomImage(rng, Size(130, 90), CV_8UC3, 5, 8), mask(image.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 6);
@@ -295,9 +295,8 @@ TEST(QuickShift_Cuda, strongColours)
 }
 
 //! A stack has more rows, and more images, than a grid can have blocks.
-TEST(QuickShift_Cuda, largeStacks)
+TEST_F(QuickShift_Cuda, largeStacks)
 {
-    requireCuda();
     RNG rng(511);
     typedef std::pair<Size, int> Stack;
     for (const Stack& stack : {Stack(Size(64, 64), 8192 + 3), Stack(Size(3, 2), 65535 + 40)})
@@ -325,9 +324,8 @@ TEST(QuickShift_Cuda, largeStacks)
     }
 }
 
-TEST(QuickShift_Cuda, cutsAndNeighbours)
+TEST_F(QuickShift_Cuda, cutsAndNeighbours)
 {
-    requireCuda();
     const Scene s(512, Size(133, 94));
     const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
     cpu->compute(s.image, s.mask);
@@ -369,9 +367,8 @@ TEST(QuickShift_Cuda, cutsAndNeighbours)
 #ifdef HAVE_CUDA
 
 //! A captured cut belongs to its graph: getters after a replay return the replay's results, after a call those of the call.
-TEST(QuickShift_Cuda, cutInAGraph)
+TEST_F(QuickShift_Cuda, cutInAGraph)
 {
-    requireCuda();
     const Scene s(513), other(514);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
     cv::cuda::Stream stream;

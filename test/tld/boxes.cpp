@@ -12,6 +12,8 @@ using namespace tld;
 
 namespace core = cv::cuda::tld;
 using cv::cuda::Stream;
+using Tld_Cuda = OnCuda;
+using Tld_CudaSanitize = OnCuda;
 
 const Size FRAME(240, 180);
 
@@ -426,9 +428,8 @@ cuda::GpuMat tableOf(const std::vector<Rect>& boxes)
     return cuda::GpuMat(table);
 }
 
-TEST(Tld_Cuda, boxesAreAssociatedAlike)
+TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
 {
-    requireCuda();
     const Three scene;
     RNG rng(77);
     int matched = 0, recognized = 0, started = 0, ended = 0;
@@ -482,9 +483,8 @@ TEST(Tld_Cuda, boxesAreAssociatedAlike)
 #ifdef HAVE_CUDA
 
 //! A captured update() reads boxes of the device again in each replay. Results on the device are not waited for.
-TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
+TEST_F(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
-    requireCuda();
     const Three scene;
     TLDParams p = paramsOf("correctByBoxes 1, findByBoxes 1");
     const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
@@ -539,9 +539,8 @@ TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
 
 #endif // HAVE_CUDA
 
-TEST(Tld_CudaSanitize, boxes)
+TEST_F(Tld_CudaSanitize, boxes)
 {
-    requireCuda();
     const Three scene;
     const TLDParams p = paramsOf("scales 2, correctByBoxes 1, findByBoxes 1", flowOnly());
     const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);

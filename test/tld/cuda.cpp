@@ -20,14 +20,8 @@ namespace opencv_test { namespace {
 using namespace tld;
 using cv::cuda::GpuMat;
 using cv::cuda::Stream;
-
-GpuMat uploadAsRoi(const Mat& source)
-{
-    GpuMat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
-    GpuMat roi = larger(Rect(3, 1, source.cols, source.rows));
-    roi.upload(source);
-    return roi;
-}
+using Tld_Cuda = OnCuda;
+using Tld_CudaSanitize = OnCuda;
 
 //! A table of detections, stage by stage.
 ::testing::AssertionResult sameDetections(const Mat& cpu, const Mat& cuda)
@@ -79,14 +73,14 @@ void expectEnginesAgree(const StandardScene& scene, const TLDParams& params, int
 {
     const Ptr<TrackerTLD> cpu = TrackerTLD::create(params), cuda = TrackerTLD::create(params);
     cpu->init(scene.frame(0), scene.box(0));
-    cuda->init(uploadAsRoi(scene.frame(0)), scene.box(0));
+    cuda->init(uploadRoi(scene.frame(0)), scene.box(0));
     ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "first training";
     for (int t = 1; t < frames; ++t)
     {
         const Mat frame = scene.frame(t);
         Rect boxes[2];
         Step steps[2];
-        const bool located[2] = {cpu->update(frame, boxes[0]), cuda->update(uploadAsRoi(frame), boxes[1])};
+        const bool located[2] = {cpu->update(frame, boxes[0]), cuda->update(uploadRoi(frame), boxes[1])};
         for (int e = 0; e < 2; ++e)
         {
             steps[e] = look(e ? *cuda : *cpu);
@@ -124,11 +118,7 @@ const Variant VARIANTS[] = {
     {"manyExamples", CV_8UC1, Size(40, 34), "mirror 1, initWindows 32, updateWindows 32, initWarps 32, updateWarps 32"},
 };
 
-class Tld_CudaVariants : public testing::TestWithParam<Variant>
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using Tld_CudaVariants = OnCudaWith<Variant>;
 
 TEST_P(Tld_CudaVariants, equalTheCpuInEveryFrame)
 {
@@ -140,11 +130,7 @@ INSTANTIATE_TEST_CASE_P(All, Tld_CudaVariants, testing::ValuesIn(VARIANTS),
                         [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
 //! All frames of sequences with real objects, where CUDATRACKING_TLD_DATA names their folder.
-class Tld_CudaSequences : public testing::TestWithParam<const char*>
-{
-protected:
-    void SetUp() override { requireCuda(); }
-};
+using Tld_CudaSequences = OnCudaWith<const char*>;
 
 TEST_P(Tld_CudaSequences, equalTheCpuInEveryFrame)
 {
@@ -224,7 +210,7 @@ struct Pair
     explicit Pair(const TLDParams& params = TLDParams())
         : cpu(MultiTrackerTLD::create(params)), cuda(MultiTrackerTLD::create(params))
     {}
-    void add(const Mat& frame, const Rect& box) { ASSERT_EQ(cpu->add(frame, box), cuda->add(uploadAsRoi(frame), box)); }
+    void add(const Mat& frame, const Rect& box) { ASSERT_EQ(cpu->add(frame, box), cuda->add(uploadRoi(frame), box)); }
     void remove(int id)
     {
         cpu->remove(id);
@@ -251,16 +237,15 @@ struct Pair
     {
         Mat expected, actual;
         cpu->update(frame, expected);
-        cuda->update(uploadAsRoi(frame), actual, stream);
+        cuda->update(uploadRoi(frame), actual, stream);
         ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
     }
 
     Ptr<MultiTrackerTLD> cpu, cuda;
 };
 
-TEST(Tld_Cuda, severalObjectsComeAndGo)
+TEST_F(Tld_Cuda, severalObjectsComeAndGo)
 {
-    requireCuda();
     const Crowd crowd(Size(320, 240), 6, CV_8UC3);
     Pair pair;
     Stream streams[2];
@@ -301,9 +286,8 @@ void changeFeatures(const std::string& file)
 }
 
 //! Objects of one size share their codes, unless they compare other pixels; each asks for a variance of its own.
-TEST(Tld_Cuda, objectsOfOneSize)
+TEST_F(Tld_Cuda, objectsOfOneSize)
 {
-    requireCuda();
     const Crowd crowd(Size(320, 240), 7);
     Pair pair;
     const auto boxOf = [&](int t, int i) // 1, 3, and 4 are of other sizes
@@ -332,7 +316,7 @@ TEST(Tld_Cuda, objectsOfOneSize)
                 ASSERT_NO_FATAL_FAILURE(changeFeatures(file));
             }
             EXPECT_EQ(pair.cpu->addFromFile(crowd.frame(t), file),
-                      pair.cuda->addFromFile(uploadAsRoi(crowd.frame(t)), file));
+                      pair.cuda->addFromFile(uploadRoi(crowd.frame(t)), file));
         }
         if (t == 30)
             for (int id : {5, 6, 7})
@@ -340,9 +324,8 @@ TEST(Tld_Cuda, objectsOfOneSize)
     }
 }
 
-TEST(Tld_Cuda, imagesOfAllSizes)
+TEST_F(Tld_Cuda, imagesOfAllSizes)
 {
-    requireCuda();
     for (const Size size : {Size(16, 40), Size(41, 17), Size(63, 64), Size(65, 129), Size(1030, 31), Size(31, 1030)})
     {
         SCOPED_TRACE(size);
@@ -355,9 +338,8 @@ TEST(Tld_Cuda, imagesOfAllSizes)
     }
 }
 
-TEST(Tld_Cuda, largeImages)
+TEST_F(Tld_Cuda, largeImages)
 {
-    requireCuda();
     const Crowd crowd(Size(1920, 1080), 2, CV_8UC1, 90);
     Pair pair;
     for (int i = 0; i < 2; ++i)
@@ -366,33 +348,31 @@ TEST(Tld_Cuda, largeImages)
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
 }
 
-TEST(Tld_Cuda, detectorLearnsAlike)
+TEST_F(Tld_Cuda, detectorLearnsAlike)
 {
-    requireCuda();
     const StandardScene scene(CV_8UC3, Size(40, 34), 4);
     const Ptr<TLDDetector> cpu = TLDDetector::create(), cuda = TLDDetector::create();
     cpu->init(scene.frame(0), scene.box(0));
-    cuda->init(uploadAsRoi(scene.frame(0)), scene.box(0));
+    cuda->init(uploadRoi(scene.frame(0)), scene.box(0));
     for (int t = 1; t < 30; ++t)
     {
         Mat expected;
         GpuMat actual;
         cpu->detect(scene.frame(t), expected);
-        cuda->detect(uploadAsRoi(scene.frame(t)), actual);
+        cuda->detect(uploadRoi(scene.frame(t)), actual);
         ASSERT_TRUE(sameDetections(expected, Mat(actual))) << "frame " << t;
         if (t % 3 == 0)
         {
             cpu->learn(scene.frame(t), scene.box(t));
-            cuda->learn(uploadAsRoi(scene.frame(t)), scene.box(t));
+            cuda->learn(uploadRoi(scene.frame(t)), scene.box(t));
             ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
         }
     }
 }
 
 //! A flat box, and one for which there is no window, leave all as it was.
-TEST(Tld_Cuda, refusedObjectsChangeNothing)
+TEST_F(Tld_Cuda, refusedObjectsChangeNothing)
 {
-    requireCuda();
     const Crowd crowd(Size(200, 150), 2);
     Pair pair;
     pair.add(crowd.frame(0), crowd.box(0, 1));
@@ -400,14 +380,13 @@ TEST(Tld_Cuda, refusedObjectsChangeNothing)
     {
         Mat flat = crowd.frame(t);
         flat(Rect(20, 20, 50, 50)).setTo(Scalar::all(99));
-        EXPECT_THROW(pair.cuda->add(uploadAsRoi(flat), Rect(25, 25, 30, 30)), cv::Exception);
+        EXPECT_THROW(pair.cuda->add(uploadRoi(flat), Rect(25, 25, 30, 30)), cv::Exception);
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
     }
 }
 
-TEST(Tld_Cuda, filesMoveBetweenEngines)
+TEST_F(Tld_Cuda, filesMoveBetweenEngines)
 {
-    requireCuda();
     const StandardScene scene(CV_8UC1, Size(40, 34), 6);
     const Ptr<TrackerTLD> straight = trackerOn(scene, Engine::CUDA), other = TrackerTLD::create();
     follow(*straight, scene, Engine::CUDA, 1, 30);
@@ -435,10 +414,10 @@ struct Captured
     {
         for (int i = 0; i < count; ++i)
         {
-            tracker->add(uploadAsRoi(crowd.frame(0)), crowd.box(0, i), stream);
-            twin->add(uploadAsRoi(crowd.frame(0)), crowd.box(0, i));
+            tracker->add(uploadRoi(crowd.frame(0)), crowd.box(0, i), stream);
+            twin->add(uploadRoi(crowd.frame(0)), crowd.box(0, i));
         }
-        input = uploadAsRoi(crowd.frame(0));
+        input = uploadRoi(crowd.frame(0));
         results.create(count, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     }
     void setFrame(int t) { input.upload(crowd.frame(t), stream); }
@@ -452,7 +431,7 @@ struct Captured
     {
         Mat expected;
         stream.waitForCompletion();
-        twin->update(uploadAsRoi(crowd.frame(t)), expected);
+        twin->update(uploadRoi(crowd.frame(t)), expected);
         ASSERT_TRUE(sameBits(expected, Mat(results))) << "frame " << t;
         for (int id : twin->getIds())
         {
@@ -469,9 +448,8 @@ struct Captured
     GpuMat input, results;
 };
 
-TEST(Tld_Cuda, replaysAreFrames)
+TEST_F(Tld_Cuda, replaysAreFrames)
 {
-    requireCuda();
     Captured c(3);
     Graph graph(c.stream);
     c.tracker->update(c.input, c.results, c.stream);
@@ -489,9 +467,8 @@ TEST(Tld_Cuda, replaysAreFrames)
     }
 }
 
-TEST(Tld_Cuda, droppedCapturesChangeNothing)
+TEST_F(Tld_Cuda, droppedCapturesChangeNothing)
 {
-    requireCuda();
     Captured c(2);
     for (int t = 1; t < 12; ++t)
     {
@@ -506,9 +483,8 @@ TEST(Tld_Cuda, droppedCapturesChangeNothing)
 }
 
 //! Capturing again and again reaches a steady amount of memory.
-TEST(Tld_Cuda, capturesDoNotGrowMemory)
+TEST_F(Tld_Cuda, capturesDoNotGrowMemory)
 {
-    requireCuda();
     Captured c(2);
     size_t bytes = 0;
     c.updateEagerly(1); // brings the lists of objects to the device
@@ -528,12 +504,11 @@ TEST(Tld_Cuda, capturesDoNotGrowMemory)
 }
 
 //! Eager calls on another stream go on during a capture.
-TEST(Tld_Cuda, eagerCallsDuringACapture)
+TEST_F(Tld_Cuda, eagerCallsDuringACapture)
 {
-    requireCuda();
     Captured c(2);
     Stream other;
-    const GpuMat frame = uploadAsRoi(c.crowd.frame(1));
+    const GpuMat frame = uploadRoi(c.crowd.frame(1));
     GpuMat results(2, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Graph graph(c.stream);
     c.tracker->update(c.input, results, c.stream);
@@ -549,9 +524,8 @@ TEST(Tld_Cuda, eagerCallsDuringACapture)
 }
 
 //! A graph continues with the objects that it was captured with.
-TEST(Tld_Cuda, graphsKeepTheirObjects)
+TEST_F(Tld_Cuda, graphsKeepTheirObjects)
 {
-    requireCuda();
     Captured c(2);
     Graph graph(c.stream);
     c.tracker->update(c.input, c.results, c.stream);
@@ -563,17 +537,16 @@ TEST(Tld_Cuda, graphsKeepTheirObjects)
         graph.launch();
         c.stream.waitForCompletion();
         Mat expected, actual(c.results);
-        c.twin->update(uploadAsRoi(c.crowd.frame(t)), expected);
+        c.twin->update(uploadRoi(c.crowd.frame(t)), expected);
         ASSERT_TRUE(sameBits(expected, actual)) << "frame " << t;
         // Neither does a new object take the place of the one that only the graph knows.
         if (t == 4)
-            c.tracker->add(uploadAsRoi(c.crowd.frame(4)), c.crowd.box(4, 1), c.stream);
+            c.tracker->add(uploadRoi(c.crowd.frame(4)), c.crowd.box(4, 1), c.stream);
     }
 }
 
-TEST(Tld_Cuda, updatesDoNotWait)
+TEST_F(Tld_Cuda, updatesDoNotWait)
 {
-    requireCuda();
     Captured c(1);
     c.updateEagerly(1);
     ASSERT_NO_FATAL_FAILURE(c.expectFrame(1));
@@ -591,9 +564,8 @@ TEST(Tld_Cuda, updatesDoNotWait)
 
 // --- for compute-sanitizer -------------------------------------------------------------------------------------------
 
-TEST(Tld_CudaSanitize, twoObjects)
+TEST_F(Tld_CudaSanitize, twoObjects)
 {
-    requireCuda();
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
     Pair pair(paramsOf(
         "maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, updateWarps 3"));
@@ -603,21 +575,20 @@ TEST(Tld_CudaSanitize, twoObjects)
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
 }
 
-TEST(Tld_CudaSanitize, detector)
+TEST_F(Tld_CudaSanitize, detector)
 {
-    requireCuda();
     const Crowd crowd(Size(90, 70), 1, CV_8UC1, 24);
     const TLDParams params = paramsOf("trees 3, features 5, scales 2");
     const Ptr<TLDDetector> cpu = TLDDetector::create(params), cuda = TLDDetector::create(params);
     cpu->init(crowd.frame(0), crowd.box(0, 0));
-    cuda->init(uploadAsRoi(crowd.frame(0)), crowd.box(0, 0));
+    cuda->init(uploadRoi(crowd.frame(0)), crowd.box(0, 0));
     for (int t = 1; t < 3; ++t)
     {
         Mat expected, actual;
         cpu->learn(crowd.frame(t), crowd.box(t, 0));
-        cuda->learn(uploadAsRoi(crowd.frame(t)), crowd.box(t, 0));
+        cuda->learn(uploadRoi(crowd.frame(t)), crowd.box(t, 0));
         cpu->detect(crowd.frame(t), expected);
-        cuda->detect(uploadAsRoi(crowd.frame(t)), actual);
+        cuda->detect(uploadRoi(crowd.frame(t)), actual);
         ASSERT_TRUE(sameDetections(expected, actual)) << "frame " << t;
     }
     ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda)));

@@ -11,6 +11,8 @@ namespace opencv_test { namespace {
 using namespace tld;
 using cv::cuda::GpuMat;
 using cv::cuda::Stream;
+using Tld_Cuda = OnCuda;
+using Tld_CudaReplaysMemory = OnCuda;
 
 //! A textured patch that wanders over a large image, so that a frame takes a while.
 struct Wandering
@@ -125,9 +127,8 @@ TEST_F(Tld_CudaReplays, directCallsSeeReplays)
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 //! Engines that load() replaced are freed when their graphs are gone.
-TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
+TEST_F(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
 {
-    requireCuda();
     const StandardScene scene;
     Stream stream;
     const GpuMat input(scene.frame(1));
@@ -164,9 +165,8 @@ TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
 }
 
 //! The graph of an engine that was replaced still runs, also when it is a watched one.
-TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
+TEST_F(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
 {
-    requireCuda();
     const StandardScene scene;
     Stream stream;
     const GpuMat input(scene.frame(1));
@@ -200,9 +200,8 @@ TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
     }
 }
 
-TEST(Tld_CudaReplaysMemory, clearGivesBack)
+TEST_F(Tld_CudaReplaysMemory, clearGivesBack)
 {
-    requireCuda();
     const StandardScene scene;
     const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create();
     const Ptr<TLDDetector> detector = TLDDetector::create();
@@ -225,9 +224,8 @@ TEST(Tld_CudaReplaysMemory, clearGivesBack)
 // --- very many windows -----------------------------------------------------------------------------------------------
 
 //! Some 40 million windows, of which nearly all can become templates: the choice among them is exact.
-TEST(Tld_Cuda, smallObjectInALargeImage)
+TEST_F(Tld_Cuda, smallObjectInALargeImage)
 {
-    requireCuda();
     const Mat frame = texture(12, Size(4096, 4096), CV_8UC1, 2);
     const Rect box(2000, 1900, 12, 12);
     const Ptr<TLDDetector> cpu = TLDDetector::create(), cuda = TLDDetector::create();
@@ -242,9 +240,8 @@ TEST(Tld_Cuda, smallObjectInALargeImage)
 }
 
 //! There are fewer windows than negative templates asked for.
-TEST(Tld_Cuda, fewFarWindows)
+TEST_F(Tld_Cuda, fewFarWindows)
 {
-    requireCuda();
     const Mat frame = texture(12, Size(64, 48), CV_8UC1, 2);
     for (const int step : {100, 60, 30, 10})
     {
