@@ -2,24 +2,11 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Compares the CPU backend of QuickShift with its definition in double and with consequences of the definition.
-#include "oracle.hpp"
-#include "scenes.hpp"
+#include "against_oracle.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
-using oracle::QuickShiftOptions;
-using oracle::QuickShiftResult;
-
-Ptr<QuickShift> make(const QuickShiftOptions& o)
-{
-    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 1.);
-    q->setChannelScales(Scalar(o.scales));
-    q->setSearchRadius(o.searchRadius);
-    q->setTieRule(o.strict ? QuickShift::STRICT : QuickShift::INDEX);
-    q->setNormalizeDensity(o.normalize);
-    return q;
-}
 
 //! Checks everything that the definition fixes. @param parentShare 0: densities are too close to each other to compare parents.
 void expectLikeOracle(const Mat& image, const QuickShiftOptions& o, double parentShare, const std::string& what)
@@ -27,8 +14,7 @@ void expectLikeOracle(const Mat& image, const QuickShiftOptions& o, double paren
     SCOPED_TRACE(what);
     const QuickShiftResult truth = oracle::quickShift(image, o);
     const Ptr<QuickShift> q = make(o);
-    q->compute(image, o.mask);
-    const Results r = resultsOf(*q);
+    const Results r = computed(*q, image, o.mask);
     EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), 2e-5);
     EXPECT_LE(oracle::densityError(r.density, truth.density, 10.), 5e-6);
     EXPECT_GE(oracle::sameParents(r.parents, truth.parents), parentShare);
@@ -36,15 +22,7 @@ void expectLikeOracle(const Mat& image, const QuickShiftOptions& o, double paren
     int count = 0;
     EXPECT_TRUE(sameBits(oracle::labelsOf(r.parents, &count), r.labels));
     EXPECT_EQ(count, r.count);
-    for (int y = 0; y < image.rows; ++y)
-        for (int x = 0; x < image.cols; ++x)
-        {
-            const double d = truth.distances.at<double>(y, x);
-            if (r.parents.at<int>(y, x) == truth.parents.at<int>(y, x) && !cvIsInf(d))
-            {
-                ASSERT_NEAR(d, r.distances.at<float>(y, x), 2e-6 * d);
-            }
-        }
+    expectDistances(truth, r, 2e-6);
 }
 
 TEST(QuickShift_Accuracy, typesAndChannels)
@@ -101,8 +79,7 @@ TEST(QuickShift_Accuracy, mask)
     o.mask(Rect(10, 10, 20, 9)).setTo(0);
     expectLikeOracle(image, o, 0.997, "mask");
     const Ptr<QuickShift> q = make(o);
-    q->compute(image, o.mask);
-    const Results r = resultsOf(*q);
+    const Results r = computed(*q, image, o.mask);
     EXPECT_EQ(0, countNonZero((r.labels == -1) != (o.mask == 0)));
     EXPECT_EQ(0, countNonZero((r.parents == -1) != (o.mask == 0)));
     EXPECT_EQ(0, countNonZero((r.density == 0) != (o.mask == 0)));
@@ -121,8 +98,7 @@ TEST(QuickShift_Accuracy, notANumber)
     image.at<Vec3f>(20, 30)[2] = std::numeric_limits<float>::infinity();
     image.at<Vec3f>(21, 30)[0] = -3e38f;
     const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.15);
-    q->compute(image);
-    const Results found = resultsOf(*q);
+    const Results found = computed(*q, image);
     for (const Point p : {Point(7, 5), Point(30, 20), Point(30, 21)})
     {
         mask.at<uchar>(p) = 0;
@@ -168,16 +144,14 @@ TEST(QuickShift_Accuracy, roiAndThreads)
     RNG rng(406);
     const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2.5, 30., 0.4);
-    q->compute(image);
-    const Results whole = resultsOf(*q);
+    const Results whole = computed(*q, image);
     q->compute(asRoi(image));
     expectSame(whole, resultsOf(*q));
     const int threads = getNumThreads();
     for (const int n : {1, 2, 3, 7})
     {
         setNumThreads(n);
-        q->compute(image);
-        expectSame(whole, resultsOf(*q));
+        expectSame(whole, computed(*q, image));
     }
     setNumThreads(threads);
     q->compute(image.getUMat(ACCESS_READ));
@@ -204,20 +178,13 @@ TEST(QuickShift_Surface, segmentEqualsCompute)
     const Mat image = randomImage(rng, Size(90, 70), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
     q->compute(image);
-    Mat heights, counts, cut, labels;
+    Mat heights, counts;
     q->getMergeHeights(heights, counts);
     ASSERT_GT(heights.rows, 20);
     ASSERT_EQ(heights.rows, counts.rows);
     EXPECT_EQ(q->getNumberOfSuperpixels(), counts.at<int>(counts.rows - 1));
     for (const double tau : {0.5, 1., 3.7, 10., 39.9, 40.})
-    {
-        once->setMaxDist(tau);
-        once->compute(image);
-        once->getLabels(labels);
-        q->segment(tau, cut);
-        EXPECT_TRUE(sameBits(labels, cut)) << tau;
-        EXPECT_EQ(once->getNumberOfSuperpixels(), q->countSuperpixels(tau)) << tau;
-    }
+        expectCutEqualsCompute(*q, *once, image, tau);
     for (int k = 0; k < heights.rows; k += 5)
     {
         ASSERT_TRUE(k == 0 || heights.at<float>(k - 1) < heights.at<float>(k));
@@ -326,8 +293,7 @@ TEST(QuickShift_Surface, batchEqualsSingles)
     int count = 0;
     for (int i = 0; i < 3; ++i)
     {
-        single->compute(images[i]);
-        const Results one = resultsOf(*single);
+        const Results one = computed(*single, images[i]);
         EXPECT_TRUE(sameBits(one.labels, labels[i]));
         EXPECT_TRUE(sameBits(one.parents, all.parents.rowRange(i * 41, i * 41 + 41)));
         EXPECT_TRUE(sameBits(one.density, all.density.rowRange(i * 41, i * 41 + 41)));
@@ -351,8 +317,7 @@ TEST(QuickShift_Surface, tilesEqualWhole)
         {
             const Ptr<QuickShift> q = QuickShift::create(1.5, 6., 0.2);
             q->setNormalizeDensity(normalize);
-            q->compute(image, mask);
-            const Results whole = resultsOf(*q);
+            const Results whole = computed(*q, image, mask);
             q->computeTiled(image, tile, false, mask);
             expectSame(whole, resultsOf(*q));
         }

@@ -154,9 +154,8 @@ TEST_F(QuickShift_Cuda, surface)
     Mat a, b, c, d;
     for (const double tau : {0.5, 3., 17., 40.})
     {
-        cpu->segment(tau, a);
-        gpu->segment(tau, b);
-        EXPECT_TRUE(sameBits(a, b)) << tau;
+        SCOPED_TRACE(tau);
+        expectSameArray(*cpu, *gpu, [&](auto& one, Mat& out) { one.segment(tau, out); });
         EXPECT_EQ(cpu->countSuperpixels(tau), gpu->countSuperpixels(tau));
     }
     cpu->getMergeHeights(a, c);
@@ -164,11 +163,7 @@ TEST_F(QuickShift_Cuda, surface)
     EXPECT_TRUE(sameBits(a, b));
     EXPECT_TRUE(sameBits(c, d));
     for (const bool thick : {false, true})
-    {
-        cpu->getLabelContourMask(a, thick);
-        gpu->getLabelContourMask(b, thick);
-        EXPECT_TRUE(sameBits(a, b));
-    }
+        expectSameArray(*cpu, *gpu, [&](auto& one, Mat& out) { one.getLabelContourMask(out, thick); });
     for (const int minSize : {1, 3, 40, 100000})
     {
         for (const int depth : {CV_8U, CV_16U, CV_32F})
@@ -183,10 +178,9 @@ TEST_F(QuickShift_Cuda, surface)
             for (int k = 0; k < 4; ++k)
                 EXPECT_TRUE(sameBits(s[k], t[k])) << "column " << k << " depth " << depth;
         }
+        SCOPED_TRACE(minSize);
         EXPECT_EQ(cpu->enforceConnectivity(minSize), gpu->enforceConnectivity(minSize));
-        cpu->getLabels(a);
-        gpu->getLabels(b);
-        EXPECT_TRUE(sameBits(a, b)) << "connectivity " << minSize;
+        expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.getLabels(out); });
     }
 }
 
@@ -206,13 +200,8 @@ TEST_F(QuickShift_Cuda, batchAndTiles)
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
     for (size_t i = 0; i < images.size(); ++i)
         EXPECT_TRUE(sameBits(labels[i], Mat(gpuLabels[i])));
-    Mat a, b;
-    cpu->getLabelContourMask(a);
-    gpu->getLabelContourMask(b);
-    EXPECT_TRUE(sameBits(a, b));
-    cpu->segment(4., a);
-    gpu->segment(4., b);
-    EXPECT_TRUE(sameBits(a, b));
+    expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.getLabelContourMask(out); });
+    expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.segment(4., out); });
     cpu->compute(images[0]);
     gpu->computeTiled(images[0], Size(40, 33), true);
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
@@ -270,8 +259,7 @@ void expectReplay(int type, bool masked)
             mask.upload(masks[i], stream);
         graph.launch();
         stream.waitForCompletion();
-        cpu->compute(images[i], masked ? masks[i] : Mat());
-        const Results r = resultsOf(*cpu);
+        const Results r = computed(*cpu, images[i], masked ? masks[i] : Mat());
         Mat expected;
         EXPECT_TRUE(sameBits(r.labels, Mat(labels)));
         EXPECT_TRUE(sameBits(r.density, Mat(density)));

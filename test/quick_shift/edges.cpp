@@ -3,16 +3,13 @@
 
 // Edge cases of QuickShift, where one unit, one pixel or one tie decides. Expectations follow from the contract without an oracle,
 // or from the oracle on images whose results do not depend on rounding.
-#include "oracle.hpp"
-#include "scenes.hpp"
+#include "against_oracle.hpp"
 #include "../../src/cuda/quick_shift/plan.hpp"
 #include "../../src/quick_shift/engine.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
-using oracle::QuickShiftOptions;
-using oracle::QuickShiftResult;
 
 //! Returns the smallest number of bits to drop so that the sum of a window of full weights, 2^23 each, fits 32 bits.
 int droppedBits(int radius)
@@ -71,10 +68,8 @@ TEST(QuickShift_Edges, longRows)
     for (const int cols : {511, 512, 513, 1023, 1024, 1025, 1540})
     {
         const Mat image = randomImage(rng, Size(cols, 3), CV_8UC3, 3);
-        const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 0.1);
-        q->compute(image);
         const QuickShiftResult truth = oracle::quickShift(image, o);
-        const Results r = resultsOf(*q);
+        const Results r = computed(*make(o), image);
         EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), 5e-6) << cols;
         EXPECT_GE(oracle::sameParents(r.parents, truth.parents), 0.997) << cols;
     }
@@ -99,11 +94,7 @@ TEST(QuickShift_Edges, tiesAtAnyDistance)
                     o.maxDist = limits[0];
                     o.searchRadius = static_cast<int>(limits[1]);
                     o.strict = strict;
-                    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 1.);
-                    q->setSearchRadius(o.searchRadius);
-                    q->setTieRule(strict ? QuickShift::STRICT : QuickShift::INDEX);
-                    q->compute(image, o.mask);
-                    const Results r = resultsOf(*q);
+                    const Results r = computed(*make(o), image, o.mask);
                     const QuickShiftResult truth = oracle::quickShift(image, o);
                     ASSERT_TRUE(sameBits(truth.parents, r.parents))
                         << "spacing " << spacing << " " << origin << " limits " << limits << " strict " << strict;
@@ -123,8 +114,7 @@ TEST(QuickShift_Edges, tiesOfColourAndPlace)
                 for (const double maxDist : {double(r), 60.})
                 {
                     const Ptr<QuickShift> q = QuickShift::create(0.3, maxDist, 1.);
-                    q->compute(tie.image, tie.mask);
-                    const Results found = resultsOf(*q);
+                    const Results found = computed(*q, tie.image, tie.mask);
                     EXPECT_EQ(tie.parent, found.parents.at<int>(at))
                         << r << " " << above << " " << at << " " << maxDist;
                     EXPECT_EQ(static_cast<float>(r), found.distances.at<float>(at));
@@ -182,8 +172,7 @@ TEST(QuickShift_Edges, farParents)
             for (const bool strict : {false, true})
             {
                 q->setTieRule(strict ? QuickShift::STRICT : QuickShift::INDEX);
-                q->compute(image, mask);
-                const Results r = resultsOf(*q);
+                const Results r = computed(*q, image, mask);
                 const Mat truth = parentsOf(image, r, maxDist, radius > 0 ? radius : cvCeil(maxDist), strict);
                 EXPECT_TRUE(sameBits(truth, r.parents)) << maxDist << " " << radius << " " << strict;
             }
@@ -198,10 +187,8 @@ TEST(QuickShift_Edges, normalizedNarrow)
     for (const Size size : {Size(1, 1), Size(1, 40), Size(2, 40), Size(3, 40), Size(40, 1), Size(40, 2), Size(40, 3)})
     {
         const Mat image = randomImage(rng, size, CV_8UC1, 3);
-        const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 0.125);
-        q->setNormalizeDensity(true);
-        q->compute(image);
-        EXPECT_LE(oracle::densityError(resultsOf(*q).density, oracle::quickShift(image, o).density, 0.), 5e-6) << size;
+        const Results r = computed(*make(o), image);
+        EXPECT_LE(oracle::densityError(r.density, oracle::quickShift(image, o).density, 0.), 5e-6) << size;
     }
 }
 
@@ -213,19 +200,14 @@ TEST(QuickShift_Edges, cutAtALinksLength)
     randomImage(rng, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
     const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.7), once = QuickShift::create(2., 30., 0.7);
     q->compute(image);
-    Mat heights, counts, cut, labels;
+    Mat heights, counts;
     q->getMergeHeights(heights, counts);
     ASSERT_GT(heights.rows, 200);
     for (int k = 0; k < heights.rows; k += 3)
         for (const float tau : {std::nextafter(heights.at<float>(k), 0.f), heights.at<float>(k)})
         {
-            once->setMaxDist(tau);
-            once->compute(image);
-            once->getLabels(labels);
-            q->segment(tau, cut);
-            ASSERT_TRUE(sameBits(labels, cut)) << tau;
-            ASSERT_EQ(once->getNumberOfSuperpixels(), q->countSuperpixels(tau)) << tau;
-            const int before = k > 0 ? counts.at<int>(k - 1) : countNonZero(labels >= 0);
+            ASSERT_NO_FATAL_FAILURE(expectCutEqualsCompute(*q, *once, image, tau));
+            const int before = k > 0 ? counts.at<int>(k - 1) : static_cast<int>(image.total()); // nothing is masked
             ASSERT_EQ(tau == heights.at<float>(k) ? counts.at<int>(k) : before, q->countSuperpixels(tau)) << tau;
         }
 }
@@ -319,8 +301,7 @@ TEST(QuickShift_Edges, largerImageInTiles)
         rng.fill(mask, RNG::UNIFORM, 0, 9);
         const Ptr<QuickShift> q = QuickShift::create(1.5, 25., depth == CV_16U ? 0.3 / 256 : 0.3);
         q->setTieRule(depth == CV_16U ? QuickShift::STRICT : QuickShift::INDEX);
-        q->compute(image, mask);
-        const Results whole = resultsOf(*q);
+        const Results whole = computed(*q, image, mask);
         for (const Size tile : {Size(160, 130), Size(320, 99)})
         {
             q->computeTiled(asRoi(image), tile, false, asRoi(mask));
@@ -336,8 +317,7 @@ TEST(QuickShift_Edges, tilesNeedAllOfTheirBorder)
     const Mat mask = gridMask(image.size(), 3, Point(1, 2));
     const Ptr<QuickShift> q = QuickShift::create(1., 20., 1.); // R = 3
     q->setSearchRadius(3);
-    q->compute(image, mask);
-    const Results whole = resultsOf(*q);
+    const Results whole = computed(*q, image, mask);
     EXPECT_GT(whole.density.at<float>(32, 31), 1.f);
     for (const Size tile : {Size(3, 3), Size(7, 5), Size(10, 11)})
     {

@@ -2,8 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // computeNoisy(): noise that is added to densities before pixels are linked.
-#include "oracle.hpp"
-#include "scenes.hpp"
+#include "against_oracle.hpp"
 
 namespace opencv_test { namespace {
 
@@ -28,8 +27,7 @@ TEST(QuickShift_Noise, none)
                 const Ptr<QuickShift> q = QuickShift::create(1.5, 6., 0.2);
                 q->setNormalizeDensity(normalize);
                 q->setTieRule(rule);
-                q->compute(image, mask);
-                const Results plain = resultsOf(*q);
+                const Results plain = computed(*q, image, mask);
                 q->computeNoisy(image, none, mask);
                 expectSame(plain, resultsOf(*q));
             }
@@ -38,7 +36,7 @@ TEST(QuickShift_Noise, none)
 TEST(QuickShift_Noise, movesLinksAsTheDefinitionSays)
 {
     RNG rng(9702);
-    oracle::QuickShiftOptions o(1.5, 6., 0.2);
+    QuickShiftOptions o(1.5, 6., 0.2);
     o.noise = normalNoise(rng, Size(52, 41), 2.);
     for (const bool normalize : {false, true})
         for (const Mat& mask : {Mat(), gridMask(o.noise.size(), 2, Point(0, 1))})
@@ -46,11 +44,10 @@ TEST(QuickShift_Noise, movesLinksAsTheDefinitionSays)
             o.normalize = normalize;
             o.mask = mask;
             const Mat image = randomImage(rng, o.noise.size(), CV_8UC3, 5);
-            const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, o.scales[0]);
-            q->setNormalizeDensity(normalize);
+            const Ptr<QuickShift> q = make(o);
             q->computeNoisy(image, o.noise, mask);
             const Results r = resultsOf(*q);
-            const oracle::QuickShiftResult truth = oracle::quickShift(image, o);
+            const QuickShiftResult truth = oracle::quickShift(image, o);
             EXPECT_GE(oracle::sameParents(r.parents, truth.parents), 0.999);
             EXPECT_GE(oracle::overlap(r.labels, oracle::labelsOf(truth.parents)),
                       0.99); // one link can move a superpixel
@@ -101,8 +98,7 @@ TEST(QuickShift_Noise, resultsAreThoseOfAnyCall)
     RNG rng(9704);
     const Mat image = randomImage(rng, Size(40, 30), CV_8UC3, 5), noise = normalNoise(rng, image.size(), 1.);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.2), other = QuickShift::create(2., 10., 0.2);
-    q->compute(image);
-    const Results plain = resultsOf(*q);
+    const Results plain = computed(*q, image);
     q->computeNoisy(image, noise);
     const Results noisy = resultsOf(*q);
     EXPECT_FALSE(sameBits(plain.labels, noisy.labels));
@@ -111,8 +107,7 @@ TEST(QuickShift_Noise, resultsAreThoseOfAnyCall)
     Mat cut;
     q->segment(10., cut);
     EXPECT_TRUE(sameBits(noisy.labels, cut));
-    q->compute(image);
-    expectSame(plain, resultsOf(*q));
+    expectSame(plain, computed(*q, image));
     q->computeNoisy(Mat(), noise);
     EXPECT_TRUE(q->empty());
 }

@@ -5,22 +5,12 @@
 // small weights. Also checks the parts of the header's error bound.
 #include "../../src/cpu/quick_shift/weights.hpp"
 #include "../common/graphs.hpp"
-#include "oracle.hpp"
-#include "scenes.hpp"
+#include "against_oracle.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
-using oracle::QuickShiftOptions;
-using oracle::QuickShiftResult;
 using QuickShift_Cuda = OnCuda;
-
-Ptr<QuickShift> make(const QuickShiftOptions& o)
-{
-    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, o.scales[0]);
-    q->setChannelScales(Scalar(o.scales));
-    return q;
-}
 
 //! Returns the header's bound per pixel: 2e-5 of the density plus 2^-24 per other pixel of the window.
 void expectWithinBound(const Mat& density, const Mat& truth, const QuickShiftOptions& o, const std::string& what)
@@ -44,20 +34,11 @@ void expectExact(const Mat& image, const QuickShiftOptions& o, double error, dou
     SCOPED_TRACE(what);
     const QuickShiftResult truth = oracle::quickShift(image, o);
     const Ptr<QuickShift> q = make(o);
-    q->compute(image);
-    const Results r = resultsOf(*q);
+    const Results r = computed(*q, image);
     expectWithinBound(r.density, truth.density, o, what);
     EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), error);
     EXPECT_GE(oracle::sameParents(r.parents, truth.parents), parentShare);
-    for (int y = 0; y < image.rows; ++y)
-        for (int x = 0; x < image.cols; ++x)
-        {
-            const double d = truth.distances.at<double>(y, x);
-            if (r.parents.at<int>(y, x) == truth.parents.at<int>(y, x) && !cvIsInf(d))
-            {
-                ASSERT_NEAR(d, r.distances.at<float>(y, x), 1e-6 * d);
-            }
-        }
+    expectDistances(truth, r, 1e-6);
 }
 
 //! Scaled values are far larger than the differences that matter. Channels of different scales have kernels of their own.
@@ -84,8 +65,7 @@ TEST(QuickShift_Precision, distancesOfBytes)
     {
         const Mat image = randomImage(rng, Size(70, 50), CV_MAKETYPE(CV_8U, channels), 1); // noise: far in colour
         const Ptr<QuickShift> q = QuickShift::create(5., 900., 1.);
-        q->compute(image);
-        const Results r = resultsOf(*q);
+        const Results r = computed(*q, image);
         int links = 0;
         for (int i = 0; i < static_cast<int>(image.total()); ++i)
         {
@@ -330,8 +310,7 @@ TEST_F(QuickShift_Cuda, scalesOfAnySize)
                     .convertTo(image, depth, depth == CV_16U ? 257. : 1., depth == CV_32F ? 1e6 : 0.);
                 const Ptr<QuickShift> q = QuickShift::create(2.3, 15., 1.);
                 q->setChannelScales(scales);
-                q->compute(image);
-                const Results cpu = resultsOf(*q);
+                const Results cpu = computed(*q, image);
                 q->compute(cuda::GpuMat(image));
                 SCOPED_TRACE(cv::format("%s, scales %g %g %g %g", typeToString(image.type()).c_str(), scales[0],
                                         scales[1], scales[2], scales[3]));

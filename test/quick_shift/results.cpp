@@ -55,32 +55,22 @@ TEST(QuickShift_Results, appliedCutIsPresent)
     const Scene s(501);
     const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
     q->compute(s.image, s.mask);
-    Mat a, b;
     for (const double tau : {0.5, 3., 17., 40., 9.})
     {
+        SCOPED_TRACE(tau);
         once->setMaxDist(tau);
         once->compute(s.image, s.mask);
         q->applyTau(tau);
-        EXPECT_EQ(once->getNumberOfSuperpixels(), q->getNumberOfSuperpixels()) << tau;
-        q->getLabels(a);
-        once->getLabels(b);
-        EXPECT_TRUE(sameBits(b, a)) << tau;
-        q->getLabelContourMask(a);
-        once->getLabelContourMask(b);
-        EXPECT_TRUE(sameBits(b, a)) << tau;
-        q->getMeanColor(s.image, a);
-        once->getMeanColor(s.image, b);
-        EXPECT_TRUE(sameBits(b, a)) << tau;
-        q->getStatistics(s.image, a);
-        once->getStatistics(s.image, b);
-        EXPECT_TRUE(sameBits(b, a)) << tau;
+        EXPECT_EQ(once->getNumberOfSuperpixels(), q->getNumberOfSuperpixels());
+        expectSameArray(*once, *q, [](auto& one, Mat& out) { one.getLabels(out); });
+        expectSameArray(*once, *q, [](auto& one, Mat& out) { one.getLabelContourMask(out); });
+        expectSameArray(*once, *q, [&](auto& one, Mat& out) { one.getMeanColor(s.image, out); });
+        expectSameArray(*once, *q, [&](auto& one, Mat& out) { one.getStatistics(s.image, out); });
         EXPECT_EQ(once->countSuperpixels(0.4), q->countSuperpixels(0.4)) << "trees stay";
     }
     q->enforceConnectivity(20);
     once->enforceConnectivity(20);
-    q->getLabels(a);
-    once->getLabels(b);
-    EXPECT_TRUE(sameBits(b, a));
+    expectSameArray(*once, *q, [](auto& one, Mat& out) { one.getLabels(out); });
     EXPECT_THROW(q->applyTau(40.1), cv::Exception);
     EXPECT_THROW(q->applyTau(0.), cv::Exception);
     EXPECT_NO_THROW(QuickShift::create()->applyTau(3.));
@@ -184,8 +174,7 @@ TEST(QuickShift_Results, surviveRefusedCalls)
 {
     const Scene s(506);
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
-    q->compute(s.image, s.mask);
-    const Results before = resultsOf(*q);
+    const Results before = computed(*q, s.image, s.mask);
     Mat out;
     EXPECT_THROW(q->computeBatch(s.image, noArray()), cv::Exception) << "no list";
     EXPECT_THROW(q->computeBatch(std::vector<Mat>{Mat(), s.image}, noArray()), cv::Exception);
@@ -314,13 +303,8 @@ TEST_F(QuickShift_Cuda, largeStacks)
         cpu->computeBatch(images, noArray());
         gpu->computeBatch(onDevice, noArray());
         expectSame(resultsOf(*cpu), resultsOf(*gpu));
-        Mat a, b;
-        cpu->getLabelContourMask(a);
-        gpu->getLabelContourMask(b);
-        EXPECT_TRUE(sameBits(a, b));
-        cpu->segment(1., a);
-        gpu->segment(1., b);
-        EXPECT_TRUE(sameBits(a, b));
+        expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.getLabelContourMask(out); });
+        expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.segment(1., out); });
     }
 }
 
@@ -335,9 +319,7 @@ TEST_F(QuickShift_Cuda, cutsAndNeighbours)
         SCOPED_TRACE(what);
         Mat a[4], b[4];
         expectSame(resultsOf(*cpu), resultsOf(*gpu));
-        cpu->getAdjacency(a[0]);
-        gpu->getAdjacency(b[0]);
-        EXPECT_TRUE(sameBits(a[0], b[0]));
+        expectSameArray(*cpu, *gpu, [](auto& one, Mat& out) { one.getAdjacency(out); });
         cpu->getMeanColor(image, a[0]);
         gpu->getMeanColor(GpuMat(image), b[0]);
         EXPECT_TRUE(sameBits(a[0], b[0]));

@@ -31,6 +31,21 @@ inline Results resultsOf(const QuickShift& q)
     return r;
 }
 
+inline Results computed(QuickShift& q, const Mat& image, const Mat& mask = Mat())
+{
+    q.compute(image, mask);
+    return resultsOf(q);
+}
+
+//! Asks two instances for an array: get(instance, array).
+template <typename Get> void expectSameArray(QuickShift& expected, QuickShift& actual, const Get& get)
+{
+    Mat a, b;
+    get(expected, a);
+    get(actual, b);
+    EXPECT_TRUE(sameBits(a, b));
+}
+
 inline void expectSame(const Results& expected, const Results& actual)
 {
     EXPECT_TRUE(sameBits(expected.density, actual.density)) << "density";
