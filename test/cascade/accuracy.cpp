@@ -153,7 +153,7 @@ TEST(Cascade_Random, sizesAroundWindowAndTile)
     for (int k = 0; k < 4; ++k)
     {
         const OracleCascade cascade = CascadeGenerator(seed + k, whole(Rect(0, 0, 80, 60))).make();
-        const Ptr<cuda::CascadeClassifierEx> ours = cascadeOf(cascadeText(cascade, ".yml"));
+        const Ptr<cuda::CascadeClassifierEx> ours = cascadeOf(cascade, ".yml");
         const Size w = cascade.window;
         for (const Size size :
              {w, Size(w.width - 1, w.height), Size(w.width, w.height - 1), Size(w.width + 1, w.height + 1), Size(1, 1),

@@ -19,7 +19,7 @@ struct Scene
         for (uint64 seed = 1;; ++seed)
         {
             cascade = CascadeGenerator(seed, image).make();
-            ours = cascadeOf(cascadeText(cascade, ".yml"));
+            ours = cascadeOf(cascade, ".yml");
             std::vector<Rect> raw;
             ours->detectMultiScale(image, raw, 1.2, 0);
             if (cascade.haar && cascade.stages.size() > 1 && raw.size() > 30)
@@ -159,7 +159,7 @@ TEST(Cascade_Api, togetherIsApart)
     std::vector<Ptr<CascadeClassifierEx>> cascades = {s.ours};
     for (uint64 seed = 500; cascades.size() < 4; ++seed)
     {
-        cascades.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, s.image).make(), ".json")));
+        cascades.push_back(cascadeOf(CascadeGenerator(seed, s.image).make(), ".json"));
         cascades.back()->setScaleFactor(1.2);
         cascades.back()->setMinNeighbors(static_cast<int>(seed % 3));
         cascades.back()->setMinObjectSize(Size(static_cast<int>(seed % 2) * 25, 0));
@@ -172,13 +172,7 @@ TEST(Cascade_Api, togetherIsApart)
     CascadeClassifierEx::detectTogether(cascades, images, together, counts, weights);
     ASSERT_EQ(cascades.size(), together.size());
     for (size_t i = 0; i < cascades.size(); ++i)
-    {
-        Mat table, tableCounts, tableWeights;
-        cascades[i]->detectAsync(images, table, tableCounts, tableWeights);
-        EXPECT_TRUE(sameBits(table, together[i]));
-        EXPECT_TRUE(sameBits(tableCounts, counts[i]));
-        EXPECT_TRUE(sameBits(tableWeights, weights[i]));
-    }
+        EXPECT_TRUE(sameTables(tablesOf(*cascades[i], images), {together[i], counts[i], weights[i]}));
 }
 
 TEST(Cascade_Api, copiesOnThreads)

@@ -25,7 +25,7 @@ struct ContractScene
         mask = randomImage(rng, images[0].size(), CV_8UC1, 9, 2);
         for (; candidates() < 20; ++seed)
         {
-            cascade = cascadeOf(cascadeText(CascadeGenerator(seed, images[0]).make(), ".yml"));
+            cascade = cascadeOf(CascadeGenerator(seed, images[0]).make(), ".yml");
             cascade->setScaleFactor(1.3);
             cascade->setMinNeighbors(0);
             cascade->setMaxObjects(200);
@@ -303,8 +303,7 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
 
 TEST_F(Cascade_CudaContract, togetherIsCaptured)
 {
-    const Ptr<CascadeClassifierEx> other =
-        cascadeOf(cascadeText(CascadeGenerator(78, scene->images[0]).make(), ".yml"));
+    const Ptr<CascadeClassifierEx> other = cascadeOf(CascadeGenerator(78, scene->images[0]).make(), ".yml");
     other->setScaleFactor(1.3);
     std::vector<Mat> expected;
     CascadeClassifierEx::detectTogether({scene->cascade, other}, scene->images, expected);

@@ -33,19 +33,6 @@ void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& image, const Ca
     ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
 }
 
-//! Compares all tables of detectAsync() between both backends.
-struct Tables
-{
-    Mat objects, numDetections, levelWeights;
-};
-
-Tables tablesOnHost(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks)
-{
-    Tables t;
-    cascade.detectAsync(images, t.objects, t.numDetections, t.levelWeights, masks);
-    return t;
-}
-
 std::vector<GpuMat> upload(const std::vector<Mat>& images)
 {
     std::vector<GpuMat> uploaded;
@@ -54,8 +41,8 @@ std::vector<GpuMat> upload(const std::vector<Mat>& images)
     return uploaded;
 }
 
-Tables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks,
-                      Stream& stream = cv::cuda::noStream())
+CascadeTables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& images,
+                             const std::vector<Mat>& masks, Stream& stream = cv::cuda::noStream())
 {
     GpuMat objects, numDetections, levelWeights;
     cascade.detectAsync(upload(images), objects, numDetections, levelWeights, upload(masks), stream);
@@ -63,17 +50,9 @@ Tables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& imag
     return {Mat(objects), Mat(numDetections), Mat(levelWeights)};
 }
 
-void expectSameTables(const Tables& expected, const Tables& actual)
-{
-    ASSERT_TRUE(sameBits(expected.objects, actual.objects));
-    ASSERT_TRUE(sameBits(expected.numDetections, actual.numDetections));
-    ASSERT_TRUE(sameBits(expected.levelWeights, actual.levelWeights));
-}
-
 void expectTablesAgree(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks = {})
 {
-    const Tables expected = tablesOnHost(cascade, images, masks);
-    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, tablesOnDevice(cascade, images, masks)));
+    ASSERT_TRUE(sameTables(tablesOf(cascade, images, masks), tablesOnDevice(cascade, images, masks)));
 }
 
 std::vector<Mat> mixedImages(RNG& rng)
@@ -112,7 +91,7 @@ TEST_F(Cascade_Cuda, randomCascades)
         SCOPED_TRACE(cv::format("seed %d", int(seed)));
         const Mat image = randomImage(rng, Size(rng.uniform(40, 330), rng.uniform(40, 200)), CV_8UC1, 5);
         CascadeGenerator generator(seed, image);
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(generator.make(), ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(generator.make());
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.2, 2, Size(), Size()}));
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.7, 1, Size(), Size()}));
     }
@@ -133,8 +112,7 @@ TEST_F(Cascade_Cuda, largeWindows)
         const int times = 250 / std::max(c.window.width, c.window.height);
         largest = std::max(largest, times * std::max(c.window.width, c.window.height));
         for (int k : {(times + 1) / 2, times})
-            ASSERT_NO_FATAL_FAILURE(
-                expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), image, {1.15, 1, Size(), Size()}));
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(enlarged(c, k)), image, {1.15, 1, Size(), Size()}));
     }
     EXPECT_GT(largest, 220);
 }
@@ -158,7 +136,7 @@ TEST_F(Cascade_Cuda, skipRule)
     {
         OracleCascade c = CascadeGenerator(8101 + i, stripes).make();
         c.stages.resize(std::min<size_t>(c.stages.size(), 2));
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, stripes, {1.3, 1, Size(), Size()}));
         std::vector<Rect> raw;
         cascade->detectMultiScale(stripes, raw, 1.3, 0);
@@ -206,7 +184,7 @@ OracleCascade withCloseSums(RNG& rng, OracleCascade c)
 //! Compares all results of both backends. @return number of candidates.
 size_t candidatesOfBoth(const OracleCascade& c, const Mat& image)
 {
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
     expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()});
     std::vector<Rect> raw;
     cascade->detectMultiScale(image, raw, 1.3, 0);
@@ -285,8 +263,7 @@ TEST_F(Cascade_Cuda, batchOfMixedSizesAndMasks)
     for (int i = 0; i < 12; ++i)
     {
         SCOPED_TRACE(i);
-        const Ptr<CascadeClassifierEx> cascade =
-            cascadeOf(cascadeText(CascadeGenerator(600 + i, images[0]).make(), ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(600 + i, images[0]).make());
         cascade->setScaleFactor(1.25);
         cascade->setMaxCandidates(65536);
         for (const int minNeighbors : {0, 1, 3})
@@ -308,7 +285,7 @@ TEST_F(Cascade_Cuda, capacities)
 {
     RNG rng(20251126);
     const std::vector<Mat> images = mixedImages(rng);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, images[0]).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(61, images[0]).make());
     int overflows = 0, short_ = 0;
     for (const int maxCandidates : {1, 2, 31, 32, 33, 300, 8192, 65536})
         for (const int maxObjects : {1, 2, 7, 256})
@@ -318,7 +295,7 @@ TEST_F(Cascade_Cuda, capacities)
             cascade->setMaxObjects(maxObjects);
             cascade->setMinNeighbors(maxObjects == 2 ? 0 : 1); // all candidates, or few groups
             ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, images));
-            const Tables tables = tablesOnDevice(*cascade, images, {});
+            const CascadeTables tables = tablesOnDevice(*cascade, images, {});
             for (int i = 0; i < tables.objects.rows; ++i)
             {
                 const Vec4i head = tables.objects.at<Vec4i>(i, 0);
@@ -340,7 +317,7 @@ TEST_F(Cascade_Cuda, manyCandidates)
         OracleCascade c = CascadeGenerator(71, image).make();
         c.stages.resize(1);
         c.stages[0].threshold = -1e6f; // all windows with contrast
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
         std::vector<Rect> expected, actual;
         std::vector<int> levels, actualLevels;
         std::vector<double> weights, actualWeights;
@@ -356,12 +333,10 @@ TEST_F(Cascade_Cuda, outputsOnEitherSide)
 {
     RNG rng(20251128);
     const std::vector<Mat> images = mixedImages(rng);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(81, images[0]).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(81, images[0]).make());
     cascade->setMinNeighbors(1);
-    const Tables expected = tablesOnHost(*cascade, images, {});
-    Tables actual;
-    cascade->detectAsync(upload(images), actual.objects, actual.numDetections, actual.levelWeights);
-    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, actual));
+    const CascadeTables expected = tablesOf(*cascade, images);
+    ASSERT_TRUE(sameTables(expected, tablesOf(*cascade, upload(images))));
     cuda::HostMem objects(expected.objects.size(), CV_32SC4);
     Stream stream;
     cascade->detectAsync(upload(images), objects, noArray(), noArray(), noArray(), stream);
@@ -433,9 +408,10 @@ TEST_F(Cascade_Cuda, streams)
 {
     RNG rng(20251201);
     const Mat large = randomImage(rng, Size(320, 240), CV_8UC3), small = randomImage(rng, Size(120, 90), CV_8UC1);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(91, small).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(91, small).make());
     const Ptr<CascadeClassifierEx> twin = cascade->clone();
-    const Tables largeTables = tablesOnHost(*cascade, {large}, {}), smallTables = tablesOnHost(*cascade, {small}, {});
+    const CascadeTables largeTables = tablesOf(*cascade, std::vector<Mat>{large}),
+                        smallTables = tablesOf(*cascade, std::vector<Mat>{small});
     Stream first, second;
     const GpuMat deviceLarge(large), deviceSmall(small);
     for (int i = 0; i < 20; ++i)
@@ -456,8 +432,8 @@ TEST_F(Cascade_Cuda, doesNotWait)
 {
     RNG rng(20251202);
     const Mat image = randomImage(rng, Size(160, 120), CV_8UC3);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(92, image).make(), ".xml"));
-    const Tables expected = tablesOnHost(*cascade, {image}, {});
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(92, image).make());
+    const CascadeTables expected = tablesOf(*cascade, std::vector<Mat>{image});
     const GpuMat device(image);
     GpuMat objects(expected.objects.size(), CV_32SC4);
     Stream stream;
@@ -485,7 +461,7 @@ TEST_F(Cascade_Cuda, captureAndReplay)
             const Mat large = randomImage(rng, Size(500, 400), CV_8UC3);
             const Mat before = randomImage(rng, Size(200, 150), type);
             const OracleCascade made = CascadeGenerator(93, before).make();
-            const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(made, ".xml"));
+            const Ptr<CascadeClassifierEx> cascade = cascadeOf(made);
             cascade->setMinNeighbors(1);
             const Ptr<CascadeClassifierEx> reference = cascade->clone();
             GpuMat frame(before), objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
@@ -503,7 +479,7 @@ TEST_F(Cascade_Cuda, captureAndReplay)
                 objects.setTo(Scalar::all(-1), stream);
                 graph.launch();
                 stream.waitForCompletion();
-                ASSERT_TRUE(sameBits(tablesOnHost(*reference, {now}, {}).objects, Mat(objects)));
+                ASSERT_TRUE(sameBits(tablesOf(*reference, std::vector<Mat>{now}).objects, Mat(objects)));
                 if (round == 0) // another size and cascade, and other parameters
                 {
                     const std::string text = cascadeText(CascadeGenerator(94, before).make(), ".xml");
@@ -521,7 +497,7 @@ TEST_F(Cascade_Cuda, whatWaitsCannotBeCaptured)
 {
     RNG rng(20251204);
     const Mat image = randomImage(rng, Size(100, 80), CV_8UC1);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(95, image).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(95, image).make());
     const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
     std::vector<Rect> boxes;
@@ -536,7 +512,7 @@ TEST_F(Cascade_Cuda, whatWaitsCannotBeCaptured)
     graph.end();
     graph.launch();
     stream.waitForCompletion();
-    EXPECT_TRUE(sameBits(tablesOnHost(*cascade, {image}, {}).objects, Mat(objects)));
+    EXPECT_TRUE(sameBits(tablesOf(*cascade, std::vector<Mat>{image}).objects, Mat(objects)));
 }
 
 //! Repeated captures take no more memory after their graphs are destroyed.
@@ -544,7 +520,7 @@ TEST_F(Cascade_Cuda, graphsGiveMemoryBack)
 {
     RNG rng(20251205);
     const Mat image = randomImage(rng, Size(100, 80), CV_8UC3);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(96, image).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(96, image).make());
     const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
     Stream stream;
@@ -577,7 +553,7 @@ TEST_F(Cascade_CudaSanitize, everyWay)
     {
         SCOPED_TRACE(i);
         const OracleCascade c = CascadeGenerator(3100 + i, gray).make();
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
         cascade->setScaleFactor(1.6);
         for (const int minNeighbors : {0, 1})
         {
@@ -590,8 +566,8 @@ TEST_F(Cascade_CudaSanitize, everyWay)
         ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {image, gray}));
     }
     const OracleCascade large = enlarged(CascadeGenerator(3200, gray).make(), 8);
-    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(large, ".xml")),
-                                               randomImage(rng, Size(270, 260), CV_8UC1, 9), {1.3, 1, Size(), Size()}));
+    ASSERT_NO_FATAL_FAILURE(
+        expectEnginesAgree(*cascadeOf(large), randomImage(rng, Size(270, 260), CV_8UC1, 9), {1.3, 1, Size(), Size()}));
 }
 
 TEST_F(Cascade_CudaSanitize, shipped)

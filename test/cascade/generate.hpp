@@ -254,6 +254,34 @@ inline Ptr<cuda::CascadeClassifierEx> cascadeOf(const std::string& text)
     cascade->loadBuffer(asRow(text));
     return cascade;
 }
+inline Ptr<cuda::CascadeClassifierEx> cascadeOf(const OracleCascade& c, const std::string& extension = ".xml")
+{
+    return cascadeOf(cascadeText(c, extension));
+}
+
+//! Tables of detectAsync() on the host.
+struct CascadeTables
+{
+    Mat objects, counts, weights;
+};
+
+//! Runs detectAsync() on a list of Mat or GpuMat.
+template <typename Array>
+CascadeTables tablesOf(cuda::CascadeClassifierEx& cascade, const std::vector<Array>& images,
+                       const std::vector<Array>& masks = {})
+{
+    CascadeTables t;
+    cascade.detectAsync(images, t.objects, t.counts, t.weights, masks);
+    return t;
+}
+
+inline ::testing::AssertionResult sameTables(const CascadeTables& expected, const CascadeTables& actual)
+{
+    for (Mat CascadeTables::*table : {&CascadeTables::objects, &CascadeTables::counts, &CascadeTables::weights})
+        if (const ::testing::AssertionResult same = sameBits(expected.*table, actual.*table); !same)
+            return same;
+    return ::testing::AssertionSuccess();
+}
 
 } // namespace opencv_test
 

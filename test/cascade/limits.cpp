@@ -35,7 +35,7 @@ OracleCascade acceptsAll(Size window)
 TEST(Cascade_Limits, hugeScaleFactors)
 {
     const Mat image = noise(1, Size(70, 60));
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(acceptsAll(Size(10, 8)));
     std::vector<Rect> expected, actual;
     cascade->detectMultiScale(image, expected, 1e6, 0);
     ASSERT_FALSE(expected.empty());
@@ -59,7 +59,7 @@ TEST(Cascade_Limits, hugeScaleFactors)
 TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 {
     const Mat image = noise(2, Size(220, 73));
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(20, 17)), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(acceptsAll(Size(20, 17)));
     const double factor = 1.17;
     cascade->setScaleFactor(factor);
     std::vector<double> scales;
@@ -97,7 +97,7 @@ TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 TEST(Cascade_Limits, noLevelsWanted)
 {
     const Mat image = noise(3, Size(70, 60));
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(acceptsAll(Size(10, 8)));
     std::vector<Rect> expected, actual;
     std::vector<int> levels(3);
     std::vector<double> weights(3);
@@ -146,25 +146,6 @@ TEST(Cascade_Limits, textsOfOtherPrograms)
 
 // --- on the device ---------------------------------------------------------------------------------------------------
 
-struct Tables
-{
-    Mat objects, numDetections, levelWeights;
-};
-
-template <typename Image> Tables tablesOf(CascadeClassifierEx& cascade, const std::vector<Image>& images)
-{
-    Tables t;
-    cascade.detectAsync(images, t.objects, t.numDetections, t.levelWeights);
-    return t;
-}
-
-void expectSameTables(const Tables& expected, const Tables& actual)
-{
-    EXPECT_TRUE(sameBits(expected.objects, actual.objects));
-    EXPECT_TRUE(sameBits(expected.numDetections, actual.numDetections));
-    EXPECT_TRUE(sameBits(expected.levelWeights, actual.levelWeights));
-}
-
 //! Memory for candidates grows with the windows that images have, not with maxCandidates.
 TEST_F(Cascade_CudaMemory, manySmallImages)
 {
@@ -178,21 +159,20 @@ TEST_F(Cascade_CudaMemory, manySmallImages)
         images.push_back(all.rowRange(i * side, (i + 1) * side));
         deviceImages.push_back(onDevice.rowRange(i * side, (i + 1) * side));
     }
-    const Ptr<CascadeClassifierEx> cascade =
-        cascadeOf(cascadeText(CascadeGenerator(5, images[0]).make(Size(24, 24)), ".xml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(5, images[0]).make(Size(24, 24)));
     cascade->setMinNeighbors(1);
     cascade->setMaxObjects(20);
     Mat passes;
     cascade->countPasses(images[0], passes);
     const size_t windows = static_cast<size_t>(cv::sum(passes.col(0))[0]);
     ASSERT_LT(windows, 3000u);
-    const Tables expected = tablesOf(*cascade, images);
-    expectSameTables(expected, tablesOf(*cascade, deviceImages));
+    const CascadeTables expected = tablesOf(*cascade, images);
+    EXPECT_TRUE(sameTables(expected, tablesOf(*cascade, deviceImages)));
     // Candidates take 48 bytes each; pyramids, tables and lists of tiles take the rest.
     EXPECT_LT(cascade->workspaceBytes(), count * (48 * windows + 64 * 1024));
     const Ptr<CascadeClassifierEx> other = cascade->clone();
     other->setMaxCandidates(65536);
-    expectSameTables(expected, tablesOf(*other, deviceImages));
+    EXPECT_TRUE(sameTables(expected, tablesOf(*other, deviceImages)));
     // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates, which would take
     // 48 bytes for each of 65,536 per image.
     EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
@@ -208,7 +188,7 @@ TEST_F(Cascade_CudaMemory, roomOfMixedImages)
     {
         SCOPED_TRACE(round);
         const OracleCascade c = round % 2 ? CascadeGenerator(round, source).make(window) : acceptsAll(window);
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
         std::vector<Mat> images;
         std::vector<GpuMat> deviceImages;
         for (int i = 0; i < 17; ++i)
@@ -227,7 +207,7 @@ TEST_F(Cascade_CudaMemory, roomOfMixedImages)
             cascade->setMaxCandidates(most);
             cascade->setMinNeighbors(rng.uniform(0, 3));
             cascade->setFindLargestObject(rng.uniform(0, 4) == 0);
-            expectSameTables(tablesOf(*cascade, images), tablesOf(*cascade, deviceImages));
+            EXPECT_TRUE(sameTables(tablesOf(*cascade, images), tablesOf(*cascade, deviceImages)));
         }
         for (int i = 0; i < 3; ++i) // lists of find() have another capacity
         {

@@ -23,7 +23,7 @@ TEST(Cascade_Narrow, codesOfCellsAroundTheLimit)
     {
         SCOPED_TRACE(cell);
         const OracleCascade c = codeCascade(cell);
-        const Ptr<CascadeClassifierEx> ours = cascadeOf(cascadeText(c, ".yml"));
+        const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
         for (const Mat& image : hardImages(rng, cell))
         {
             const CascadeResults expected = oracleDetect(c, image, firstScaleOf(c));
@@ -38,7 +38,7 @@ TEST(Cascade_Narrow, everyValueOfPixels)
 {
     RNG rng(255);
     const OracleCascade c = codeCascade(Size(16, 16));
-    const Ptr<CascadeClassifierEx> ours = cascadeOf(cascadeText(c, ".yml"));
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
     for (int value = 0; value < 256; ++value)
     {
         SCOPED_TRACE(value);
@@ -90,48 +90,21 @@ TEST(Cascade_Narrow, randomStumps)
         const Mat image = randomImage(rng, Size(rng.uniform(40, 150), rng.uniform(40, 90)), CV_8UC1, 5);
         const CascadeCase p = {rng.uniform(1.2, 1.6), 1, Size(), Size()};
         const CascadeResults expected = oracleDetect(c, image, p);
-        ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(cascadeText(c, ".yml")), image, p)));
+        ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(c, ".yml"), image, p)));
         candidates += expected.raw.size();
     }
     EXPECT_GT(candidates, 5000u);
 }
 
-//! The matrices of one cascade.
-struct Tables
-{
-    Mat objects, counts, weights;
-};
-
-::testing::AssertionResult sameTables(const Tables& expected, const Tables& actual)
-{
-    for (Mat Tables::*table : {&Tables::objects, &Tables::counts, &Tables::weights})
-    {
-        const ::testing::AssertionResult same = sameBits(expected.*table, actual.*table);
-        if (!same)
-            return same;
-    }
-    return ::testing::AssertionSuccess();
-}
-
-std::vector<Tables> detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
-                                   const std::vector<Mat>& images)
+std::vector<CascadeTables> detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
+                                          const std::vector<Mat>& images)
 {
     std::vector<Mat> objects, counts, weights;
     CascadeClassifierEx::detectTogether(cascades, images, objects, counts, weights);
-    std::vector<Tables> tables;
+    std::vector<CascadeTables> tables;
     for (size_t i = 0; i < cascades.size(); ++i)
         tables.push_back({objects[i], counts[i], weights[i]});
     return tables;
-}
-
-Tables detectAlone(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks = {})
-{
-    Tables t;
-    if (masks.empty())
-        cascade.detectAsync(images, t.objects, t.counts, t.weights);
-    else
-        cascade.detectAsync(images, t.objects, t.counts, t.weights, masks);
-    return t;
 }
 
 //! A narrow cascade and its other form, alone, together, and together with a Haar cascade. More windows per row than a tile has.
@@ -139,7 +112,7 @@ TEST(Cascade_Narrow, equalsOtherForm)
 {
     RNG rng(31);
     const Mat noise = randomImage(rng, Size(700, 150), CV_8UC1, 3);
-    const Mat photo = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "messi5.jpg");
+    const std::vector<Mat> images = {noise, requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "messi5.jpg")};
     std::vector<OracleCascade> cascades;
     for (int k = 0; k < 6; ++k)
         cascades.push_back(randomStumps(rng, 3 + k));
@@ -151,20 +124,20 @@ TEST(Cascade_Narrow, equalsOtherForm)
     int found = 0;
     for (const OracleCascade& c : cascades)
     {
-        const Ptr<CascadeClassifierEx> narrow = cascadeOf(cascadeText(c, ".yml"));
-        const Ptr<CascadeClassifierEx> wide = cascadeOf(cascadeText(wideForm(c), ".yml"));
+        const Ptr<CascadeClassifierEx> narrow = cascadeOf(c, ".yml");
+        const Ptr<CascadeClassifierEx> wide = cascadeOf(wideForm(c), ".yml");
         for (const Ptr<CascadeClassifierEx>& cascade : {narrow, wide})
         {
             cascade->setMinNeighbors(0);
             cascade->setMaxObjects(65536);
             cascade->setMaxCandidates(65536);
         }
-        const Tables expected = detectAlone(*wide, {noise, photo});
-        ASSERT_TRUE(sameTables(expected, detectAlone(*narrow, {noise, photo})));
-        const std::vector<Tables> both = detectTogether({narrow, wide}, {noise, photo});
+        const CascadeTables expected = tablesOf(*wide, images);
+        ASSERT_TRUE(sameTables(expected, tablesOf(*narrow, images)));
+        const std::vector<CascadeTables> both = detectTogether({narrow, wide}, images);
         ASSERT_TRUE(sameTables(expected, both[0]));
         ASSERT_TRUE(sameTables(expected, both[1]));
-        const std::vector<Tables> all = detectTogether({wide, haar, narrow}, {noise, photo});
+        const std::vector<CascadeTables> all = detectTogether({wide, haar, narrow}, images);
         ASSERT_TRUE(sameTables(expected, all[0]));
         ASSERT_TRUE(sameTables(expected, all[2]));
         for (int i = 0; i < 2; ++i)
@@ -244,8 +217,8 @@ CascadeCase giveRandom(RNG& rng, double scaleFactor, CascadeClassifierEx& c)
 }
 
 //! Compares a row of tables with the oracle's results. @return number of candidates.
-int expectRow(const CascadeResults& expected, const CascadeCase& p, const CascadeClassifierEx& c, const Tables& actual,
-              int row)
+int expectRow(const CascadeResults& expected, const CascadeCase& p, const CascadeClassifierEx& c,
+              const CascadeTables& actual, int row)
 {
     const std::vector<Rect>& boxes = p.minNeighbors > 0 ? expected.objects : expected.raw;
     const std::vector<double>& weights = p.minNeighbors > 0 ? expected.weights : expected.rawWeights;
@@ -277,15 +250,15 @@ TEST(Cascade_NarrowTogether, randomCascades)
         std::vector<Ptr<CascadeClassifierEx>> cascades;
         for (const OracleCascade& c : oracles)
         {
-            cascades.push_back(cascadeOf(cascadeText(c, ".yml")));
+            cascades.push_back(cascadeOf(c, ".yml"));
             giveRandom(rng, scaleFactor, *cascades.back());
         }
         setNumThreads(1 + k % 4);
-        const std::vector<Tables> together = detectTogether(cascades, images);
-        const std::vector<Tables> again = detectTogether(cascades, images); // with what the first call has left
+        const std::vector<CascadeTables> together = detectTogether(cascades, images);
+        const std::vector<CascadeTables> again = detectTogether(cascades, images); // with what the first call has left
         for (size_t i = 0; i < cascades.size(); ++i)
         {
-            ASSERT_TRUE(sameTables(detectAlone(*cascades[i], images), together[i])) << "cascade " << i;
+            ASSERT_TRUE(sameTables(tablesOf(*cascades[i], images), together[i])) << "cascade " << i;
             ASSERT_TRUE(sameTables(together[i], again[i])) << "cascade " << i;
             for (int row = 0; row < together[i].objects.rows; ++row)
             {
@@ -313,15 +286,15 @@ TEST(Cascade_NarrowTogether, oracle)
         std::vector<CascadeCase> params;
         for (const OracleCascade& c : oracles)
         {
-            cascades.push_back(cascadeOf(cascadeText(c, ".yml")));
+            cascades.push_back(cascadeOf(c, ".yml"));
             params.push_back(giveRandom(rng, scaleFactor, *cascades.back()));
         }
         const std::vector<Mat> images = {randomImage(rng, Size(rng.uniform(30, 120), rng.uniform(30, 90)), CV_8UC1, 5),
                                          randomImage(rng, Size(rng.uniform(1, 40), rng.uniform(1, 40)), CV_8UC3, 3)};
         const std::vector<Mat> masks = {randomImage(rng, images[0].size(), CV_8UC1, 9, 2), Mat()};
-        const Tables masked = detectAlone(*cascades[0], images, masks);
-        const std::vector<Tables> together = detectTogether(cascades, images);
-        EXPECT_TRUE(sameTables(masked, detectAlone(*cascades[0], images, masks)));
+        const CascadeTables masked = tablesOf(*cascades[0], images, masks);
+        const std::vector<CascadeTables> together = detectTogether(cascades, images);
+        EXPECT_TRUE(sameTables(masked, tablesOf(*cascades[0], images, masks)));
         for (size_t i = 0; i < cascades.size(); ++i)
             for (int row = 0; row < 2; ++row)
             {
@@ -343,12 +316,12 @@ TEST(Cascade_NarrowTogether, instancesOnThreads)
     std::vector<Ptr<CascadeClassifierEx>> cascades;
     for (int kind : {HAAR_KIND, NARROW, WIDE, NARROW})
     {
-        cascades.push_back(cascadeOf(cascadeText(cascadeOfKind(rng, kind), ".yml")));
+        cascades.push_back(cascadeOf(cascadeOfKind(rng, kind), ".yml"));
         giveRandom(rng, 1.2, *cascades.back());
     }
     const std::vector<Mat> images = {randomImage(rng, Size(300, 90), CV_8UC1, 5),
                                      randomImage(rng, Size(9, 9), CV_8UC1)};
-    const std::vector<Tables> expected = detectTogether(cascades, images);
+    const std::vector<CascadeTables> expected = detectTogether(cascades, images);
     onThreads(4,
               [&](int)
               {
@@ -357,7 +330,7 @@ TEST(Cascade_NarrowTogether, instancesOnThreads)
                       copies.push_back(cascade->clone());
                   for (int times = 0; times < 4; ++times)
                   {
-                      const std::vector<Tables> actual = detectTogether(copies, images);
+                      const std::vector<CascadeTables> actual = detectTogether(copies, images);
                       for (size_t i = 0; i < copies.size(); ++i)
                           if (!sameTables(expected[i], actual[i]))
                               return cv::format("cascade %zu differs", i);

@@ -165,7 +165,7 @@ TEST(Cascade_Paths, shippedCascades) { plans::require(); }
 size_t expectSameCodes(RNG& rng, Size cell, bool stumps, size_t most)
 {
     const OracleCascade c = stumps ? codeCascade(cell) : wideForm(codeCascade(cell));
-    const Ptr<CascadeClassifierEx> ours = cascadeOf(cascadeText(c, ".yml"));
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
     std::vector<Mat> images = hardImages(rng, cell);
     images.resize(std::min(images.size(), most));
     size_t windows = 0;

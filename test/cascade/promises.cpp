@@ -37,7 +37,7 @@ bool loads(const OracleCascade& c)
 {
     try
     {
-        return !cascadeOf(cascadeText(c, ".yml"))->empty();
+        return !cascadeOf(c, ".yml")->empty();
     }
     catch (const cv::Exception& e)
     {
@@ -108,7 +108,7 @@ TEST(Cascade_Contract, bytesOfFile)
 
 TEST(Cascade_Contract, sidesOfImages)
 {
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(simplest(Size(9, 7)), ".yml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(simplest(Size(9, 7)), ".yml");
     for (const Size size : {Size(65535, 8), Size(10, 65535)})
     {
         const Mat image = noise(3, size);
@@ -125,7 +125,7 @@ TEST(Cascade_Contract, sidesOfImages)
 //! At most 4,095 scales: those within the limits of object sizes count.
 TEST(Cascade_Contract, numberOfScales)
 {
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(simplest(Size(8, 8)), ".yml"));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(simplest(Size(8, 8)), ".yml");
     const Size image(60, 60);
     double factor = 1.0004;
     size_t count = 0;
@@ -271,7 +271,7 @@ TEST(Cascade_Contract, bufferIsARowOrAColumn)
 //! Messages name arguments, and nothing changes.
 TEST(Cascade_Contract, messages)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 9)));
     const Mat image = noise(4, Size(60, 50)), mask(image.size(), CV_8UC1, Scalar(1));
     std::vector<Rect> boxes = {Rect(1, 2, 3, 4)};
     std::vector<int> counts = {5}, levels = {6};
@@ -315,7 +315,7 @@ TEST(Cascade_Contract, messages)
 
 TEST(Cascade_Contract, flagsAndUnwantedLevels)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 9)));
     const Mat image = noise(5, Size(70, 50), CV_8UC3);
     std::vector<Rect> plain, flags, boxes;
     std::vector<int> levels(3, 3), counts;
@@ -391,15 +391,14 @@ TEST(Cascade_Contract, contrastAtTheLimit)
         }
     EXPECT_GT(atLimit, 0);
     const CascadeCase p = {1.5, 1, Size(), Size(7, 3)};
-    const CascadeResults expected = oracleDetect(oracle, image, p),
-                         actual = detectAll(*cascadeOf(cascadeText(oracle, ".xml")), image, p);
+    const CascadeResults expected = oracleDetect(oracle, image, p), actual = detectAll(*cascadeOf(oracle), image, p);
     EXPECT_EQ(expected.raw, actual.raw);
 }
 
 //! The mask is read at x + width / 2 and y + height / 2, as candidates at its border show.
 TEST(Cascade_Contract, centreOfTheMask)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
     const Mat image = noise(7, Size(31, 30));
     std::vector<Rect> all, kept;
     c->detectMultiScale(image, all, 1.4, 0);
@@ -419,7 +418,7 @@ TEST(Cascade_Contract, centreOfTheMask)
 //! Python passes a bare image as the list of its rows.
 TEST(Cascade_Contract, rowsOfOneImageAreNoList)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
     for (const int channels : {1, 3, 4})
     {
         Mat image = noise(11, Size(50, 40), CV_8UC(channels));
@@ -453,7 +452,7 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
 
 TEST(Cascade_Contract, oneObjectTwiceInACall)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
     const Mat image = noise(8, Size(50, 40));
     Mat alone;
     std::vector<Mat> tables;
@@ -467,7 +466,7 @@ TEST(Cascade_Contract, oneObjectTwiceInACall)
 //! Lists of UMat are taken and given as lists of Mat are.
 TEST(Cascade_Contract, listsOfUMat)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
     const Mat image = noise(13, Size(50, 40));
     std::vector<UMat> images(2), tables, counts;
     for (UMat& one : images)
@@ -566,7 +565,7 @@ TEST(Cascade_Contract, readIsAllOrNothing)
             text.erase(text.rfind("   minNeighbors"));
         text += "   " + member + "\n";
         const FileStorage in(text, FileStorage::READ | FileStorage::MEMORY);
-        const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(20, 21)), ".yml"));
+        const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(20, 21)), ".yml");
         giveOthers(*c);
         expectRefused([&] { c->read(in.getFirstTopLevelNode()); }, {member.substr(0, member.find(':'))});
         EXPECT_EQ(Size(20, 21), c->getOriginalWindowSize()) << member;
@@ -594,7 +593,7 @@ TEST(Cascade_Contract, anEmptyObjectCanBeSaved)
     giveOthers(*c);
     c->save(file.name);
     const FileStorage in(file.name, FileStorage::READ);
-    const Ptr<CascadeClassifierEx> read = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
+    const Ptr<CascadeClassifierEx> read = cascadeOf(simplest(Size(11, 9)));
     read->read(in.getFirstTopLevelNode());
     EXPECT_TRUE(read->empty());
     expectOthers(*read);

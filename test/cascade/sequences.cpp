@@ -33,23 +33,9 @@ struct CascadeState
         return c;
     }
     //! Detects with a new instance.
-    Mat tables(const std::vector<Mat>& images, const std::vector<Mat>& masks) const
+    CascadeTables tables(const std::vector<Mat>& images, const std::vector<Mat>& masks) const
     {
-        Mat objects, counts, weights, all;
-        make()->detectAsync(images, objects, counts, weights, masks);
-        return joined(objects, counts, weights);
-    }
-    //! Packs three tables into one array of bytes.
-    static Mat joined(const Mat& objects, const Mat& counts, const Mat& weights)
-    {
-        Mat bytes[3], all;
-        const Mat* const tables[] = {&objects, &counts, &weights};
-        for (int i = 0; i < 3; ++i)
-            bytes[i] = Mat(objects.rows, int(tables[i]->cols * tables[i]->elemSize()), CV_8UC1, tables[i]->data,
-                           tables[i]->step)
-                           .clone();
-        hconcat(bytes, 3, all);
-        return all;
+        return tablesOf(*make(), images, masks);
     }
 };
 
@@ -79,11 +65,9 @@ protected:
         ours_ = ours_->clone();
     }
     //! Returns all results of a detectAsync() that is not captured.
-    virtual Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks)
+    virtual CascadeTables runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks)
     {
-        Mat objects, counts, weights;
-        ours_->detectAsync(images, objects, counts, weights, masks);
-        return CascadeState::joined(objects, counts, weights);
+        return tablesOf(*ours_, images, masks);
     }
     virtual std::vector<Rect> runVectors(const Mat& image, const Mat& mask)
     {
@@ -143,9 +127,9 @@ protected:
         const std::vector<Mat> list = images(), ofList = masks(list);
         log(cv::format("detect %zu x %d x %d%s", list.size(), list[0].cols, list[0].rows,
                        ofList.empty() ? "" : " with masks"));
-        const Mat expected = state_.tables(list, ofList), actual = runTables(list, ofList);
-        EXPECT_TRUE(sameBits(expected, actual)) << "after: " << history_;
-        compared_ += expected.ptr<int>()[2]; // candidates of the first image, in its bytes
+        const CascadeTables expected = state_.tables(list, ofList), actual = runTables(list, ofList);
+        EXPECT_TRUE(sameTables(expected, actual)) << "after: " << history_;
+        compared_ += expected.objects.at<Vec4i>(0)[2]; // candidates of the first image
     }
 
     void vectors()
@@ -204,7 +188,7 @@ protected:
         kept_.push_back(ours_);
         CascadeModel::copy();
     }
-    Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks) override
+    CascadeTables runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks) override
     {
         if (rng_.uniform(0, 3) == 0) // on the CPU, with the same instance
             return CascadeModel::runTables(images, masks);
@@ -212,7 +196,7 @@ protected:
         const std::vector<GpuMat> frames = upload(images), frameMasks = upload(masks);
         ours_->detectAsync(frames, objects, counts, weights, frameMasks, graphs_.stream);
         graphs_.stream.waitForCompletion();
-        return CascadeState::joined(Mat(objects), Mat(counts), Mat(weights));
+        return {Mat(objects), Mat(counts), Mat(weights)};
     }
     std::vector<Rect> runVectors(const Mat& image, const Mat& mask) override
     {
@@ -260,8 +244,7 @@ private:
             c.frames[i].upload(c.images[i], graphs_.stream);
         }
         graphs_.replay(c);
-        EXPECT_TRUE(sameBits(c.state.tables(c.images, c.masks),
-                             CascadeState::joined(Mat(c.objects), Mat(c.counts), Mat(c.weights))))
+        EXPECT_TRUE(sameTables(c.state.tables(c.images, c.masks), {Mat(c.objects), Mat(c.counts), Mat(c.weights)}))
             << "replay after: " << history_;
     }
 

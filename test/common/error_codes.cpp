@@ -188,7 +188,7 @@ TEST(Common_ErrorCodes, quickShift)
 TEST(Common_ErrorCodes, cascade)
 {
     const Mat noise = randomImage(theRNG(), Size(64, 48), CV_8UC1);
-    const Ptr<CascadeClassifierEx> classifier = cascadeOf(cascadeText(CascadeGenerator(5, noise).make(), ".yml")),
+    const Ptr<CascadeClassifierEx> classifier = cascadeOf(CascadeGenerator(5, noise).make(), ".yml"),
                                    empty = CascadeClassifierEx::create();
     const Mat image = gray(40, 30);
     std::vector<Rect> found;

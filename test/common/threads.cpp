@@ -176,7 +176,7 @@ struct CascadeWorker : Worker
             RNG rng(9500);
             const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
             for (uint64 seed = 1; seed <= 5; ++seed)
-                made.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, image).make(), ".yml")));
+                made.push_back(cascadeOf(CascadeGenerator(seed, image).make(), ".yml"));
             return made;
         }();
         return cascades[k];
