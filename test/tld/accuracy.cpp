@@ -16,13 +16,6 @@ Mat detectionsOf(TLDDetector& detector, const Mat& image)
     return table;
 }
 
-std::vector<oracle::Patch> templatesIn(const TLDDetector& detector, bool positive)
-{
-    Mat images;
-    detector.getTemplates(positive, images);
-    return oracle::patchesOf(images);
-}
-
 struct GridCase
 {
     Size image;
@@ -95,8 +88,8 @@ TEST(Tld_Oracle, patchesAndVariance)
         const Ptr<TLDDetector> detector = TLDDetector::create(p);
         detector->init(image, scene.box(0));
         const std::vector<Rect> windows = oracle::windows(p, image.size(), scene.box(0).size());
-        const std::vector<oracle::Patch> positives = templatesIn(*detector, true),
-                                         negatives = templatesIn(*detector, false);
+        const std::vector<oracle::Patch> positives = oracle::patchesOf(*detector, true),
+                                         negatives = oracle::patchesOf(*detector, false);
         ASSERT_EQ(1u, positives.size());
         double least = 255.;
         for (const Rect& w : nearestTo(scene.box(0), windows))
@@ -149,16 +142,15 @@ TEST(Tld_Oracle, nearestNeighbours)
 {
     const StandardScene scene;
     const TLDParams p;
-    const Ptr<TLDDetector> detector = TLDDetector::create(p);
-    detector->init(scene.frame(0), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, Engine::CPU, p);
     for (const int t : {6, 12, 18, 24})
         detector->learn(scene.frame(t), scene.box(t));
     Mat upsideDown; // another appearance
     cv::flip(scene.frame(24), upsideDown, 0);
     const Rect box = scene.box(24);
     detector->learn(upsideDown, Rect(Point(box.x, upsideDown.rows - box.br().y), box.size()));
-    const std::vector<oracle::Patch> positives = templatesIn(*detector, true),
-                                     negatives = templatesIn(*detector, false);
+    const std::vector<oracle::Patch> positives = oracle::patchesOf(*detector, true),
+                                     negatives = oracle::patchesOf(*detector, false);
     EXPECT_GT(positives.size(), 1u);
     int rows = 0;
     double least = 1., most = 0.; // relative similarities of accepted and of other windows

@@ -15,7 +15,6 @@ class Tld_Api : public OnEngine
 protected:
     typedef StandardScene S;
 
-    Image image(const Mat& frame) const { return Image(engine(), frame); }
     Ptr<TrackerTLD> fresh(const TLDParams& params = TLDParams()) const { return trackerOn(scene, engine(), params); }
     std::vector<Step> run(TrackerTLD& tracker, int from, int to) const
     {
@@ -23,9 +22,7 @@ protected:
     }
     Ptr<TLDDetector> detector(const TLDParams& params = TLDParams()) const
     {
-        const Ptr<TLDDetector> made = TLDDetector::create(params);
-        made->init(image(scene.frame(0)).in(), scene.box(0));
-        return made;
+        return detectorOn(scene, engine(), params);
     }
     Mat detections(TLDDetector& in, const Mat& frame) const
     {

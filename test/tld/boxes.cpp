@@ -24,9 +24,7 @@ struct Three
     Placement at(int t, int i) const
     {
         const Point2d centres[] = {Point2d(50 + t, 45), Point2d(170 - 0.8 * t, 50), Point2d(80 + 0.7 * t, 130)};
-        Placement p;
-        p.centre = centres[i];
-        return p;
+        return {centres[i]};
     }
     Mat frame(int t, int first = 0, int count = 3) const
     {
@@ -43,19 +41,6 @@ struct Three
 class Tld_Boxes : public OnEngine
 {
 protected:
-    Image image(const Mat& frame) const { return Image(engine(), frame); }
-    Mat update(MultiTrackerTLD& tracker, const Mat& frame, const std::vector<Rect>& boxes) const
-    {
-        Mat rows;
-        tracker.update(image(frame).in(), boxes, rows);
-        return rows;
-    }
-    Mat update(MultiTrackerTLD& tracker, const Mat& frame) const
-    {
-        Mat rows;
-        tracker.update(image(frame).in(), rows);
-        return rows;
-    }
     //! Returns a tracker of the first `count` objects of the scene in frame 0.
     Ptr<MultiTrackerTLD> tracker(const TLDParams& params = TLDParams(), int count = 3) const
     {
@@ -70,11 +55,6 @@ protected:
 
 CUDATRACKING_ON_ENGINES(Tld_Boxes);
 
-Rect2d boxOf(const Mat& rows, int row)
-{
-    const double* r = rows.ptr<double>(row);
-    return Rect2d(r[0], r[1], r[2], r[3]);
-}
 int valueOf(const Mat& rows, int row, TrackerTLD::ResultColumn column) { return cvRound(rows.at<double>(row, column)); }
 
 TEST_P(Tld_Boxes, areAssociatedByOverlap)
@@ -171,8 +151,7 @@ TEST_P(Tld_Boxes, correctTheBox)
 TEST_P(Tld_Boxes, areClippedToTheImage)
 {
     const Composite edge(FRAME, {Size(40, 36)}, CV_8UC1, 8);
-    Placement at;
-    at.centre = Point2d(20, 60);
+    Placement at = {Point2d(20, 60)};
     const Rect box = edge.box(at);
     ASSERT_EQ(0, box.x);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf("correctByBoxes 1", flowOnly()));
@@ -284,8 +263,7 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
         TLDParams p = paramsOf("startFromBoxes 1, boxOverlap 0.8", flowOnly());
         p.clipBoxes = clip;
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
-        Placement at;
-        at.centre = Point2d(20, 60);
+        Placement at = {Point2d(20, 60)};
         multi->add(image(edge.frame(at)).in(), edge.box(at));
         for (; at.centre.x > 8; at.centre.x -= 1)
             update(*multi, edge.frame(at));

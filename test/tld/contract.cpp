@@ -134,7 +134,7 @@ protected:
     void expectFrame(int t, const Mat& result)
     {
         const double* r = result.ptr<double>();
-        EXPECT_EQ(truth[t - 1].inside, Rect2d(r[0], r[1], r[2], r[3])) << "frame " << t;
+        EXPECT_EQ(truth[t - 1].inside, boxOf(result)) << "frame " << t;
         EXPECT_EQ(truth[t - 1].score, static_cast<float>(r[TrackerTLD::RESULT_SCORE])) << "frame " << t;
         EXPECT_EQ(truth[t - 1].state, r[TrackerTLD::RESULT_STATE]) << "frame " << t;
     }

@@ -246,8 +246,7 @@ TEST_P(Tld_EventsOf, clippedBoxes)
     const Composite scene(Size(160, 120), {Size(40, 36)}, CV_8UC1, 7);
     const auto at = [](int t)
     {
-        Placement p;
-        p.centre = Point2d(30 - 1.2 * t, 20 - 0.4 * t);
+        Placement p = {Point2d(30 - 1.2 * t, 20 - 0.4 * t)};
         return p;
     };
     const Image first(engine(), scene.frame(at(0)));

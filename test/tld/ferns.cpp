@@ -10,19 +10,13 @@ namespace opencv_test { namespace {
 
 using namespace tld;
 
-std::vector<oracle::Patch> templatesIn(const TLDDetector& detector, bool positive)
-{
-    Mat images;
-    detector.getTemplates(positive, images);
-    return oracle::patchesOf(images);
-}
-
 //! Windows, order, sums of posteriors, similarities, and which are accepted.
 void expectTable(TLDDetector& detector, const Mat& gray, Size object)
 {
     const TLDParams p = detector.getParams();
     const oracle::Model model = oracle::modelOf(textOf(detector), p);
-    const std::vector<oracle::Patch> positives = templatesIn(detector, true), negatives = templatesIn(detector, false);
+    const std::vector<oracle::Patch> positives = oracle::patchesOf(detector, true),
+                                     negatives = oracle::patchesOf(detector, false);
     Mat table;
     detector.detect(gray, table);
     int all = 0;
@@ -56,8 +50,7 @@ TEST(Tld_Ferns, wholeTables)
         p.trees = seed == 3 ? 16 : 10;
         p.features = seed == 3 ? 10 : 13;
         const StandardScene scene(CV_8UC1, Size(33 + int(seed), 30), seed);
-        const Ptr<TLDDetector> detector = TLDDetector::create(p);
-        detector->init(scene.frame(0), scene.box(0));
+        const Ptr<TLDDetector> detector = detectorOn(scene, Engine::CPU, p);
         for (const int t : {1, 12, 24, 60})
         {
             expectTable(*detector, scene.frame(t), scene.box(0).size());
@@ -84,8 +77,7 @@ TEST(Tld_Ferns, comparisonsAndCounts)
 {
     const StandardScene scene;
     const TLDParams p;
-    const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(scene.frame(0), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, Engine::CPU);
     for (int t = 0; t < 30; t += 6)
     {
         const oracle::Model m = oracle::modelOf(textOf(*detector), p);

@@ -10,17 +10,7 @@ namespace opencv_test { namespace {
 
 using namespace tld;
 
-class Tld_Multi : public OnEngine
-{
-protected:
-    Image image(const Mat& frame) const { return Image(engine(), frame); }
-    Mat update(MultiTrackerTLD& multi, const Mat& frame) const
-    {
-        Mat results;
-        multi.update(image(frame).in(), results);
-        return results;
-    }
-};
+typedef OnEngine Tld_Multi;
 
 //! Objects of all sizes that each move on a curve of their own, and do not meet.
 struct Crowd
@@ -35,12 +25,8 @@ struct Crowd
     {
         std::vector<Placement> all;
         for (int i = 0; i < int(scene.objects.size()); ++i)
-        {
-            Placement p;
-            p.centre = Point2d((i % columns_ + 0.5) * cell_.width + 9. * std::sin(0.15 * t + i),
-                               (i / columns_ + 0.5) * cell_.height + 8. * std::cos(0.11 * t + 2 * i));
-            all.push_back(p);
-        }
+            all.push_back({Point2d((i % columns_ + 0.5) * cell_.width + 9. * std::sin(0.15 * t + i),
+                                   (i / columns_ + 0.5) * cell_.height + 8. * std::cos(0.11 * t + 2 * i))});
         return all;
     }
     Mat frame(int t) const { return scene.frame(at(t)); }
@@ -62,12 +48,6 @@ private:
 public:
     Composite scene;
 };
-
-Rect2d boxOf(const Mat& results, int row)
-{
-    const double* r = results.ptr<double>(row);
-    return Rect2d(r[0], r[1], r[2], r[3]);
-}
 
 //! The first object's seed is that of a tracker alone.
 TEST_P(Tld_Multi, firstObjectIsAsAlone)

@@ -70,7 +70,6 @@ class Tld_Arguments : public OnEngine
 protected:
     typedef StandardScene S;
 
-    Image image(const Mat& frame) const { return Image(engine(), frame); }
     Image flatImage() const { return image(Mat(180, 240, CV_8UC1, Scalar::all(9))); }
     Image halfFlat() const
     {
@@ -108,8 +107,7 @@ std::vector<BadBox> badBoxes()
 TEST_P(Tld_Arguments, boxes)
 {
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
-    const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(image(scene.frame(0)).in(), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, engine());
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     const int id = multi->add(image(scene.frame(0)).in(), scene.box(0));
     follow(*tracker, scene, engine(), 1, 5);
@@ -182,8 +180,7 @@ TEST_P(Tld_Arguments, endingsOfFiles)
 //! A detector's file contains no frame in which the object could be placed.
 TEST_P(Tld_Arguments, noLastFrame)
 {
-    const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(image(scene.frame(0)).in(), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, engine());
     const TemporaryFile file(".yml");
     detector->save(file);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();

@@ -272,6 +272,12 @@ inline std::vector<Patch> patchesOf(const Mat& templates)
     }
     return all;
 }
+inline std::vector<Patch> patchesOf(const TLDDetector& detector, bool positive)
+{
+    Mat templates;
+    detector.getTemplates(positive, templates);
+    return patchesOf(templates);
+}
 
 inline double largestDifference(const Patch& a, const Patch& b)
 {

@@ -203,6 +203,21 @@ Ptr<TrackerTLD> trackerOn(const Scene& scene, Engine engine, const TLDParams& pa
     return tracker;
 }
 
+//! A detector that was given the object in frame 0.
+template <typename Scene>
+Ptr<TLDDetector> detectorOn(const Scene& scene, Engine engine, const TLDParams& params = TLDParams())
+{
+    const Ptr<TLDDetector> detector = TLDDetector::create(params);
+    detector->init(Image(engine, scene.frame(0)).in(), scene.box(0));
+    return detector;
+}
+
+inline Rect2d boxOf(const Mat& results, int row = 0)
+{
+    const double* r = results.ptr<double>(row);
+    return Rect2d(r[0], r[1], r[2], r[3]);
+}
+
 template <typename Scene>
 std::vector<Step> follow(TrackerTLD& tracker, const Scene& scene, Engine engine, int from, int to)
 {
@@ -268,6 +283,19 @@ protected:
             requireCuda();
     }
     Engine engine() const { return GetParam(); }
+    Image image(const Mat& frame) const { return Image(engine(), frame); }
+    Mat update(MultiTrackerTLD& tracker, const Mat& frame) const
+    {
+        Mat results;
+        tracker.update(image(frame).in(), results);
+        return results;
+    }
+    Mat update(MultiTrackerTLD& tracker, const Mat& frame, const std::vector<Rect>& boxes) const
+    {
+        Mat results;
+        tracker.update(image(frame).in(), boxes, results);
+        return results;
+    }
 };
 
 inline std::string nameOfEngine(const testing::TestParamInfo<Engine>& info)

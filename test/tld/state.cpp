@@ -108,8 +108,7 @@ TEST_P(Tld_State, detectorsFiles)
 {
     const S scene;
     const TemporaryFile file(".xml");
-    const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(Image(engine(), scene.frame(0)).in(), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, engine());
     detector->save(file);
     const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file), other = TLDDetector::create();
     EXPECT_EQ(textOf(*detector), textOf(*loaded));
@@ -226,8 +225,7 @@ TEST(Tld_Files, otherFilesAreRefused)
 {
     const S scene;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
-    const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(scene.frame(0), scene.box(0));
+    const Ptr<TLDDetector> detector = detectorOn(scene, Engine::CPU);
     const std::string before = textOf(*tracker), learned = textOf(*detector);
     const std::pair<const char*, std::string> files[] = {
         {"empty", ""},

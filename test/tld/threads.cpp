@@ -163,9 +163,7 @@ TEST(Tld_Threads, twoStreamsOnCuda)
         for (int t = 1; t < Worker::FRAMES; ++t)
         {
             const Mat r(results[i][t]);
-            EXPECT_EQ(workers[i].truth[t - 1].inside,
-                      Rect2d(r.at<double>(0), r.at<double>(1), r.at<double>(2), r.at<double>(3)))
-                << "tracker " << i << ", frame " << t;
+            EXPECT_EQ(workers[i].truth[t - 1].inside, boxOf(r)) << "tracker " << i << ", frame " << t;
         }
     }
 }
@@ -188,9 +186,7 @@ TEST(Tld_Threads, fromStreamToStreamOnCuda)
     for (int t = 1; t < Worker::FRAMES; ++t)
     {
         const Mat r(results[t]);
-        EXPECT_EQ(worker.truth[t - 1].inside,
-                  Rect2d(r.at<double>(0), r.at<double>(1), r.at<double>(2), r.at<double>(3)))
-            << "frame " << t;
+        EXPECT_EQ(worker.truth[t - 1].inside, boxOf(r)) << "frame " << t;
     }
 }
 

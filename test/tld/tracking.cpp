@@ -25,14 +25,7 @@ struct Moving
     std::function<Placement(int)> at;
 };
 
-Placement placed(double x, double y, double scale = 1., double degrees = 0.)
-{
-    Placement p;
-    p.centre = Point2d(x, y);
-    p.scale = scale;
-    p.degrees = degrees;
-    return p;
-}
+Placement placed(double x, double y, double scale = 1., double degrees = 0.) { return {Point2d(x, y), scale, degrees}; }
 
 //! In each frame of the range the object is located with at least this overlap, but in `allowed` frames.
 template <typename Scene>
