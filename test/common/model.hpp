@@ -51,7 +51,7 @@ protected:
     int64 compared_ = 0;
 };
 
-//! Runs so many steps for each of the seeds from 1 on. At least `least` must have been compared, or the test says little.
+//! Runs models of the seeds from 1 on, so many steps each. Together they must compare more than `least`.
 template <typename SomeModel, typename... Args>
 void expectAnyOrder(uint64 seeds, int steps, int64 least, const Args&... args)
 {
@@ -69,7 +69,7 @@ void expectAnyOrder(uint64 seeds, int steps, int64 least, const Args&... args)
 
 #ifdef HAVE_CUDA
 
-//! What a model has captured on one stream. Captured has the graph and its arrays. Declared after the instances, which outlive it.
+//! Captures on one stream. Captured has the graph and its arrays. Declared after the instances, which outlive it.
 template <typename Captured> class CapturedCalls
 {
 public:
