@@ -7,7 +7,6 @@
 #include "generate.hpp"
 #include "peer.hpp"
 #include "../../src/cascade/model.hpp"
-#include <cstdio>
 #include <fstream>
 
 namespace opencv_test { namespace {

@@ -4,7 +4,6 @@
 // CascadeClassifierEx: tables, batches, masks, limits, copies, files, counts.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
-#include <cstdio>
 #include <thread>
 
 namespace opencv_test { namespace {

@@ -7,7 +7,6 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #if defined(__linux__) && defined(__GLIBC__)
 #include <malloc.h>
 #endif

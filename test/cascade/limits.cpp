@@ -6,7 +6,6 @@
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "scenes.hpp"
-#include <cstdio>
 
 namespace opencv_test { namespace {
 

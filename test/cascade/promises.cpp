@@ -6,9 +6,6 @@
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "peer.hpp"
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 
 namespace opencv_test { namespace {
 

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #ifdef __linux__
 #include <csignal>
 #include <fcntl.h>

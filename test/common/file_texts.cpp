@@ -4,7 +4,6 @@
 // Files that other programs read differently, or not at all, are refused by all that reads files.
 #include "../cascade/generate.hpp"
 #include "../tld/scenes.hpp"
-#include <fstream>
 #include <functional>
 
 namespace opencv_test { namespace {

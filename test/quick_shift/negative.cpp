@@ -3,7 +3,6 @@
 
 // Calls that QuickShift refuses with the argument's name, its value and the allowed range. Nothing else changes.
 #include "scenes.hpp"
-#include <fstream>
 #include <functional>
 
 namespace opencv_test { namespace {
@@ -201,18 +200,18 @@ TEST(QuickShift_Files, cutOff)
     const std::string whole = "%YAML:1.0\n---\nQuickShift:\n   sigma: 3.\n   maxDist: 7.\n"
                               "   channelScales: [ 1., 1., 1., 1. ]\n   searchRadius: -1\n   tieRule: 1\n"
                               "   normalizeDensity: 1\n";
-    const TemporaryFile name(".yml");
-    const auto load = [&name](const std::string& text)
+    const TemporaryFile file(".yml");
+    const auto load = [&file](const std::string& text)
     {
-        std::ofstream(name) << text;
-        return QuickShift::load(name);
+        file.write(text);
+        return QuickShift::load(file);
     };
     EXPECT_TRUE(load(whole)->getNormalizeDensity());
     for (size_t end = 0; end + 2 < whole.size(); ++end)
         EXPECT_THROW(load(whole.substr(0, end)), cv::Exception) << whole.substr(0, end);
     std::string wrong = whole;
     wrong.replace(wrong.find("sigma: 3."), 9, "sigma: -3");
-    expectRefused([&] { load(wrong); }, {name + ": sigma: -3"}, Error::StsParseError);
+    expectRefused([&] { load(wrong); }, {file.name + ": sigma: -3"}, Error::StsParseError);
 }
 
 }} // namespace opencv_test

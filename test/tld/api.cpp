@@ -3,7 +3,6 @@
 
 // TLDDetector and TrackerTLD: kinds of images and outputs, learning on and off, states, saving and loading.
 #include "scenes.hpp"
-#include <cstdio>
 #include <set>
 
 namespace opencv_test { namespace {

@@ -10,9 +10,7 @@
 #include "scenes.hpp"
 #include "opencv2/videoio.hpp"
 
-#include <cstdio>
 #include <fstream>
-#include <memory>
 #include <sstream>
 
 namespace opencv_test { namespace {

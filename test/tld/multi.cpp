@@ -3,7 +3,6 @@
 
 // MultiTrackerTLD: 1 to 64 objects; each is tracked as if it were alone.
 #include "scenes.hpp"
-#include <cstdio>
 #include <functional>
 
 namespace opencv_test { namespace {

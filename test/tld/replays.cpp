@@ -4,7 +4,6 @@
 // Replays of graphs and direct calls of one tracker, which the user does not order; memory of engines and graphs that are gone.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
-#include <cstdio>
 
 namespace opencv_test { namespace {
 

@@ -6,7 +6,6 @@
 // frames and replays too.
 #include "../common/model.hpp"
 #include "scenes.hpp"
-#include <cstdio>
 #include <map>
 
 namespace opencv_test { namespace {

@@ -4,8 +4,6 @@
 // Trackers and detectors read their files back and continue as if nothing had happened. Malformed files are refused.
 #include "../common/mutated_text.hpp"
 #include "scenes.hpp"
-#include <cstdio>
-#include <fstream>
 
 namespace opencv_test { namespace {
 
