@@ -12,8 +12,7 @@ using namespace scenes;
 using cuda::GpuMat;
 using cuda::Stream;
 
-class Common_CudaCaptures : public CaptureTest
-{};
+typedef CaptureTest Common_CudaCaptures;
 
 TEST_F(Common_CudaCaptures, firstCallOfFragmentMatcher)
 {

@@ -221,11 +221,8 @@ TEST(Common_ErrorCodes, tld)
 {
     const tld::StandardScene scene;
     const Mat image = scene.frame(0);
-    TLDParams other, negative;
-    other.scales = 5;
-    negative.seed = -1;
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(), empty = TrackerTLD::create(),
-                          otherTracker = TrackerTLD::create(other);
+                          otherTracker = TrackerTLD::create(tld::paramsOf("scales 5"));
     const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create();
     const TemporaryFile file(".yml");
     for (const Ptr<TrackerTLD>& one : {tracker, otherTracker})
@@ -249,7 +246,7 @@ TEST(Common_ErrorCodes, tld)
         {WRONG_SHAPE, [&] { convert(gray(7, 3, CV_64FC1)); }},
         {EMPTY_IMAGE, [&] { update(Mat()); }},
         {OTHER_SIZE, [&] { update(gray(180, 240)); }},
-        {OUT_OF_RANGE, [&] { TrackerTLD::create(negative); }},
+        {OUT_OF_RANGE, [&] { TrackerTLD::create(tld::paramsOf("seed -1")); }},
         {OUT_OF_RANGE, [&] { empty->init(image, Rect(220, 0, 40, 40)); }},
         {OUT_OF_RANGE, [&] { several->remove(3); }},
         {OUT_OF_RANGE, [&] { convert(gray(8, 1, CV_64FC1)); }}, // 7 rows follow

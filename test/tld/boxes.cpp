@@ -96,8 +96,7 @@ TEST_P(Tld_Boxes, needTheOverlapOfTheParameters)
 {
     for (const double least : {0.2, 0.5, 0.9})
     {
-        TLDParams p = flowOnly();
-        p.boxOverlap = least;
+        const TLDParams p = paramsOf(cv::format("boxOverlap %g", least), flowOnly());
         for (int shift = 0; shift < 40; shift += 4)
         {
             const Ptr<MultiTrackerTLD> one = tracker(p, 1);
@@ -168,9 +167,8 @@ TEST_P(Tld_Boxes, findLostObjects)
 {
     for (const bool finds : {false, true})
     {
-        TLDParams p = paramsOf("retryFrames 0", flowOnly());
-        p.findByBoxes = finds;
-        const Ptr<MultiTrackerTLD> multi = tracker(p);
+        const Ptr<MultiTrackerTLD> multi =
+            tracker(paramsOf(cv::format("retryFrames 0, findByBoxes %d", finds), flowOnly()));
         const Mat flat(FRAME, CV_8UC1, Scalar(90));
         for (int k = 0; k < 2; ++k)
             update(*multi, texture(500 + k, FRAME));

@@ -160,8 +160,7 @@ TEST(Tld_Events, partInsideOfTheImage)
 
 // --- videos ----------------------------------------------------------------------------------------------------------
 
-class Tld_EventsOf : public OnEngine
-{};
+typedef OnEngine Tld_EventsOf;
 CUDATRACKING_ON_ENGINES(Tld_EventsOf);
 
 //! Whether an event can occur between two states.
@@ -220,10 +219,7 @@ TEST_P(Tld_EventsOf, standardScene)
 TEST_P(Tld_EventsOf, idsInRows)
 {
     Composite scene(Size(240, 180), {Size(40, 34), Size(30, 30), Size(36, 40)});
-    std::vector<Placement> at(3);
-    at[0].centre = Point2d(50, 50);
-    at[1].centre = Point2d(150, 50);
-    at[2].centre = Point2d(100, 130);
+    const std::vector<Placement> at = {{Point2d(50, 50)}, {Point2d(150, 50)}, {Point2d(100, 130)}};
     const Image image(engine(), scene.frame(at));
     const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
     for (int i = 0; i < 3; ++i)
@@ -244,11 +240,7 @@ TEST_P(Tld_EventsOf, idsInRows)
 TEST_P(Tld_EventsOf, clippedBoxes)
 {
     const Composite scene(Size(160, 120), {Size(40, 36)}, CV_8UC1, 7);
-    const auto at = [](int t)
-    {
-        Placement p = {Point2d(30 - 1.2 * t, 20 - 0.4 * t)};
-        return p;
-    };
+    const auto at = [](int t) { return Placement{Point2d(30 - 1.2 * t, 20 - 0.4 * t)}; };
     const Image first(engine(), scene.frame(at(0)));
     const Rect whole(0, 0, 160, 120);
     const Ptr<TrackerTLD> free = TrackerTLD::create(), clipped = TrackerTLD::create(paramsOf("clipBoxes 1"));

@@ -93,10 +93,8 @@ TEST_P(Tld_Multi, oneToSixtyFour)
     {
         SCOPED_TRACE(count);
         const Crowd crowd(count);
-        TLDParams p;
-        p.stepPercent = count > 8 ? 20 : 10; // a quarter of the windows
-        p.scales = count > 8 ? 3 : 10;
-        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
+        const char* const params = count > 8 ? "stepPercent 20, scales 3" : ""; // a quarter of the windows
+        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf(params));
         for (int i = 0; i < count; ++i)
             ASSERT_EQ(i, multi->add(image(crowd.frame(0)).in(), crowd.box(0, i)));
         int right = 0, all = 0;

@@ -18,9 +18,7 @@ struct Quality
 //! Measures as samples/tld_benchmark.cpp: all boxes are moved and scaled by what turns the first one into the truth's first.
 Quality run(const Sequence& s, int seed)
 {
-    TLDParams p;
-    p.seed = seed;
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("seed %d", seed)));
     tracker->init(s.frames[0], s.first);
     const Rect2d a = s.first, b = s.truth[0];
     const double x = (b.x - a.x) / a.width, y = (b.y - a.y) / a.height;

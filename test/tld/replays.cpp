@@ -244,10 +244,7 @@ TEST_F(Tld_Cuda, fewFarWindows)
     const Mat frame = texture(12, Size(64, 48), CV_8UC1, 2);
     for (const int step : {100, 60, 30, 10})
     {
-        TLDParams p;
-        p.stepPercent = step;
-        p.initNegatives = 128;
-        p.scales = 1;
+        const TLDParams p = paramsOf(cv::format("stepPercent %d, initNegatives 128, scales 1", step));
         const Ptr<TLDDetector> cpu = TLDDetector::create(p), cuda = TLDDetector::create(p);
         cpu->init(frame, Rect(0, 0, 16, 16));
         cuda->init(GpuMat(frame), Rect(0, 0, 16, 16));

@@ -24,8 +24,7 @@ Rect randomBox(RNG& rng, Size image, int least, int most)
                 size);
 }
 
-class Tld_Rules : public OnEngine
-{};
+typedef OnEngine Tld_Rules;
 CUDATRACKING_ON_ENGINES(Tld_Rules);
 
 TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
@@ -38,9 +37,7 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
     {
         const Mat image = texture(i, size, CV_8UC1, rng.uniform(2, 9));
         const Rect box = randomBox(rng, size, 14, 70);
-        TLDParams p;
-        p.seed = i;
-        const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("seed %d", i)));
         tracker->init(Image(engine(), image).in(), box);
         const oracle::Patch patch = oracle::rounded(oracle::patchOf(image, box));
         const double similarity = oracle::similarityTo(oracle::patchesOf(templatesOf(*tracker, true)),
@@ -61,9 +58,7 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
 //! Returns the smallest overlap in all frames; 0 when the object is lost in one. Frames have noise of +-3 gray values.
 double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, int frames, RNG& rng)
 {
-    TLDParams p;
-    p.seed = seed;
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("seed %d", seed)));
     Mat noise(still.size(), CV_16SC1), frame;
     double least = 1.;
     for (int t = 0; t < frames && least > 0.; ++t)
