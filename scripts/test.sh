@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests: the C++ tests, those of the CPU once more for each lower instruction set that is
-# compiled, and the Python tests: of cv2, of the samples, of README's examples and of these scripts.
+# compiled, and the Python tests: of cv2, of the samples, of the examples of README and the tutorials, and of these scripts.
 #
 #   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
 #

@@ -1,5 +1,5 @@
-"""README's examples, as they stand there: its shell lines make the folder, its CMake lines find the build, all programs run, and
-what README prints below them comes out. Also the plugin for videos, as such a program finds it.
+"""What README, doc/build.md and the tutorials show, as it stands there: the shell lines make folders, the CMake lines find the build,
+all programs run, and what the pages print below them comes out. Also the plugin for videos, as such a program finds it.
 """
 import os
 import re
@@ -25,24 +25,40 @@ int main(int, char** argv)
     std::cout << " " << (video.isOpened() ? video.getBackendName() : "none") << std::endl;
 }
 """
+TUTORIALS = ("fragment_matcher", "quick_shift", "cascade", "tld")
 
 
-def blocks(language):
-    """Code of this language in README, each with what README says that it prints, or None."""
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as readme:
-        text = readme.read()
-    found = []
-    for match in re.finditer(rf"^```{language}\n(.*?)^```\n", text, flags=re.S | re.M):
-        printed = re.match(r"\n(?:The Python program prints|Both programs print)\n\n((?: {4}.*\n)+)", text[match.end():])
-        found.append((match.group(1), printed and re.sub(r"^ {4}", "", printed.group(1), flags=re.M)))
-    return found
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as page:
+        return page.read()
 
 
-def indented(line):
-    """The block of commands that follows this line of README."""
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as readme:
-        block = re.search(rf"^{re.escape(line)}\n\n((?: {{4}}.*\n)+)", readme.read(), flags=re.M).group(1)
-    return [command.strip() for command in block.splitlines()]
+def block(language, *path):
+    """The one block of this language in a page."""
+    (code,) = re.findall(rf"^```{language}\n(.*?)^```\n", read(*path), flags=re.S | re.M)
+    return code
+
+
+def tutorial(name):
+    """The blocks of a tutorial as a C++ and a Python program, each with the texts that the tutorial says it prints."""
+    code, printed = {"cpp": [], "py": []}, {"cpp": [], "py": []}
+    text, end = read("tutorials", name + ".markdown"), 0
+    for match in re.finditer(r"^@code\{\.(\w+)\}\n(.*?)^@endcode\n", text, flags=re.S | re.M):
+        if match.group(1) == "txt":
+            for language in code if "Both programs" in text[end:match.start()] else (last,):
+                printed[language].append(match.group(2))
+        else:
+            last = match.group(1)
+            code[last].append(match.group(2))
+        end = match.end()
+    includes, *body = code["cpp"]
+    return ("".join([includes, "\nint main()\n{\n", *body, "}\n"]), printed["cpp"]), ("\n".join(code["py"]), printed["py"])
+
+
+def commands_after(line):
+    """The block of commands that follows this line of doc/build.md."""
+    found = re.search(rf"^{re.escape(line)}\n\n((?: {{4}}.*\n)+)", read("doc", "build.md"), flags=re.M).group(1)
+    return [command.strip() for command in found.splitlines()]
 
 
 def run(command, **options):
@@ -67,34 +83,38 @@ class ReadmeTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder, cls.built = os.path.join(folder.name, "try"), None
-        (shell, _), = blocks("bash")
-        script = "set -e\n" + shell.replace("build/try", cls.folder) + '[ -x "$PYTHON" ] && [ -n "$CV2_DIR" ] && [ -n "$BIN_DIR" ]'
+        cls.shell(block("bash", "doc", "build.md"), cls.folder, '[ -x "$PYTHON" ] && [ -n "$CV2_DIR" ] && [ -n "$BIN_DIR" ]')
+
+    @staticmethod
+    def shell(lines, folder, *more):
+        """Runs lines of a page, which make the folder build/try, with another folder in its place."""
+        script = "\n".join(["set -e", lines.replace("build/try", folder).replace("../../doc", os.path.join(ROOT, "doc")), *more])
         status, _, err = run(["bash", "-c", script], cwd=ROOT, env={**os.environ, "CUDATRACKING_BUILD_ROOT": os.path.dirname(BUILD)})
         assert status == 0, err
 
     @classmethod
     def programs(cls):
-        """Builds README's C++ examples and the program above by README's lines for CMake, once. Returns their folder."""
+        """Builds the programs of the tutorials and the one above by doc/build.md's lines for CMake, once. Returns their folder."""
         if cls.built:
             return cls.built
         if not shutil.which("cmake") or not shutil.which("ninja"):
             raise unittest.SkipTest("there is no cmake or no ninja")
         sources = os.path.join(os.path.dirname(cls.folder), "sources")
         os.mkdir(sources)
-        (lists, _), = blocks("cmake")
+        lists = block("cmake", "doc", "build.md")
         head = [line for line in lists.split("\n") if not re.match(r"add_executable|target_link", line)]
         each = [line for line in lists.split("\n") if re.match(r"add_executable|target_link", line)]
         assert len(each) == 2, lists
-        codes = [code for code, _ in blocks("cpp")] + [VIDEO_PROGRAM]
-        for i, code in enumerate(codes):
-            with open(os.path.join(sources, f"example{i}.cpp"), "w") as file:
+        codes = {**{name: tutorial(name)[0][0] for name in TUTORIALS}, "video": VIDEO_PROGRAM}
+        for name, code in codes.items():
+            with open(os.path.join(sources, name + ".cpp"), "w") as file:
                 file.write(code)
-            head += [line.replace("example", f"example{i}") for line in each]
+            head += [line.replace("example", name) for line in each]
         with open(os.path.join(sources, "CMakeLists.txt"), "w") as file:
             file.write("\n".join(head) + "\n")
         out = os.path.join(sources, "out")
-        # README's commands; compiled without optimisation, which takes long.
-        commands = indented("and these commands:")
+        # The page's commands; compiled without optimisation, which takes long.
+        commands = commands_after("and these commands build and run the program:")
         assert commands[-1] == "out/example", commands
         commands[0] += " -DCMAKE_CXX_FLAGS_RELEASE=-O0"
         status, said, err = run(["bash", "-ec", "\n".join(commands[:-1])], cwd=sources, env={**os.environ, "BUILD_DIR": BUILD})
@@ -102,29 +122,35 @@ class ReadmeTest(unittest.TestCase):
         cls.built = out
         return out
 
+    def test_readme_shell_lines(self):
+        # README's Python examples, which are of the package cudatracking, are tested with the wheel (python/tests/test_docs.py).
+        folder = os.path.join(os.path.dirname(self.folder), "readme")
+        self.shell(block("bash", "README.md"), folder)
+        self.assertEqual(sorted(os.listdir(folder)), ["astronaut.jpg", "home.jpg", "rubberwhale1.png", "rubberwhale2.png"])
+
+    def check_printed(self, out, printed):
+        """All texts, in their order; there may be more between them."""
+        self.assertNotEqual(printed, [])
+        end = 0
+        for text in printed:
+            self.assertIn(text, out[end:])
+            end = out.index(text, end) + len(text)
+
     def test_python_examples(self):
-        # Those of the package cudatracking are tested with the wheel (python/tests/test_docs.py).
-        examples = [example for example in blocks("python") if "import cudatracking" not in example[0]]
-        self.assertGreaterEqual(len(examples), 5)
-        self.assertGreaterEqual(sum(printed is not None for _, printed in examples), 3)
-        for code, printed in examples:
-            with self.subTest(code.strip().split("\n")[-1]):
+        for name in TUTORIALS:
+            with self.subTest(name):
+                code, printed = tutorial(name)[1]
                 status, out, err = run([sys.executable, "-c", code], cwd=self.folder)
                 self.assertEqual((status, err), (0, ""))
-                self.assertNotEqual(out, "")
-                if printed is not None:
-                    self.assertEqual(out, printed)
+                self.check_printed(out, printed)
 
     def test_cpp_examples(self):
-        out, examples = self.programs(), blocks("cpp")
-        self.assertGreaterEqual(len(examples), 5)
-        for i in range(len(examples)):
-            with self.subTest(f"example {i}"):
-                status, said, err = run([os.path.join(out, f"example{i}")], cwd=self.folder)
+        out = self.programs()
+        for name in TUTORIALS:
+            with self.subTest(name):
+                status, said, err = run([os.path.join(out, name)], cwd=self.folder)
                 self.assertEqual(status, 0, err)
-                self.assertNotEqual(said, "")
-        self.assertIn("LOST", said)  # by the last one, the tracker's; README gives its output with the Python program
-        self.assertEqual(said, blocks("python")[-1][1])
+                self.check_printed(said, tutorial(name)[0][1])
 
     def test_own_program_reads_videos_by_ffmpeg(self):
         if not os.path.exists(os.path.join(BUILD, "lib", "libopencv_videoio_ffmpeg.so")):
@@ -132,9 +158,8 @@ class ReadmeTest(unittest.TestCase):
         video = os.path.join(DATA, "vtest.avi")  # MPEG-4
         self.assertFalse(cv2.VideoCapture(video, cv2.CAP_OPENCV_MJPEG).isOpened())
         out = self.programs()
-        program = f"example{len(blocks('cpp'))}"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENCV_VIDEOIO")}
-        for command, folder in (([os.path.join(out, program)], "/"), (["./" + program], out), (["../out/" + program], out)):
+        for command, folder in (([os.path.join(out, "video")], "/"), (["./video"], out), (["../out/video"], out)):
             with self.subTest(command[0]):
                 status, said, err = run([*command, video], cwd=folder, env=clean)
                 self.assertEqual((status, said), (0, "11111 FFMPEG\n"), err)
