@@ -1,14 +1,18 @@
 """Beside an installed cv2, in either import order: both work, and the boxes are those of its cv2.CascadeClassifier where it has one."""
 import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
 import numpy as np
 
 DATA = os.environ.get("CUDATRACKING_SAMPLES_DATA", "")
+DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "doc")
 
 BOTH = """
 import sys
@@ -107,6 +111,32 @@ cv2, ct = found["cv2"], found["cudatracking"]""")
         print(f"cv2 {cv2.__version__}: {compared} comparisons, {found} equal boxes in equal order")
         self.assertEqual(compared, 22 * 9)
         self.assertGreater(found, 800)
+
+    def test_programs_before_and_after(self):
+        """Those of doc/from_opencv.md, as far as this environment has what they use, print what the page says."""
+        if not os.path.isdir(DATA):
+            self.skipTest("CUDATRACKING_SAMPLES_DATA does not name OpenCV's samples/data")
+        import cv2
+        with open(os.path.join(DOC, "from_opencv.md"), encoding="utf-8") as page:
+            programs = re.findall(r"^```python\n(.*?)^```\n(?:\n((?: {4}[^\n]*\n)+))?", page.read(), re.MULTILINE | re.DOTALL)
+        ran = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for file in (os.path.join(DATA, "home.jpg"), os.path.join(DATA, "rubberwhale1.png"), os.path.join(DATA, "rubberwhale2.png"),
+                         os.path.join(DOC, "pics", "astronaut.jpg")):
+                shutil.copy(file, folder)
+            for code, printed in programs:
+                names = re.findall(r"(?<![\w.])cv2\.(\w+)", code) if "import cv2\n" in code else []
+                if ("skimage" in code and not importlib.util.find_spec("skimage")) or not all(hasattr(cv2, name) for name in names):
+                    continue
+                if "cv2.CascadeClassifier" in code and not os.path.exists(cv2.data.haarcascades + "haarcascade_frontalface_default.xml"):
+                    continue
+                with self.subTest(code):
+                    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(done.stdout, re.sub("^ {4}", "", printed, flags=re.MULTILINE))
+                ran += 1
+        print(f"cv2 {cv2.__version__}: {ran} of {len(programs)} programs of doc/from_opencv.md ran")
+        self.assertGreaterEqual(ran, 14)
 
 
 if __name__ == "__main__":
