@@ -6,8 +6,9 @@
 #   --backend=...   auto (default): CUDA when it was built and there is a GPU, else CPU
 #   --help
 #
-# Results: build/demo/index.html, a page with all images, and build/demo/<demo>/ with the images, videos and tables of each run,
-# and report.txt, the output of its program. Demos of videos are left out where FFmpeg was not found.
+# Results: build/demo/index.html, a page with numbers, videos and images, and build/demo/<demo>/ with the images, videos and tables of
+# each run, and report.txt, the output of its program. Demos of videos are left out where FFmpeg was not found. The copies of videos
+# that browsers play are made by PyAV (or Pillow), which comes from the package index into the private Python environment.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
 BACKEND=auto OPTIONS=()
@@ -36,69 +37,14 @@ case "$BACKEND" in
 esac
 say "$MACHINE"
 
-# still_of VIDEO IMAGE: the last frame of an MJPEG video, for demos that write no images.
-still_of()
-{
-    "$PYTHON" - "$1" "$2" <<'CODE'
-import sys
-video = open(sys.argv[1], "rb").read()
-start = video.rindex(b"\xff\xd8\xff")
-open(sys.argv[2], "wb").write(video[start:video.index(b"\xff\xd9", start) + 2])
-CODE
-}
+"$PYTHON" -c 'import av' 2>/dev/null || pip_install --only-binary :all: av || "$PYTHON" -c 'import PIL' 2>/dev/null ||
+    pip_install --only-binary :all: pillow || say "the page has links to videos, no players: pip could install neither av nor pillow"
 
-escaped() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
-
-# page_begin, page_section NAME CAPTION COMMAND, page_end: HTML of the page with all results, to stdout.
-page_begin()
-{
-    cat <<HTML
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>opencv_cudatracking: results of the samples</title>
-<style>
-body { font: 16px/1.5 sans-serif; margin: 2em auto; max-width: 1400px; padding: 0 1em; color: #222; }
-h2 { margin: 2em 0 0; border-top: 1px solid #ccc; padding-top: 1em; font-size: 1.2em; }
-.images { display: grid; grid-template-columns: repeat(auto-fill, minmax(280px, 1fr)); gap: 12px; align-items: start; }
-figure { margin: 0; }
-img { width: 100%; }
-figcaption, .files { font-size: 0.85em; color: #555; }
-pre { background: #f4f4f4; padding: 0.6em; font-size: 0.8em; white-space: pre-wrap; }
-</style>
-</head>
-<body>
-<h1>opencv_cudatracking: results of the samples</h1>
-<p>$(escaped <<<"$MACHINE"). $(date -u '+%Y-%m-%d %H:%M') UTC. The CPU and the CUDA backend give the same results.</p>
-HTML
-}
-
-page_section()
-{
-    local name=$1 caption=$2 command=$3 folder=$BUILD_ROOT/demo/$1 file
-    printf '<h2>%s</h2>\n<p>%s</p>\n<div class="images">\n' "$name" "$caption"
-    for file in "$folder"/*.jpg "$folder"/*.png; do
-        case "$file" in *'*'*|*_labels.png) continue ;; esac # no such file; labels are numbers, not colours
-        printf '<figure><a href="%s/%s"><img src="%s/%s" alt="%s"></a><figcaption>%s</figcaption></figure>\n' \
-            "$name" "${file##*/}" "$name" "${file##*/}" "${file##*/}" "${file##*/}"
-    done
-    printf '</div>\n<p class="files">Other files:'
-    for file in "$folder"/*; do
-        case "$file" in *_labels.png) ;; *.jpg|*.png) continue ;; esac
-        printf ' <a href="%s/%s">%s</a> (%s)' "$name" "${file##*/}" "${file##*/}" "$(du -h "$file" | cut -f 1)"
-    done
-    printf '</p>\n<details><summary>Command and output</summary><pre>%s</pre></details>\n' \
-        "$({ printf '%s\n' "$command"; grep -vE '^(frame [0-9]+/|wrote )' "$folder/report.txt"; } | escaped)"
-}
-
-page_end() { printf '</body>\n</html>\n'; }
-
-# demo NAME CAPTION PROGRAM ARGUMENT...: one run with its own folder below build/demo, and its section of the page.
-PAGE=$BUILD_ROOT/demo/index.html DEMOS=()
+# demo NAME CAPTION PROGRAM ARGUMENT...: one run with its own folder below build/demo, and its line in demos.tsv for demo_page.py.
+PAGE=$BUILD_ROOT/demo/index.html LIST=$BUILD_ROOT/demo/demos.tsv DEMOS=()
 mkdir -p "${PAGE%/*}"
 rm -f "$PAGE"
-page_begin >"$PAGE.part"
+: >"$LIST"
 demo()
 {
     local name=$1 caption=$2 program=$3 folder=$BUILD_ROOT/demo/$1
@@ -111,8 +57,7 @@ demo()
     mkdir -p "$folder"
     say "$name: $program --backend=$BACKEND --output-dir=$folder $*"
     "$BIN_DIR/$program" "--backend=$BACKEND" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
-    [ ! -f "$folder/objects.avi" ] || still_of "$folder/objects.avi" "$folder/last_frame.jpg"
-    page_section "$name" "$caption" "$program --backend=$BACKEND $*" >>"$PAGE.part"
+    printf '%s\t%s\t%s\n' "$name" "$caption" "$program --backend=$BACKEND $*" >>"$LIST"
     DEMOS+=("$folder")
 }
 
@@ -143,8 +88,8 @@ demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the det
 demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
     cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"
 
-page_end >>"$PAGE.part"
-mv "$PAGE.part" "$PAGE"
+say "making the page"
+"$PYTHON" "$REPO_ROOT/scripts/lib/demo_page.py" "${PAGE%/*}" "$MACHINE"
 say "files made with the $BACKEND backend:"
 for folder in "${DEMOS[@]}"; do
     find "$folder" -type f -printf '%10s bytes  %p\n' | sort -k3

@@ -1,10 +1,13 @@
-"""Parts of the scripts that no build shows: which GPUs they see."""
+"""Parts of the scripts that no build shows: which GPUs they see, the page of the demos, links of HTML pages."""
 import os
+import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import cv2
+import numpy as np
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 NVCC = os.environ.get("CUDATRACKING_NVCC", "")
@@ -67,6 +70,50 @@ class ScriptsTest(unittest.TestCase):
         found = self.capabilities(NVCC)
         self.assertTrue(os.access(self.path("build", "gpu_probe"), os.X_OK))
         self.assertEqual(bool(found), cv2.cuda.getCudaEnabledDeviceCount() > 0)
+
+    def python(self, program, *arguments):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "lib", program), *arguments], capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stderr
+
+    def test_page_of_demos(self):
+        os.makedirs(self.path("demo", "tld"))
+        os.mkdir(self.path("demo", "quick_shift"))
+        with open(self.path("demo", "demos.tsv"), "w") as file:
+            file.write("tld\tThree people & more\tcudatracking_tld --box=1,2,3,4 in.avi\nquick_shift\tFruits\tcudatracking_quick_shift\n")
+        with open(self.path("demo", "tld", "report.txt"), "w") as file:
+            file.write("frame 5/90, 4.0 per second\n90 frames, 3 objects, located in 79 % of the frames; 32.10 ms per frame on the CPU backend\nwrote tracks.avi\n")
+        with open(self.path("demo", "quick_shift", "report.txt"), "w") as file:
+            file.write("fruits, paper: 512 x 480, 167 superpixels, 202.27 ms\nfruits, lab: 512 x 480, 833 superpixels, 57.64 ms\n")
+        image = np.zeros((48, 64, 3), np.uint8)
+        for name in ("fruits_paper_contours.png", "fruits_paper_mean.png", "fruits_paper_labels.png"):
+            cv2.imwrite(self.path("demo", "quick_shift", name), image)
+        writer = cv2.VideoWriter(self.path("demo", "tld", "tracks.avi"), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (64, 48))
+        for step in range(5):
+            writer.write(cv2.circle(image.copy(), (10 + 5 * step, 20), 8, (0, 200, 0), -1))
+        writer.release()
+        self.assertEqual(self.python("demo_page.py", self.path("demo"), "CPU <name>"), (0, ""))
+        self.assertEqual(self.python("check_links.py", self.path("demo"))[0], 0)
+        with open(self.path("demo", "index.html")) as file:
+            page = file.read()
+        for text in ("CPU &lt;name&gt;", "Three people &amp; more", "<td>90 frames, 3 objects, located in 79 % of the frames<td class=\"time\">32.10 ms",
+                     "167 superpixels<td class=\"time\">202.27 ms", "833 superpixels<td class=\"time\">57.64 ms", 'href="tld/tracks.avi"'):
+            self.assertIn(text, page)
+        self.assertNotIn("frame 5/90", page)
+        self.assertNotIn('src="quick_shift/fruits_paper_labels.png"', page)
+        self.assertEqual(re.findall("<figcaption>[^:]*: *</figcaption>", page), [])  # each says what to see
+        self.assertGreaterEqual(page.count("<figure>"), 2)
+
+    def test_links(self):
+        for name, text in (("a.html", '<a href="b.html#place">1</a><a href="#here">2</a><p id="here"><a href="https://x.org/y#z">3</a><img src="c%20d.png">'),
+                           ("b.html", '<a name="place"></a>'), ("c d.png", "")):
+            with open(self.path(name), "w") as file:
+                file.write(text)
+        self.assertEqual(self.python("check_links.py", self.path()), (0, "2 pages, 3 links, 0 wrong\n"))
+        with open(self.path("b.html"), "w") as file:
+            file.write('<a href="a.html#there">1</a>\n<a href="e.html">2</a>')
+        status, said = self.python("check_links.py", self.path())
+        self.assertEqual((status, said.splitlines()), (1, ["a.html:1: b.html#place: the page has no such place", "b.html:1: a.html#there: the page has no such place",
+                                                          "b.html:2: e.html: there is no such file", "2 pages, 5 links, 3 wrong"]))
 
 
 if __name__ == "__main__":
