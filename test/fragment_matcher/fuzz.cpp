@@ -57,7 +57,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
 //! Every route of the CUDA backend has its share of the cases of cpuIsCuda.
 TEST(FragmentMatcher_Fuzz, routes)
 {
-    const int64 cases = 2420 * 8 / 7; // 2,420 that are aimed at a route
+    const int64 cases = 2800 * 8 / 7; // 2,800 that are aimed at a route
     int64 counts[plans::ALL_ROUTES] = {};
     for (int64 n = 0; n < cases; ++n)
     {
