@@ -1,6 +1,6 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, words, suites, base-layer, locks, constant, sync,
+CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, routes, words, suites, base-layer, locks, constant, sync,
 device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
 count. A file or function may be longer when a comment at its top says 'over budget: reason'.
 """
@@ -180,6 +180,8 @@ def check_anatomy(root):
             continue
         for name in [f"src/{algorithm}/{name}" for name in DEFINITION] + list(BESIDE):
             name = name.format(algorithm=algorithm)
+            if name.endswith("/tuning.hpp") and (root / name).parent.joinpath("routes.cpp").is_file():
+                continue  # each route has its constants in its header
             if not (root / name).is_file():
                 yield f"{name}: missing, every algorithm has one"
         for name, pattern, why in (
@@ -225,6 +227,11 @@ def stages_of(text):
     return stages
 
 
+def file_or_below(path):
+    """The file, or the one of its name in a folder below."""
+    return path if path.is_file() else next(iter(sorted(path.parent.rglob(path.name))), path)
+
+
 def check_stages(root):
     """The list at the top of each stages.hpp: one function per stage and backend, in a file of the stage's name or where the list says.
 
@@ -248,9 +255,9 @@ def check_stages(root):
                     folder = root / "src" / match.group(1) / algorithm
                     places[match.group(1)] = [folder / file for file in re.findall(r"[\w.]+\.(?:cpp|cu|hpp)", match.group(2))]
             for backend, suffix in (("cpu", ".cpp"), ("cuda", ".cu")):
-                own = root / "src" / backend / algorithm / (snake_case(name) + suffix)
-                files = places.get(backend, [own])
-                if backend in places and places[backend] != [own] and own.is_file() and own not in places[backend]:
+                own = file_or_below(root / "src" / backend / algorithm / (snake_case(name) + suffix))
+                files = [file_or_below(file) for file in places.get(backend, [own])]
+                if backend in places and files != [own] and own.is_file() and own not in files:
                     yield f"{where}: {own.relative_to(root)} exists, but the list names another file"
                 missing = [file for file in files if not file.is_file()]
                 for file in missing:
@@ -260,9 +267,14 @@ def check_stages(root):
 
 
 def check_tuning(root):
-    """Constants of tuning.hpp: a comment above each; tables of figures stand in doc/engineering/."""
-    for path in sorted((root / "src" / "cuda").rglob("tuning.hpp")):
+    """Constants in namespace tuning: a comment above each; tables of figures stand in doc/engineering/."""
+    for path in sorted((root / "src" / "cuda").rglob("*.hpp")):
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        if path.name != "tuning.hpp":  # constants of a route
+            block = re.search(r"\bnamespace tuning\b.*?\} // namespace tuning\b", text, flags=re.S)
+            if not block:
+                continue
+            text = "\n" * text.count("\n", 0, block.start()) + block.group()
         lines = text.split("\n")
         for number, line in enumerate(lines, 1):
             if re.match(r" *(?:inline )?const(?:expr)? ", line) and not lines[number - 2].lstrip().startswith("//!"):
@@ -270,6 +282,23 @@ def check_tuning(root):
         for number, comment in comments_of(text):
             if re.search(r" \| |\bnot measured\b", comment):
                 yield f"{name}:{number}: figures stand in doc/engineering/, here is why a constant has its value: {comment.strip()[:80]}"
+
+
+def check_routes(root):
+    """FragmentMatcher on CUDA: no file outside a route's folder names the route; only the list of routes does."""
+    folder = root / "src" / "cuda" / "fragment_matcher"
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix in (".cpp", ".hpp", ".cu")]
+    texts = {path: blank(path.read_text(encoding="utf-8")) for path in files}
+    listing = folder / "routes.cpp"
+    homes = {name: path for path in files if path != listing for name in re.findall(r"^const Route (\w+) = ", texts[path], flags=re.M)}
+    for name, home in homes.items():
+        if listing not in texts or not re.search(r"&%s\b" % name, texts[listing]):
+            yield f"{home.relative_to(root)}: route {name} is not in routes.cpp"
+        if home.parent == folder or home.parent.name == "common":
+            yield f"{home.relative_to(root)}: route {name} has no folder of its family"
+        for path, text in texts.items():
+            if path != listing and path.parent != home.parent and re.search(r"\b%s\b" % name, text):
+                yield f"{path.relative_to(root)}: names route {name} of {home.parent.relative_to(root)}"
 
 
 # Rule "Language" of CONTRIBUTING, as far as a program can see it.
@@ -440,7 +469,7 @@ def check_device_state(root):
 
 
 CHECKS = {"files": check_files, "functions": check_functions, "columns": check_columns, "walls": check_walls, "anatomy": check_anatomy,
-          "stages": check_stages, "tuning": check_tuning, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
+          "stages": check_stages, "tuning": check_tuning, "routes": check_routes, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
           "constant": check_constant, "sync": check_sync, "device-state": check_device_state}
 
 

@@ -117,6 +117,18 @@ class CheckSources(unittest.TestCase):
                      "//! Blocks | - | - | -\nconst int A = 1;\n", "//! Blocks. Not\n//! not measured.\nconst int A = 1;\n"],
                     ["//! Blocks: at most 8,\n//! as registers allow.\nconst int A[] = {\n    1};\n\n//! Rows.\nconstexpr int B = 3 | 4;\n"])
 
+        route = "namespace tuning {\n\n%s} // namespace tuning\n\nconst int C = 1;\n"
+        self.expect("tuning", "src/cuda/fragment_matcher/bytes/tiles.hpp", [route % "const int A = 1;\n"], [route % "//! Blocks.\nconst int A = 1;\n"])
+
+    def test_routes(self):
+        folder = "src/cuda/fragment_matcher/"
+        files = {folder + "routes.cpp": "const Route* const ROUTES[] = {&FAST, &SLOW};\n", folder + "a/fast.cpp": "const Route FAST = {};\n",
+                 folder + "b/slow.cpp": "extern const Route SLOW;\nconst Route SLOW = {};\n", folder + "choose.cpp": "// FAST\nint x;\n"}
+        self.assertEqual(self.findings("routes", files), [])
+        for name, text in ((folder + "choose.cpp", "f(FAST);\n"), (folder + "b/slow.hpp", "case FAST:\n"), (folder + "common/more.cpp", "const Route MORE = {};\n"),
+                           (folder + "a/more.cpp", "const Route MORE = {};\n")):
+            self.assertTrue(self.findings("routes", {**files, name: text}), name)
+
     def test_words(self):
         self.expect("words", "src/tld/core.hpp",
                     ["//! Of a window: its codes.\n", "int a; //!< The same for rows.\n", "/** What a call gives. */\n", "// a picture\n",

@@ -6,16 +6,16 @@
 //   pack           quantises weights, sums up templates, and converts both to the layout that kernels read
 //   eliminate      finds the positions that can be a peak by bounds of their values (SAD of large fragments)
 //   walk           finds an approximate best position by a three-step search (THREE_STEP only)
-//   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, bands_fused.cu, bands_values.cu,
-//                  bands_tiles.cu)
+//   score          computes the values of all positions (cuda: in routes.cpp, by routes)
 //   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp,
-//                  fused.cu, bands_fused.cu)
+//                  fused.cu)
 //   report         writes locations, scores, confidence, status and sub-pixel positions (cuda: in device.hpp)
 //   exportScores   writes the scores of all positions to the caller's maps, instead of findPeaks and report
 //   predictAreas   derives the next frame's search areas from locations (cpu: in engine.cpp)
 //
-// Positions are compared by their "value" (core.hpp). The CPU backend's data layout is in
-// src/cpu/fragment_matcher/scores.hpp, that of the CUDA backend in src/cuda/fragment_matcher/layout.hpp.
+// Positions are compared by their "value" (core.hpp). Here are the stages of the CPU backend, whose data layout is in
+// src/cpu/fragment_matcher/scores.hpp. In the CUDA backend, score, findPeaks and report belong to a route
+// (src/cuda/fragment_matcher/route.hpp); the others are in src/cuda/fragment_matcher/common/stages.hpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 
@@ -140,71 +140,6 @@ void exportScores(const Scores<V>& scores, uint64_t W, int depth, int begin, int
 
 } // namespace cpu
 
-// --- CUDA backend: a batch of fragments at a time, asynchronous on `stream` ------------------------------------------
-
-namespace gpu {
-
-struct DeviceFragment; //!< fragment in the arena
-struct PackJob;        //!< fragment to be packed
-struct Batch;          //!< fragments of one launch, their areas and predictions
-struct Best;           //!< value and its position
-struct FusedPlan;      //!< kernels that keep a whole search window in the shared memory of a block
-struct TilePlan;       //!< kernels that divide a search window among blocks
-struct TileMemory;     //!< device memory for the values of these windows
-
-void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
-          StreamHandle stream);
-
-//! Finds approximate best positions: `walked`, one per entry, is peak 0 of the stages below. Reports them if
-//! settings.peaks == 1.
-void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
-          StreamHandle stream);
-
-//! Lists the tiles that can hold a peak, for matchTiles(): SAD, full search; plans of BOUNDED_TILES. Reports entries
-//! that have no position.
-void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-               const TileMemory& memory, const Outputs& out, StreamHandle stream);
-
-// score, findPeaks and report in one call, by eight routes that plans name. BOUNDED_TILES is eliminate(), then
-// matchTiles().
-
-//! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
-void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
-                const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Matches by matrix instructions, one block per fragment: SSD and ZNCC; plans of FUSED_BANDS.
-void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
-                     const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks ==
-//! 0: score only.
-void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Matches small windows by byte sums, the rows of a fragment divided among blocks; plans of SLICES.
-void matchSlices(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Matches SSD and ZNCC by matrix instructions in three kernels, plans of BANDS; in one kernel whose blocks are all
-//! resident at once, plans of BAND_TILES; by Fourier transforms in double precision, without weights, plans of
-//! TRANSFORMS.
-void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                    const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-void matchTransforms(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Writes the values that the route of `plan` left in `memory` as scores; depth as in FragmentMatcher::scoreMap().
-//! @param offsets start of each fragment's map in the only row of `map`, where maps have no gaps; null: the batch is
-//! one fragment and `map` has its window's size.
-void exportScores(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                  const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
-
-void predictAreas(ConstRowsView<Position> locations, const Batch& batch, int radius, int frameCols, int frameRows,
-                  RowsView<Rect4> areas, StreamHandle stream);
-
-} // namespace gpu
 } // namespace fragment_matcher
 }} // namespace cv::cuda
 

@@ -55,7 +55,8 @@ OracleCascade renumbered(OracleCascade c)
 
 #if CUDATRACKING_CASCADE_PEER
 
-//! Compares with cv::CascadeClassifier on one thread. Not for cascades with one stage, where it reports low-contrast windows.
+//! Compares with cv::CascadeClassifier on one thread. Not for cascades with one stage, where it reports low-contrast
+//! windows.
 void expectPeerEqual(const std::string& text, const std::string& extension, const Mat& image, const CascadeCase& p,
                      const CascadeResults& actual)
 {

@@ -55,8 +55,8 @@ inline std::vector<Mat> hardImages(RNG& rng, Size cell)
 
 inline CascadeCase firstScaleOf(const OracleCascade& c) { return {1.1, 1, c.window, c.window}; }
 
-/** Makes a cascade with the same results that is not narrow: windows for which the first stump goes right reach a second node, which decides
-as the first one. */
+/** Makes a cascade with the same results that is not narrow: windows for which the first stump goes right reach a
+second node, which decides as the first one. */
 inline OracleCascade wideForm(OracleCascade c)
 {
     OracleTree& tree = c.stages[0].trees[0];

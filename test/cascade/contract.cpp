@@ -389,8 +389,8 @@ TEST_F(Cascade_CudaContract, anyStream)
         EXPECT_TRUE(sameBits(i % 2 ? second : both, Mat(tables[i]))) << i;
 }
 
-//! 100 bytes per candidate and image, for at most as many as the image has windows, as the header says. How many uploads are
-//! in flight at once, each with pinned memory of its own, depends on what else runs on the device.
+//! 100 bytes per candidate and image, for at most as many as the image has windows, as the header says. How many
+//! uploads are in flight at once, each with pinned memory of its own, depends on what else runs on the device.
 TEST_F(Cascade_CudaContract, memoryOfCandidatesAlone)
 {
     int least = INT_MAX, most = 0; // number of windows of an image

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA backend of CascadeClassifierEx against the CPU backend, bit by bit: cascades, tables, batches, masks, capacities,
-// streams and graphs. A small set for compute-sanitizer is named *Sanitize*.
+// The CUDA backend of CascadeClassifierEx against the CPU backend, bit by bit: cascades, tables, batches, masks,
+// capacities, streams and graphs. A small set for compute-sanitizer is named *Sanitize*.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "generate.hpp"
@@ -162,8 +162,8 @@ OracleCascade withTwoNodes(RNG& rng, OracleCascade c)
     return c;
 }
 
-/** Sets leaves of 1 and -1, and one tree whose leaves are a few units of the last place from the threshold. If the other leaves add up
-to 0, quantised sums of 32 bits cannot decide which windows pass. */
+/** Sets leaves of 1 and -1, and one tree whose leaves are a few units of the last place from the threshold. If the
+other leaves add up to 0, quantised sums of 32 bits cannot decide which windows pass. */
 OracleCascade withCloseSums(RNG& rng, OracleCascade c)
 {
     const float close = 0.f - 1e-5f; // a threshold of 0, as the model has it
@@ -209,7 +209,8 @@ TEST_F(Cascade_Cuda, sumsBesideThresholds)
     EXPECT_GT(candidates, 1000u);
 }
 
-//! Node thresholds of 0, so close to 0 that no value is between, or beyond all values, on images with many feature values of 0.
+//! Node thresholds of 0, so close to 0 that no value is between, or beyond all values, on images with many feature
+//! values of 0.
 TEST_F(Cascade_Cuda, thresholdsNearZero)
 {
     RNG rng(20251129);
@@ -450,7 +451,8 @@ TEST_F(Cascade_Cuda, doesNotWait)
     EXPECT_EQ(bytes, cascade->workspaceBytes());
 }
 
-//! A first call can be captured. Replays read the image again, and neither calls nor another cascade between them matter.
+//! A first call can be captured. Replays read the image again, and neither calls nor another cascade between them
+//! matter.
 TEST_F(Cascade_Cuda, captureAndReplay)
 {
     RNG rng(20251203);

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Cost limits of any file: loading it and detecting in an image of 64 x 64 takes time in proportion to its length, and 256 MB.
+// Cost limits of any file: loading it and detecting in an image of 64 x 64 takes time in proportion to its length, and
+// 256 MB.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include <ctime>
@@ -15,7 +16,8 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-//! Limit of processor time for 8 MiB, seconds: ten times that of the slowest file, so that the test passes on a busy machine.
+//! Limit of processor time for 8 MiB, seconds: ten times that of the slowest file, so that the test passes on a busy
+//! machine.
 const double MOST_SECONDS = 10.;
 const double MOST_BYTES = 256e6;
 

@@ -156,8 +156,8 @@ inline void addMasks(RNG& rng, CascadeFuzzCase& c)
     }
 }
 
-/** Repeats stages, with other thresholds, until the cascade has as many nodes as those of files, so that the CUDA backend evaluates late
-stages outside of tiles. */
+/** Repeats stages, with other thresholds, until the cascade has as many nodes as those of files, so that the CUDA
+backend evaluates late stages outside of tiles. */
 inline OracleCascade lengthened(RNG& rng, OracleCascade c)
 {
     const int stages = int(c.stages.size()), more = rng.uniform(4, 12);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx at the limits of its contract and where it differs from cv::CascadeClassifier: huge scale factors, masks of clipped
-// boxes, files that are too large, memory for many small images.
+// CascadeClassifierEx at the limits of its contract and where it differs from cv::CascadeClassifier: huge scale
+// factors, masks of clipped boxes, files that are too large, memory for many small images.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "scenes.hpp"
@@ -172,8 +172,8 @@ TEST_F(Cascade_CudaMemory, manySmallImages)
     const Ptr<CascadeClassifierEx> other = cascade->clone();
     other->setMaxCandidates(65536);
     EXPECT_TRUE(sameTables(expected, tablesOf(*other, deviceImages)));
-    // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates, which would take
-    // 48 bytes for each of 65,536 per image.
+    // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates,
+    // which would take 48 bytes for each of 65,536 per image.
     EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
 }
 

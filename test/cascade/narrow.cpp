@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// LBP cascades that the CPU backend evaluates with sums modulo 2^16, and those whose cells are too large for that or whose trees are no
-// stumps: both against the plain oracle, against each other, and together with Haar cascades in one call.
+// LBP cascades that the CPU backend evaluates with sums modulo 2^16, and those whose cells are too large for that or
+// whose trees are no stumps: both against the plain oracle, against each other, and together with Haar cascades in one
+// call.
 #include "../test_precomp.hpp"
 #include "../common/threads.hpp"
 #include "../../src/cascade/stages.hpp"
@@ -107,7 +108,8 @@ std::vector<CascadeTables> detectTogether(const std::vector<Ptr<CascadeClassifie
     return tables;
 }
 
-//! A narrow cascade and its other form, alone, together, and together with a Haar cascade. More windows per row than a tile has.
+//! A narrow cascade and its other form, alone, together, and together with a Haar cascade. More windows per row than a
+//! tile has.
 TEST(Cascade_Narrow, equalsOtherForm)
 {
     RNG rng(31);
@@ -273,7 +275,8 @@ TEST(Cascade_NarrowTogether, randomCascades)
     EXPECT_GT(overflows, 50);
 }
 
-//! Smaller cases against the oracle. Calls with other cascades before and after, with masks or counts, do not change anything.
+//! Smaller cases against the oracle. Calls with other cascades before and after, with masks or counts, do not change
+//! anything.
 TEST(Cascade_NarrowTogether, oracle)
 {
     int64 candidates = 0;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Evaluates cascades window by window in plain loops, as cv::CascadeClassifier does, without code of src/. Gray values and resizing are
-// by OpenCV.
+// Evaluates cascades window by window in plain loops, as cv::CascadeClassifier does, without code of src/. Gray values
+// and resizing are by OpenCV.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_ORACLE_HPP
 
@@ -104,7 +104,8 @@ public:
                 total += squares ? int64(pixels_.at<uchar>(y, x)) * pixels_.at<uchar>(y, x) : pixels_.at<uchar>(y, x);
         return total;
     }
-    //! Returns the sum over a rectangle rotated by 45 degrees, from its upper corner w steps to the lower right, h to the lower left.
+    //! Returns the sum over a rectangle rotated by 45 degrees, from its upper corner w steps to the lower right, h to
+    //! the lower left.
     int64 tiltedSum(const Rect& r) const
     {
         const auto cone = [&](int cx, int cy)
@@ -231,8 +232,8 @@ inline std::vector<float> oracleScales(Size window, Size image, const CascadeCas
     return kept;
 }
 
-/** Appends the candidates in the order of a single thread. @param stripes stripes of the first layer; below 0: this is the first
-layer, which sets it. @param passes out: windows of the
+/** Appends the candidates in the order of a single thread. @param stripes stripes of the first layer; below 0: this is
+the first layer, which sets it. @param passes out: windows of the
 grid, those not skipped, those with contrast, and those that passed each stage. */
 inline void oracleScan(const OracleCascade& c, const Mat& gray, float s, int& stripes, std::vector<Rect>& boxes,
                        std::vector<double>& weights, std::vector<int>& passes)

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which kernels the CUDA backend takes for a cascade: windows in pairs, by the shape of trees and the size of LBP cells, or one by one.
+// Which kernels the CUDA backend takes for a cascade: windows in pairs, by the shape of trees and the size of LBP
+// cells, or one by one.
 #include "cells.hpp"
 #include "../common/plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
@@ -100,7 +101,8 @@ TEST(Cascade_Paths, cells)
     }
 }
 
-//! The comparison of large cells, for all numbers against those around each other and around the ends of 15 and 16 bits.
+//! The comparison of large cells, for all numbers against those around each other and around the ends of 15 and 16
+//! bits.
 TEST(Cascade_Paths, comparisonOfHalves)
 {
     const auto highest = [](uint32_t a, uint32_t b) { return cascade::gpu::notLessInHalves(a, b) & 0x80008000u; };
@@ -120,7 +122,8 @@ TEST(Cascade_Paths, comparisonOfHalves)
     }
 }
 
-//! Blocks of group: each 32 candidates of an image are one block's, also where find() has room for more or fewer than tilings say.
+//! Blocks of group: each 32 candidates of an image are one block's, also where find() has room for more or fewer than
+//! tilings say.
 TEST(Cascade_Paths, blocksOfCandidates)
 {
     RNG rng(0x2C1B3C6D);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx compared with cv::cuda::CascadeClassifier (cudaobjdetect, cudalegacy), which uses other scales and another
-// grouping, so boxes differ; but both must find the same faces.
+// CascadeClassifierEx compared with cv::cuda::CascadeClassifier (cudaobjdetect, cudalegacy), which uses other scales
+// and another grouping, so boxes differ; but both must find the same faces.
 #include "../test_precomp.hpp"
 #include "peer.hpp"
 #include "scenes.hpp"

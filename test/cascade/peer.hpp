@@ -18,7 +18,8 @@
 #define CUDATRACKING_CASCADE_PEER 0
 #endif
 
-// Whether cv::CascadeClassifier may be compiled with fused multiply-add, so that features with fractional weights round differently.
+// Whether cv::CascadeClassifier may be compiled with fused multiply-add, so that features with fractional weights round
+// differently.
 #if defined __FMA__ || defined __ARM_FEATURE_FMA
 #define CUDATRACKING_CASCADE_PEER_FUSES 1
 #else

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The loops of the CPU backend for processors without vectors of doubles. The linker of the test program puts them in the place of
-// the vector loops, as the builds that are tested have vectors; results must not change.
+// The loops of the CPU backend for processors without vectors of doubles. The linker of the test program puts them in
+// the place of the vector loops, as the builds that are tested have vectors; results must not change.
 #include "fuzz.hpp"
 
 #ifdef CUDATRACKING_WRAPS_LOOPS

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The statements of the header of CascadeClassifierEx that no other test checks: limits from both sides, defaults, reading and
-// writing, messages, time and memory.
+// The statements of the header of CascadeClassifierEx that no other test checks: limits from both sides, defaults,
+// reading and writing, messages, time and memory.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "peer.hpp"
@@ -43,7 +43,7 @@ bool loads(const OracleCascade& c)
     }
 }
 
-// --- limits, on both sides ---------------------------------------------------------------------------------------------
+// --- limits, on both sides -------------------------------------------------------------------------------------------
 
 TEST(Cascade_Contract, windowSides)
 {
@@ -147,7 +147,7 @@ TEST(Cascade_Contract, numberOfScales)
     EXPECT_EQ(oracleScales(Size(8, 8), image, {factor, 0, Size(30, 30), Size()}).size(), scales.size());
 }
 
-// --- an object without a cascade, and parameters -----------------------------------------------------------------------
+// --- an object without a cascade, and parameters ---------------------------------------------------------------------
 
 void expectDefaults(const CascadeClassifierEx& c)
 {
@@ -308,7 +308,7 @@ TEST(Cascade_Contract, messages)
     EXPECT_TRUE(sameBits(before, table));
 }
 
-// --- what is found -----------------------------------------------------------------------------------------------------
+// --- what is found ---------------------------------------------------------------------------------------------------
 
 TEST(Cascade_Contract, flagsAndUnwantedLevels)
 {
@@ -480,7 +480,7 @@ TEST(Cascade_Contract, listsOfUMat)
     }
 }
 
-// --- what is written and read ------------------------------------------------------------------------------------------
+// --- what is written and read ----------------------------------------------------------------------------------------
 
 #if CUDATRACKING_CASCADE_PEER
 

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx against cv::CascadeClassifier with one thread: candidates and their order, groups, counts, levels and
-// weights, for every cascade that OpenCV ships.
+// CascadeClassifierEx against cv::CascadeClassifier with one thread: candidates and their order, groups, counts, levels
+// and weights, for every cascade that OpenCV ships.
 #include "../test_precomp.hpp"
 #include "peer.hpp"
 #include "scenes.hpp"

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Calls of one CascadeClassifierEx in random valid orders, compared with a model: other cascades, parameters, images and masks,
-// copies, and, with CUDA, captures, replays and destroyed graphs.
+// Calls of one CascadeClassifierEx in random valid orders, compared with a model: other cascades, parameters, images
+// and masks, copies, and, with CUDA, captures, replays and destroyed graphs.
 #include "../common/model.hpp"
 #include "generate.hpp"
 

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA runtime as src/common/ uses it: attributes of kernels, grids, the order of calls, memory of graphs. No device is needed
-// where a FakeCuda stands in the runtime's place.
+// The CUDA runtime as src/common/ uses it: attributes of kernels, grids, the order of calls, memory of graphs. No
+// device is needed where a FakeCuda stands in the runtime's place.
 #include "graphs.hpp"
 #include "faults.hpp"
 
@@ -236,7 +236,8 @@ TEST(Common_Workspace, memoryOfGraphs)
     detail::Workspace workspace("test");
     const cudaStream_t stream = fake.newStream();
     const size_t small = 10000, large = 1000000;
-    // A capture that uses a buffer, and an eager call after it in which the buffer grows. @return the graph and its memory.
+    // A capture that uses a buffer, and an eager call after it in which the buffer grows. @return the graph and its
+    // memory.
     const auto captureAndGrow = [&](unsigned long long number)
     {
         detail::DeviceBuffer buffer(workspace);

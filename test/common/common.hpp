@@ -87,7 +87,8 @@ inline ::testing::AssertionResult sameBits(const Mat& expected, const Mat& actua
     return ::testing::AssertionSuccess();
 }
 
-//! Noise smoothed by `blur` pixels, so that neighbouring positions are similar; `levels` gray levels (few levels make ties).
+//! Noise smoothed by `blur` pixels, so that neighbouring positions are similar; `levels` gray levels (few levels make
+//! ties).
 inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
 {
     Mat noise(size, type), image;

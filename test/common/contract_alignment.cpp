@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Foreign device memory at an address at which no kernel can read or write a number: refused by name before anything is done.
+// Foreign device memory at an address at which no kernel can read or write a number: refused by name before anything is
+// done.
 #include "../fragment_matcher/scenes_cuda.hpp"
 #include "../quick_shift/scenes.hpp"
 #include "../tld/scenes.hpp"

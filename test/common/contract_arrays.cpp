@@ -106,7 +106,8 @@ TEST(Common_Inputs, deviceArraysWithoutElements)
     }
 }
 
-//! Arrays without reference count are copied when they are kept: here the vectors are gone, or changed, when they are used.
+//! Arrays without reference count are copied when they are kept: here the vectors are gone, or changed, when they are
+//! used.
 TEST(Common_Inputs, predictionsInVectors)
 {
     for (const int count : {1, 3})

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Captures as programs make them: in each mode, beside other threads, replayed elsewhere, as parts of other graphs, and graphs
-// whose memory is given back when they are gone.
+// Captures as programs make them: in each mode, beside other threads, replayed elsewhere, as parts of other graphs, and
+// graphs whose memory is given back when they are gone.
 #include "captures.hpp"
 #include "faults.hpp"
 
@@ -101,8 +101,8 @@ TEST_F(Common_CudaCaptureModes, replaysOnAnotherStream)
         }
 }
 
-/** Another thread makes the first calls of its instances during a capture, which allocate and ask about kernels. Not in the global
-mode, in which CUDA refuses such calls of all threads, whoever makes them. */
+/** Another thread makes the first calls of its instances during a capture, which allocate and ask about kernels. Not in
+the global mode, in which CUDA refuses such calls of all threads, whoever makes them. */
 TEST_F(Common_CudaCaptureModes, firstCallsOfOtherThreads)
 {
     for (const auto& mode : MODES)

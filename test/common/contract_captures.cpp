@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Contract of all classes for graphs: captured work has not happened; replays and direct calls do not disturb each other; nothing leaks.
+// Contract of all classes for graphs: captured work has not happened; replays and direct calls do not disturb each
+// other; nothing leaks.
 #include "captures.hpp"
 
 namespace opencv_test { namespace {
@@ -280,7 +281,8 @@ TEST_F(Common_CudaCaptures, replaysAreSeen)
     }
 }
 
-//! During a capture the number of superpixels is that of the results as they are, and so it is when the capture was dropped.
+//! During a capture the number of superpixels is that of the results as they are, and so it is when the capture was
+//! dropped.
 TEST_F(Common_CudaCaptures, numberBesideACapture)
 {
     Shift s(stream);

@@ -109,7 +109,8 @@ TEST_F(Common_CudaStreams, computeThenGetElsewhere)
     EXPECT_TRUE(sameBits(truths[1], Mat(labels[1])));
 }
 
-//! The number of superpixels is asked for when the streams of the calls before are gone, perhaps before their work was done.
+//! The number of superpixels is asked for when the streams of the calls before are gone, perhaps before their work was
+//! done.
 TEST_F(Common_CudaStreams, numberWhenTheStreamIsGone)
 {
     RNG rng(9604);

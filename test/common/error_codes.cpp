@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Error codes of all classes: one table for each class. The check `error-codes` of scripts/check.sh compares the codes and causes with
-// the table in cudatracking.hpp.
+// Error codes of all classes: one table for each class. The check `error-codes` of scripts/check.sh compares the codes
+// and causes with the table in cudatracking.hpp.
 #include "faults.hpp"
 #include "graphs.hpp"
 #include "../cascade/generate.hpp"

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// A CUDA runtime without a device, for tests of what src/common/ asks of the runtime and when. It stands in the place of the wrapped
-// calls of one thread (see test/common/faults.cpp): kernels do nothing, memory is the host's, streams and graphs are lists.
+// A CUDA runtime without a device, for tests of what src/common/ asks of the runtime and when. It stands in the place
+// of the wrapped calls of one thread (see test/common/faults.cpp): kernels do nothing, memory is the host's, streams
+// and graphs are lists.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_FAKE_CUDA_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_FAKE_CUDA_HPP
 

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The linker sends each call of X to __wrap_X here (option --wrap=X, see CMakeLists.txt); __real_X is the function itself.
+// The linker sends each call of X to __wrap_X here (option --wrap=X, see CMakeLists.txt); __real_X is the function
+// itself.
 #include "faults.hpp"
 #include "plans.hpp"
 #include <atomic>
@@ -55,7 +56,8 @@ std::mutex launchedMutex;
 Launched launchedKernels[1024]; // plain data: no allocations that could fail on purpose
 size_t launchedCount;
 
-//! Bytes that HostMemory counts. Not a global object: memory is asked for before those are made and given back after they are gone.
+//! Bytes that HostMemory counts. Not a global object: memory is asked for before those are made and given back after
+//! they are gone.
 struct Ledger
 {
     std::mutex mutex;
@@ -311,7 +313,7 @@ cudaError_t counted(cudaError_t result, std::atomic<int64>& counter, int change)
         return counted(__real_##function arguments, counter, (any) ? -1 : 0);                                          \
     }
 
-// --- calls that limits of devices matter to ----------------------------------------------------------------------------
+// --- calls that limits of devices matter to --------------------------------------------------------------------------
 
 DECLARE(cudaFuncGetAttributes, (cudaFuncAttributes * attributes, const void* kernel))
 DECLARE(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* kernel, void** arguments))
@@ -320,7 +322,8 @@ DECLARE(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int devic
 
 namespace {
 
-/** Notes what a kernel is given. Its attributes may be asked for during captures, as a kernel with dynamic memory has been loaded.
+/** Notes what a kernel is given. Its attributes may be asked for during captures, as a kernel with dynamic memory has
+been loaded.
 @return false when a block of the faked device has not got so much. */
 bool isGranted(const void* kernel, size_t dynamicBytes)
 {
@@ -409,7 +412,7 @@ cudaError_t CUDARTAPI __wrap_cudaDeviceGetAttribute(int* value, cudaDeviceAttr a
     return result;
 }
 
-// --- all others -----------------------------------------------------------------------------------------------------------
+// --- all others ------------------------------------------------------------------------------------------------------
 
 WRAP_MAKING(cudaMalloc, (void** p, size_t bytes), (p, bytes), cudaErrorMemoryAllocation, deviceBlocks)
 WRAP_MAKING(cudaMallocPitch, (void** p, size_t* pitch, size_t width, size_t height), (p, pitch, width, height),

@@ -68,14 +68,16 @@ struct Live
     }
 };
 Live live();
-//! Lets the module forget what it knows of kernels, so that the next launch of each asks CUDA again, and can fail in that.
+//! Lets the module forget what it knows of kernels, so that the next launch of each asks CUDA again, and can fail in
+//! that.
 void forgetKernels();
 //! How often device or pinned memory has been asked for, by all threads.
 int64 allocations();
 
-/** Limits of another device, in the place of the true ones: attributes say them, and what asks for more than there would be is refused.
-A block can only be given less than it has. From the beginning on they are CUDATRACKING_FAKE_SHARED_BYTES, of a block with static memory,
-and CUDATRACKING_FAKE_MULTIPROCESSORS of the environment. 0: the true one. */
+/** Limits of another device, in the place of the true ones: attributes say them, and what asks for more than there
+would be is refused. A block can only be given less than it has. From the beginning on they are
+CUDATRACKING_FAKE_SHARED_BYTES, of a block with static memory, and CUDATRACKING_FAKE_MULTIPROCESSORS of the environment.
+0: the true one. */
 struct DeviceLimits
 {
     int sharedBytes, multiprocessors;

@@ -66,8 +66,8 @@ private:
     cuda::Stream stream_ = cuda::noStream();
 };
 
-/** One call of a public method. A World has an instance and its inputs: World(engine, variant), given() is what the call wrote,
-observe() what an instance in this state gives, without changing it. */
+/** One call of a public method. A World has an instance and its inputs: World(engine, variant), given() is what the
+call wrote, observe() what an instance in this state gives, without changing it. */
 template <typename World> struct Scenario
 {
     const char* name;

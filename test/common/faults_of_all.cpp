@@ -62,7 +62,8 @@ void leaveAnError()
     EXPECT_NE(cudaSuccess, cudaPeekAtLastError());
 }
 
-//! Instances of all classes that have worked, some of them beside the call's stream, are destroyed: an error of others stays.
+//! Instances of all classes that have worked, some of them beside the call's stream, are destroyed: an error of others
+//! stays.
 TEST(Common_Faults, olderErrorAfterInstancesOnCuda)
 {
     requireCuda();

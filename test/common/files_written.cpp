@@ -196,8 +196,8 @@ TEST(Common_FilesWritten, deviceIsFull)
 
 #ifdef __linux__
 
-/** Runs this for each saver on a thread of its own, with a folder, the file a.yml in it and what a save makes of it. To the kernel a thread's
-user and mounts are its own.
+/** Runs this for each saver on a thread of its own, with a folder, the file a.yml in it and what a save makes of it. To
+the kernel a thread's user and mounts are its own.
 @param prepare the thread; false where that is not allowed. */
 void onAThread(const std::function<bool(const Folder&)>& prepare,
                const std::function<void(const Saver&, const Folder&, const std::string&)>& work)
@@ -347,7 +347,8 @@ TEST(Common_FilesWritten, permissionsHoldFromTheFirstByteOn)
 
 #endif // __linux__
 
-//! Saves to a file that is open here, as a shell's redirection opens it, and that goes on afterwards. @return its content.
+//! Saves to a file that is open here, as a shell's redirection opens it, and that goes on afterwards. @return its
+//! content.
 std::string savedOpened(const Saver& saver, const std::string& file, int flags, int as, const std::string& name)
 {
     std::fflush(nullptr);

@@ -1,14 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of all algorithms: which are run, what they gave, how two runs are compared, how a failing one is found again.
+// Random cases of all algorithms: which are run, what they gave, how two runs are compared, how a failing one is found
+// again.
 //
 //   CUDATRACKING_FUZZ_SEED     another series of cases (default 1)
 //   CUDATRACKING_FUZZ_FIRST    number of the first case (default 0)
 //   CUDATRACKING_FUZZ_CASES    how many (default: what takes some seconds)
 //   CUDATRACKING_FUZZ_SECONDS  stops after this time
-//   CUDATRACKING_FUZZ_HASHES   file to which one line a case with a hash of each engine's outputs is appended, to compare
-//                              two builds. After a crash its last line is the case before the one that crashed
+//   CUDATRACKING_FUZZ_HASHES   file to which one line a case with a hash of each engine's outputs is appended, to
+//                              compare two builds. After a crash its last line is the case before the one that crashed
 //   CUDATRACKING_FUZZ_PLAIN    1: Mat and GpuMat only, the same values: the same hashes
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_FUZZ_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_FUZZ_HPP
@@ -199,7 +200,8 @@ private:
 
 inline std::string hex(uint64 hash) { return cv::format("%016llx", static_cast<unsigned long long>(hash)); }
 
-//! Names of the outputs, of those that were made at all, that are not as they should be: the last one that differs; else empty.
+//! Names of the outputs, of those that were made at all, that are not as they should be: the last one that differs;
+//! else empty.
 inline std::string differenceFrom(const Outputs& expected, const Outputs& outputs)
 {
     std::string wrong;
@@ -210,8 +212,8 @@ inline std::string differenceFrom(const Outputs& expected, const Outputs& output
     return wrong;
 }
 
-//! Arrays of all kinds against plain ones on the CPU engine, and cases for which `judge` returns true against an oracle: it
-//! says in its last argument what is wrong.
+//! Arrays of all kinds against plain ones on the CPU engine, and cases for which `judge` returns true against an
+//! oracle: it says in its last argument what is wrong.
 template <typename Make, typename Run, typename Judge>
 void expectRightOnCpu(const std::string& suite, int64 cases, const Make& make, const Run& run, const Judge& judge)
 {

@@ -31,7 +31,8 @@ struct Input
     _InputArray array;
 };
 
-//! A copy at an odd offset and with a step that no alignment helps: rows follow each other at one element more than needed.
+//! A copy at an odd offset and with a step that no alignment helps: rows follow each other at one element more than
+//! needed.
 inline Mat withOddStep(const Mat& source, Mat& holder)
 {
     if (source.empty())
@@ -225,8 +226,8 @@ private:
     _OutputArray array_;
 };
 
-/** Inputs and outputs of one run of a case. What is wanted at all does not depend on the engine, and is drawn apart from where
-it lies. */
+/** Inputs and outputs of one run of a case. What is wanted at all does not depend on the engine, and is drawn apart
+from where it lies. */
 class Arrays
 {
 public:

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Files of cascades and of learned objects that OpenCV's FileStorage does not survive: it hangs, overflows its stack or takes all memory.
-// Each is refused, in a thread with a stack of 512 KiB, by all that reads files.
+// Files of cascades and of learned objects that OpenCV's FileStorage does not survive: it hangs, overflows its stack or
+// takes all memory. Each is refused, in a thread with a stack of 512 KiB, by all that reads files.
 //
 //   CUDATRACKING_HOSTILE_CASES   random files of each kind (default 10000)
 #include "child_process.hpp"
@@ -194,7 +194,8 @@ TEST(Common_HostileFiles, binaryData)
     expectRefused(files);
 }
 
-//! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of brackets must not get through.
+//! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of brackets must not
+//! get through.
 TEST(Common_HostileFiles, deepNests)
 {
     const int depth = 40000;

@@ -44,9 +44,10 @@ inline void makeBinary(std::string& text, size_t at, RNG& rng)
         text.insert(value + 2, "!!binary |\n                  ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg\n");
 }
 
-/** Flips, drops, doubles, replaces and cuts off bytes, bits, lines and numbers, and puts in what begins and ends strings, comments and
-binary data. @param head half of the edits are within so many first bytes; 0: all of them anywhere. @param cutOnceIn so many of the edits
-that would cut the rest off, one does: a file that is cut off tests little else. */
+/** Flips, drops, doubles, replaces and cuts off bytes, bits, lines and numbers, and puts in what begins and ends
+strings, comments and binary data. @param head half of the edits are within so many first bytes; 0: all of them
+anywhere. @param cutOnceIn so many of the edits that would cut the rest off, one does: a file that is cut off tests
+little else. */
 inline std::string mutatedText(std::string text, RNG& rng, size_t head = 0, int cutOnceIn = 1)
 {
     const int edits = rng.uniform(1, 4);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Plans of CUDA kernels, enumerated on the host. CUDATRACKING_HAS_PLANS: this program is linked with the code that makes them, as in
-// static builds with CUDA (see CMakeLists.txt); no GPU is needed.
+// Plans of CUDA kernels, enumerated on the host. CUDATRACKING_HAS_PLANS: this program is linked with the code that
+// makes them, as in static builds with CUDA (see CMakeLists.txt); no GPU is needed.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_PLANS_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_PLANS_HPP
 
@@ -18,7 +18,8 @@ inline void require()
 #endif
 }
 
-//! Shared memory of a block, static memory included: of compute capability 7.5; 8.6, 8.9 and 12; 8.0 and 8.7; 9.0 and 10.
+//! Shared memory of a block, static memory included: of compute capability 7.5; 8.6, 8.9 and 12; 8.0 and 8.7; 9.0 and
+//! 10.
 const size_t SHARED_BYTES[] = {65536, 101376, 166912, 232448};
 //! Devices that give a block no more than this have slow double precision; faked limits say so as well.
 const size_t SLOW_DOUBLES_BYTES = 101376;

@@ -43,7 +43,8 @@ Scene largeScene()
     return scene;
 }
 
-//! Something that moves a little from frame to frame, in images with so many windows that posteriors are copied to shared memory.
+//! Something that moves a little from frame to frame, in images with so many windows that posteriors are copied to
+//! shared memory.
 struct Moving
 {
     tld::Composite composite{Size(640, 480), {Size(48, 40)}};
@@ -152,7 +153,8 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"integrateObjects", 0},
                        {"medianFlow", 0}};
 
-//! The compiler's numbers of static memory are not above those that plans count on, for all kernels that random cases meet.
+//! The compiler's numbers of static memory are not above those that plans count on, for all kernels that random cases
+//! meet.
 TEST_F(Common_CudaPlans, staticMemory)
 {
     faults::require(faults::CUDA);
@@ -225,7 +227,8 @@ TEST_F(Common_CudaPlans, tldWithoutRoomForPosteriors)
     }
 }
 
-//! Two sizes in windows of their own, peaks in the last rows: the map of values lies behind what the threads of both need.
+//! Two sizes in windows of their own, peaks in the last rows: the map of values lies behind what the threads of both
+//! need.
 TEST_F(Common_CudaPlansSanitize, severalSizesInOneCall)
 {
     const struct

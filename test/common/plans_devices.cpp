@@ -36,7 +36,8 @@ const char* wrongWith(const qs::gpu::Chunks& c, int radius, int mostDx)
     return nullptr;
 }
 
-//! weighBytes(): BYTE_DX columns of factors, then rows of credits, pixels and starts; a thread's last step reads CENTRES rows on.
+//! weighBytes(): BYTE_DX columns of factors, then rows of credits, pixels and starts; a thread's last step reads
+//! CENTRES rows on.
 template <typename Shape> const char* wrongBytes(const qs::gpu::Chunks& c, size_t bytes)
 {
     const int stride = qs::gpu::byteStride(true), rows = Shape::ROWS + c.dyStep - 1;
@@ -182,7 +183,8 @@ const char* wrongWithHalf(const cascade::PackedModel& packed)
     return nullptr;
 }
 
-//! Late stages: after the dense ones, and a block's integral images, records and stages follow each other in shared memory.
+//! Late stages: after the dense ones, and a block's integral images, records and stages follow each other in shared
+//! memory.
 const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade::Model& model, int dense,
                           const SharedLimit& shared)
 {

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Instances on many threads, streams and devices at once: sizes, parameters and all classes mixed. What one gives does not
-// depend on the others.
+// Instances on many threads, streams and devices at once: sizes, parameters and all classes mixed. What one gives does
+// not depend on the others.
 #include "../fragment_matcher/scenes_cuda.hpp"
 #include "../cascade/fuzz.hpp"
 #include "../fragment_matcher/fuzz.hpp"
@@ -187,8 +187,8 @@ struct CascadeWorker : Worker
     Mat truth;
 };
 
-//! CALLS calls of a thread on STREAMS instances in turn; each result is compared. `kinds` 0: matchers, 1: quick shift, 2: cascades,
-//! 3: all.
+//! CALLS calls of a thread on STREAMS instances in turn; each result is compared. `kinds` 0: matchers, 1: quick shift,
+//! 2: cascades, 3: all.
 std::string work(int thread, int kinds)
 {
     std::vector<std::unique_ptr<Worker>> workers;

@@ -13,8 +13,8 @@ namespace opencv_test {
 //! The device that the tests run on; -1: none.
 inline int deviceInUse() { return cuda::getCudaEnabledDeviceCount() > 0 ? cuda::getDevice() : -1; }
 
-/** body(i), i = 0 .. count - 1, all at once. It returns what is wrong, or nothing. A new thread is on device 0 whatever the
-others are on: it is set to the caller's. */
+/** body(i), i = 0 .. count - 1, all at once. It returns what is wrong, or nothing. A new thread is on device 0 whatever
+the others are on: it is set to the caller's. */
 template <typename Body> void onThreads(int count, const Body& body)
 {
     const int device = deviceInUse();

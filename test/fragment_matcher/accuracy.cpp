@@ -358,8 +358,9 @@ TEST(FragmentMatcher_Accuracy, walkOfLargeFragments)
             }
 }
 
-//! Products of large fragments may come from Fourier transforms, which must not round a single sum wrongly. Extremes, noise,
-//! and rows of 32,767 pixels; positions at borders of the window and of tiles, and anywhere, against plain loops.
+//! Products of large fragments may come from Fourier transforms, which must not round a single sum wrongly. Extremes,
+//! noise, and rows of 32,767 pixels; positions at borders of the window and of tiles, and anywhere, against plain
+//! loops.
 TEST(FragmentMatcher_Large, sums)
 {
     struct Case

@@ -46,7 +46,8 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
             }
 }
 
-//! Few large fragments in small windows, whose rows several blocks share: windows of all widths of groups, ties, several sizes.
+//! Few large fragments in small windows, whose rows several blocks share: windows of all widths of groups, ties,
+//! several sizes.
 TEST_P(FragmentMatcher_CudaOptions, slices)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
@@ -103,8 +104,8 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
     }
 }
 
-//! One fragment, work enough for matrix instructions, windows for blocks of 8 to 48 rows of positions in one kernel, and of more
-//! than that. Fragments as wide and high as they can be by that kernel, and one more.
+//! One fragment, work enough for matrix instructions, windows for blocks of 8 to 48 rows of positions in one kernel,
+//! and of more than that. Fragments as wide and high as they can be by that kernel, and one more.
 TEST_P(FragmentMatcher_CudaOptions, oneWindow)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
@@ -136,7 +137,8 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
     }
 }
 
-//! Many small windows, work enough for matrix instructions: fragments of several sizes, windows from single rows and columns on.
+//! Many small windows, work enough for matrix instructions: fragments of several sizes, windows from single rows and
+//! columns on.
 TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// SAD of large fragments, where both backends score only positions whose bound allows a peak: every output equals that of a full
-// search, bit by bit. The full search is made from scoreMap(), which eliminates nothing, and the oracle's choice of peaks.
+// SAD of large fragments, where both backends score only positions whose bound allows a peak: every output equals that
+// of a full search, bit by bit. The full search is made from scoreMap(), which eliminates nothing, and the oracle's
+// choice of peaks.
 #include "../common/graphs.hpp"
 #include "plans.hpp"
 #include "scenes_cuda.hpp"
@@ -102,7 +103,8 @@ template <class Check> void naturalScenes(int weightKind, int type, const Check&
     }
 }
 
-//! Equal values on purpose, places without alternatives, windows in which nothing can be eliminated, batches of mixed sizes.
+//! Equal values on purpose, places without alternatives, windows in which nothing can be eliminated, batches of mixed
+//! sizes.
 template <class Check> void specialScenes(const Check& check)
 {
     RNG rng(0x1F83D9AB);
@@ -126,7 +128,8 @@ template <class Check> void specialScenes(const Check& check)
                 scene.frame = randomImage(rng, Size(650, 620), CV_8UC3, 3);
                 scene.templates = {scene.frame(Rect(301, 205, 96, 90)).clone()};
                 check(scene);
-                // The best in the centre of a small window, where there is no alternative, and in a corner, where there is one.
+                // The best in the centre of a small window, where there is no alternative, and in a corner, where there
+                // is one.
                 scene.frame = structuredImage(rng, Size(660, 640), CV_8UC4, 2.);
                 scene.templates.clear();
                 scene.areas.clear();
@@ -151,8 +154,8 @@ template <class Check> void specialScenes(const Check& check)
             }
 }
 
-//! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for their mean. @param block
-//! side of a block, pixels: that of the coarse bounds, 8, or of the fine bounds, 4.
+//! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for
+//! their mean. @param block side of a block, pixels: that of the coarse bounds, 8, or of the fine bounds, 4.
 Scene tightBound(int peaks, int block)
 {
     Scene scene;
@@ -170,8 +173,9 @@ Scene tightBound(int peaks, int block)
     return scene;
 }
 
-/** A scene with three positions of equal, lowest bounds, 32 columns apart. The middle one is the best, and its zone covers the other two,
-which are more than d apart. The alternative, a brighter copy far away, is worse than all three, by its bound too. */
+/** A scene with three positions of equal, lowest bounds, 32 columns apart. The middle one is the best, and its zone
+covers the other two, which are more than d apart. The alternative, a brighter copy far away, is worse than all three,
+by its bound too. */
 Scene placesInOneZone()
 {
     RNG rng(0x9B05688C);
@@ -214,8 +218,8 @@ template <class Check> void tightScenes(const Check& check)
     check(wideSums());
 }
 
-/** A scene in which few positions remain: copies of a dark pattern in bright noise, each darker or brighter than the others, in the corners of
-the window or where groups and tiles of positions meet. */
+/** A scene in which few positions remain: copies of a dark pattern in bright noise, each darker or brighter than the
+others, in the corners of the window or where groups and tiles of positions meet. */
 Scene fewCopies(int type, const FM::Params& params, const std::vector<Point>& places)
 {
     RNG rng(0x510E527F + type);
@@ -330,7 +334,8 @@ TEST_F(FragmentMatcher_CudaEliminationSpecial, threads)
     expectSameOnThreads([](const Scene& scene) { return runCuda(scene); });
 }
 
-//! The device decides what is eliminated: a captured graph finds the peaks of images of which much, little or nothing remains.
+//! The device decides what is eliminated: a captured graph finds the peaks of images of which much, little or nothing
+//! remains.
 TEST_F(FragmentMatcher_CudaEliminationSpecial, replaysOnOtherFrames)
 {
 #ifdef HAVE_CUDA

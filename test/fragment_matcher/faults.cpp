@@ -11,7 +11,8 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using namespace faults;
 
-//! Routes that small scenes do not take: by matrix instructions, which need more work, and by slices of large fragments.
+//! Routes that small scenes do not take: by matrix instructions, which need more work, and by slices of large
+//! fragments.
 enum Way
 {
     SMALL, //!< none of them
@@ -258,12 +259,9 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     plans::require();
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
-    const plans::Route routes[WAYS] = {plans::ALL_ROUTES,
-                                       plans::SLICES,
-                                       plans::FUSED_ZNCC,
-                                       plans::ONE_KERNEL_ZNCC,
-                                       plans::THREE_KERNELS_ZNCC,
-                                       plans::THREE_KERNELS_SSD_WEIGHTED,
+    const plans::Route routes[WAYS] = {plans::ALL_ROUTES,         plans::SLICES,
+                                       plans::FUSED_ZNCC,         plans::ONE_KERNEL_ZNCC,
+                                       plans::THREE_KERNELS_ZNCC, plans::THREE_KERNELS_SSD_WEIGHTED,
                                        plans::TRANSFORMS_ZNCC};
     std::vector<S> match;
     for (const S& scenario : searches())

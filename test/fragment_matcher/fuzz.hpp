@@ -257,8 +257,8 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
     return c;
 }
 
-/** Which areas the CUDA engine refuses to search. The CPU engine is given empty ones in their place, and the status is mended
-after. */
+/** Which areas the CUDA engine refuses to search. The CPU engine is given empty ones in their place, and the status is
+mended after. */
 inline std::vector<bool> areasTooLarge(const FragmentMatcherCase& c)
 {
     const Scene& scene = c.scene;

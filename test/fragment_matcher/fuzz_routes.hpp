@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of FragmentMatcher for the routes of its CUDA backend that general cases seldom take: those by matrix instructions need much
-// work, transforms and slices need large fragments in small windows. FragmentMatcher_Fuzz.routes counts them.
+// Random cases of FragmentMatcher for the routes of its CUDA backend that general cases seldom take: those by matrix
+// instructions need much work, transforms and slices need large fragments in small windows. FragmentMatcher_Fuzz.routes
+// counts them.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Arguments that FragmentMatcher must refuse: it throws a cv::Exception that names the argument, and stays unchanged. CPU backend.
+// Arguments that FragmentMatcher must refuse: it throws a cv::Exception that names the argument, and stays unchanged.
+// CPU backend.
 #include "scenes.hpp"
 #include <functional>
 
@@ -394,7 +395,8 @@ void expectDeviceCode(int host, int device)
 #endif
 }
 
-//! The code of a wrong element type differs from that of a wrong size, as cudatracking.hpp says, on the host and on the device.
+//! The code of a wrong element type differs from that of a wrong size, as cudatracking.hpp says, on the host and on the
+//! device.
 TEST_F(FragmentMatcher_Negative, codesOfConvert)
 {
     const Result r = truth;
@@ -427,7 +429,8 @@ TEST_F(FragmentMatcher_Negative, codesOfConvert)
     EXPECT_EQ(Error::StsBadSize, code(wrong));
 }
 
-//! Lists of single integers with another number of columns than they must have are of a wrong size, not of a wrong type.
+//! Lists of single integers with another number of columns than they must have are of a wrong size, not of a wrong
+//! type.
 TEST_F(FragmentMatcher_Negative, codesOfLists)
 {
     const int n = static_cast<int>(scene.templates.size());
@@ -453,7 +456,8 @@ TEST_F(FragmentMatcher_Negative, codesOfLists)
     EXPECT_EQ(Error::StsUnsupportedFormat, ofLocations(Mat(n, 1, CV_32FC2, Scalar::all(6))));
     matcher->setFragments(one(gray()));
     EXPECT_EQ(Error::StsBadSize, ofAreas(Mat(4, 1, CV_32SC1, Scalar(60))));
-    // One area as a vector of integers, which is a row in some versions of OpenCV and a column in others: always refused.
+    // One area as a vector of integers, which is a row in some versions of OpenCV and a column in others: always
+    // refused.
     const std::vector<int> oneArea = {0, 0, 60, 60};
     Mat locations;
     EXPECT_EQ(Error::StsBadSize, codeOf([&] { matcher->match(scene.frame, oneArea, locations); }));
@@ -557,7 +561,8 @@ TEST(FragmentMatcher_Limits, emptyFrameAndNoFragments)
     matcher->find(Mat(), noArray(), matches);
     EXPECT_TRUE(matches.empty());
 
-    // Nor is it one without fragments, or with areas for another number of fragments; index and depth are checked nevertheless.
+    // Nor is it one without fragments, or with areas for another number of fragments; index and depth are checked
+    // nevertheless.
     const Ptr<FM> none = FM::create();
     for (const Ptr<FM>& each : {matcher, none})
         for (const std::vector<Rect>& areas : {std::vector<Rect>(), std::vector<Rect>(2, Rect(1, 1, 0, 0))})

@@ -32,8 +32,8 @@ struct Map
     bool has(Point p) const { return p.x >= 0 && p.y >= 0 && p.x < positions.width && p.y < positions.height; }
 };
 
-//! 255 times the weight, rounded to the nearest integer, halves to even: in integers, so that nothing depends on the rounding
-//! mode or on what src uses.
+//! 255 times the weight, rounded to the nearest integer, halves to even: in integers, so that nothing depends on the
+//! rounding mode or on what src uses.
 inline int quantise(float weight)
 {
     int exponent = 0;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Compares FragmentMatcher on CUDA with OpenCV's cv::cuda::TemplateMatching and cv::cuda::minMaxLoc on the same input. Needs an OpenCV with
-// cudaarithm and cudaimgproc (scripts/build.sh --peers), and a device; skipped without either.
+// Compares FragmentMatcher on CUDA with OpenCV's cv::cuda::TemplateMatching and cv::cuda::minMaxLoc on the same input.
+// Needs an OpenCV with cudaarithm and cudaimgproc (scripts/build.sh --peers), and a device; skipped without either.
 #include "scenes_cuda.hpp"
 #include "opencv2/opencv_modules.hpp"
 
@@ -97,8 +97,8 @@ Mat variances(const Mat& frame, Size window)
     return sum(Rect(0, 0, frame.cols - window.width + 1, frame.rows - window.height + 1));
 }
 
-/** Both give the sum of squared differences, ours divided by the pixels. What the peer transforms it adds up from three large
-numbers in float, each good to about 1e-6 of the energies of window and template. */
+/** Both give the sum of squared differences, ours divided by the pixels. What the peer transforms it adds up from three
+large numbers in float, each good to about 1e-6 of the energies of window and template. */
 TEST(FragmentMatcher_CudaPeers, squaredDifferences)
 {
     requirePeers();
@@ -130,8 +130,8 @@ TEST(FragmentMatcher_CudaPeers, squaredDifferences)
     }
 }
 
-/** Correlations agree where window and template have a variance: the peer's, of sums in float, are off by more the flatter they
-are. */
+/** Correlations agree where window and template have a variance: the peer's, of sums in float, are off by more the
+flatter they are. */
 TEST(FragmentMatcher_CudaPeers, correlations)
 {
     requirePeers();

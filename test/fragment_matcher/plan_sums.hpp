@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The largest value of every sum that FragmentMatcher's CUDA kernels form, and the bits that the kernel has for it, by route. Bounds follow from
-// the plan and from the largest pixels, weights and differences, 255 each.
+// The largest value of every sum that FragmentMatcher's CUDA kernels form, and the bits that the kernel has for it, by
+// route. Bounds follow from the plan and from the largest pixels, weights and differences, 255 each.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLAN_SUMS_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLAN_SUMS_HPP
 
@@ -51,7 +51,8 @@ struct Case
 inline const char* wrongInGeneral(const Case& c)
 {
     CT_HOLDS(c.pixels * c.channels <= std::numeric_limits<int64_t>::max() / (BYTE * PRODUCT)); // S(qT^2), S of SSD
-    // W S(qT^2) - S(qT)^2 of a channel is largest if half of the pixels are 255. Signed; products before it are modulo 2^64.
+    // W S(qT^2) - S(qT)^2 of a channel is largest if half of the pixels are 255. Signed; products before it are modulo
+    // 2^64.
     const double largest = std::pow(static_cast<double>(BYTE) * c.pixels, 2) * PRODUCT / 4 * c.channels;
     CT_HOLDS(!c.zncc || largest < 9223372036854775807.);
     return nullptr;
@@ -64,7 +65,8 @@ inline const char* wrongWithBytes(const Case& c, int64_t pixels)
     return nullptr;
 }
 
-//! TILES, BOUNDED_TILES: ZNCC sums up whole channels. Others are folded chunk by chunk, if sums may be wide or are moments.
+//! TILES, BOUNDED_TILES: ZNCC sums up whole channels. Others are folded chunk by chunk, if sums may be wide or are
+//! moments.
 inline const char* wrongWith(const gpu::TilePlan& plan, const Case& c)
 {
     const int64_t chunk = static_cast<int64_t>(plan.chunkCols) * plan.chunkRows;

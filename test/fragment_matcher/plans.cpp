@@ -30,12 +30,10 @@ fm::Choice planOf(const std::string& name, const fm::MatchCase& given, const fm:
     return {nullptr, nullptr};
 }
 
-const char* wrongWith(const MatchCall& call)
-{
-    return plans::wrongWith(partsOf(call), call);
-}
+const char* wrongWith(const MatchCall& call) { return plans::wrongWith(partsOf(call), call); }
 
-//! Two or more sizes in one call, each in windows of its own: what one needs must stay right when the next makes blocks larger.
+//! Two or more sizes in one call, each in windows of its own: what one needs must stay right when the next makes blocks
+//! larger.
 TEST(FragmentMatcher_Plans, severalSizes)
 {
     struct Group
@@ -162,8 +160,7 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                         const MatchCall call(frame, channels, metric, weighted, bytes,
                                              MULTIPROCESSORS[rng.uniform(0, 8)]);
                         const Extent window = {frame.width - width + 1, frame.height - height + 1};
-                        const fm::Load load =
-                            loadOf(window, {width, height}, count, {0, 0, frame.width, frame.height});
+                        const fm::Load load = loadOf(window, {width, height}, count, {0, 0, frame.width, frame.height});
                         for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
                         {
                             const fm::Choice choice = {fm::ROUTES[r], fm::ROUTES[r]->plan(call.given, load)};
@@ -256,7 +253,8 @@ TEST(FragmentMatcher_Plans, slices)
     EXPECT_GT(all.plans(), 150000);
 }
 
-//! Estimated time of the route that `count` fragments in windows of so many positions take on an H200; the route is added to `routes`.
+//! Estimated time of the route that `count` fragments in windows of so many positions take on an H200; the route is
+//! added to `routes`.
 double estimate(int count, int side, int positions, int channels, int metric, bool weighted, int64* routes)
 {
     MatchCall call(Size(1920, 1080), channels, metric, weighted, 232448, 132);
@@ -269,8 +267,9 @@ double estimate(int count, int side, int positions, int channels, int metric, bo
     return fm::timeOf(*choice.route, *choice.plan, call.given, parts[0].load);
 }
 
-//! More fragments, larger fragments or larger windows are not estimated to take less time by more than a tenth, where the quickest route is taken. Fragments of less than four
-//! rows are left out: in small windows, matrix instructions need four.
+//! More fragments, larger fragments or larger windows are not estimated to take less time by more than a tenth, where
+//! the quickest route is taken. Fragments of less than four rows are left out: in small windows, matrix instructions
+//! need four.
 TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
 {
     const std::vector<int> counts = {1, 3, 10, 30, 100, 300, 1000}, sides = {8, 16, 24, 32, 48, 64, 96, 128};
@@ -327,7 +326,8 @@ TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
     EXPECT_GT(bands, all.plans() / 2);
 }
 
-//! Fragments of all sides around those at which sums fill 16, 24, 31 and 32 bits: by no route does a sum exceed its bits.
+//! Fragments of all sides around those at which sums fill 16, 24, 31 and 32 bits: by no route does a sum exceed its
+//! bits.
 TEST(FragmentMatcher_Plans, sums)
 {
     const std::vector<int> sides = {1,    2,    3,    8,    16,    17,    48,    64,    148,   149,   232,   255,  256,

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Routes by which FragmentMatcher's CUDA backend searches fragments, and the conditions that its kernels need of a plan; both on the host.
-// The conditions follow from the kernels' indices into shared memory and grids, with the offsets of the plan.
+// Routes by which FragmentMatcher's CUDA backend searches fragments, and the conditions that its kernels need of a
+// plan; both on the host. The conditions follow from the kernels' indices into shared memory and grids, with the
+// offsets of the plan.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 
@@ -110,22 +111,22 @@ enum Route
     ALL_ROUTES
 };
 const char* const ROUTE_NAMES[ALL_ROUTES] = {"fused, bytes",
-                                         "fused, SSD",
-                                         "fused, SSD weighted",
-                                         "fused, ZNCC",
-                                         "fused, ZNCC weighted",
-                                         "tiles, bytes",
-                                         "tiles, bytes, after elimination",
-                                         "one kernel, SSD",
-                                         "one kernel, ZNCC",
-                                         "three kernels, SSD",
-                                         "three kernels, ZNCC",
-                                         "three kernels, SSD weighted",
-                                         "three kernels, ZNCC weighted",
-                                         "slices, bytes",
-                                         "transforms, SSD",
-                                         "transforms, ZNCC",
-                                         "walk"};
+                                             "fused, SSD",
+                                             "fused, SSD weighted",
+                                             "fused, ZNCC",
+                                             "fused, ZNCC weighted",
+                                             "tiles, bytes",
+                                             "tiles, bytes, after elimination",
+                                             "one kernel, SSD",
+                                             "one kernel, ZNCC",
+                                             "three kernels, SSD",
+                                             "three kernels, ZNCC",
+                                             "three kernels, SSD weighted",
+                                             "three kernels, ZNCC weighted",
+                                             "slices, bytes",
+                                             "transforms, SSD",
+                                             "transforms, ZNCC",
+                                             "walk"};
 
 inline unsigned bitOf(Route route) { return 1u << route; }
 
@@ -137,11 +138,14 @@ inline Route routeOf(const std::string& route, const fm::MatchCase& given)
         return zncc ? FUSED_ZNCC_WEIGHTED : FUSED_SSD_WEIGHTED;
     if (route == "BANDS" && given.weighted)
         return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
-    const std::map<std::string, Route> routes = {
-        {"FUSED", FUSED_BYTES},     {"FUSED_BANDS", zncc ? FUSED_ZNCC : FUSED_SSD},
-        {"TILES", TILES},           {"BANDS", zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD},
-        {"SLICES", SLICES},         {"BAND_TILES", zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD},
-        {"BOUNDED_TILES", BOUNDED_TILES}, {"TRANSFORMS", zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD}};
+    const std::map<std::string, Route> routes = {{"FUSED", FUSED_BYTES},
+                                                 {"FUSED_BANDS", zncc ? FUSED_ZNCC : FUSED_SSD},
+                                                 {"TILES", TILES},
+                                                 {"BANDS", zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD},
+                                                 {"SLICES", SLICES},
+                                                 {"BAND_TILES", zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD},
+                                                 {"BOUNDED_TILES", BOUNDED_TILES},
+                                                 {"TRANSFORMS", zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD}};
     return routes.at(route);
 }
 
@@ -165,7 +169,7 @@ inline fm::Load loadOf(Extent window, Extent fragment, int count, const Rect4& r
     return {window, fragment, count, narrowest > 0 ? narrowest : fragment.width, region, {{fragment, window, count}}};
 }
 
-// --- what kernels need -------------------------------------------------------------------------------------------------
+// --- what kernels need -----------------------------------------------------------------------------------------------
 
 //! matchFusedBands(), one fragment. @param words of dynamic shared memory behind the scratch.
 inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& given, Extent fragment, Extent window,
@@ -196,8 +200,8 @@ inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& g
     CT_HOLDS(plan.planesAt + channels * plan.planeWords <= words);
     if (!given.weighted)
         CT_HOLDS(areaHeight * 8 * blocks <= plan.rawWords); // lines take the place of the raw image
-    // n and v of all threads of the block, then the map of values, in the place of what has been read: without weights, channels
-    // are still read.
+    // n and v of all threads of the block, then the map of values, in the place of what has been read: without weights,
+    // channels are still read.
     const int threads = 32 * plan.warps, wide = fm::wideValues(given.metric, given.weighted, false) ? 2 : 1;
     const int parts = given.metric == fm::Metric::ZNCC ? (given.weighted ? 16 * 4 : 16 * 3) * threads : 0;
     CT_HOLDS(given.weighted || parts <= plan.planesAt);
@@ -433,10 +437,9 @@ inline const char* wrongWith(const fm::TransformPlans& plans, const gpu::Windows
     CT_HOLDS(plan.imageValues >= static_cast<size_t>(channels) * region.height * plan.cols);
     CT_HOLDS(plan.templatesEach >= static_cast<size_t>(channels) * fragment.height * plan.cols);
     CT_HOLDS(plan.productsEach >= static_cast<size_t>(plan.rows) * plan.cols);
-    CT_HOLDS(bands.columnsEach >= static_cast<size_t>(bands.pitch) * bands.sumsRows *
-                                          (given.metric == fm::Metric::ZNCC ? 1 + channels : 1));
-    CT_HOLDS(static_cast<int64_t>(bands.pitch) * bands.sumsRows * 3 <=
-             MOST_BLOCKS); // indices of sums of columns
+    CT_HOLDS(bands.columnsEach >=
+             static_cast<size_t>(bands.pitch) * bands.sumsRows * (given.metric == fm::Metric::ZNCC ? 1 + channels : 1));
+    CT_HOLDS(static_cast<int64_t>(bands.pitch) * bands.sumsRows * 3 <= MOST_BLOCKS); // indices of sums of columns
     CT_HOLDS(16 * plan.imageValues <= tuning::TILE_VALUES_BUDGET);
     CT_HOLDS((region.height + static_cast<int64_t>(plan.fragmentRows) * count) * channels <= MOST_BLOCKS);
     CT_HOLDS(static_cast<int64_t>(plan.cols) * count <= MOST_BLOCKS);

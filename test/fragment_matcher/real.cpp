@@ -87,8 +87,9 @@ TEST_F(FragmentMatcher_Real, aloeDisparities)
             if (confidence < 1.1f)
                 unsure.add(isRight);
         }
-        // Measured (SAD, SSD, ZNCC): 79.7, 78.2, 78.7 % right; from a confidence of 2 on 98.9, 95.4, 96.1 % of two thirds of
-        // all; below 1.1 7.4, 9.3, 6.6 %. What is wrong is occluded, at depth edges, or a rival in the wallpaper's pattern.
+        // Measured (SAD, SSD, ZNCC): 79.7, 78.2, 78.7 % right; from a confidence of 2 on 98.9, 95.4, 96.1 % of two
+        // thirds of all; below 1.1 7.4, 9.3, 6.6 %. What is wrong is occluded, at depth edges, or a rival in the
+        // wallpaper's pattern.
         const String measured =
             cv::format("metric %d: %.1f %% of %d right; confidence >= 2: %.1f %% of %d; < 1.1: %.1f %% of %d", metric,
                        all.percent(), all.all, sure.percent(), sure.all, unsure.percent(), unsure.all);

@@ -14,7 +14,8 @@ protected:
     //! Random numbers of a test: others for each combination.
     RNG numbersOf(uint64 seed) const { return RNG(seed + metric * 131 + weightKind * 17 + type); }
 
-    //! Returns a random frame without fragments for kernels of SSD and ZNCC without weights; skips the test for all others.
+    //! Returns a random frame without fragments for kernels of SSD and ZNCC without weights; skips the test for all
+    //! others.
     Scene sceneWithoutWeights(RNG& rng, Size size) const
     {
         if (metric == FM::SAD || weightKind != NO_WEIGHTS)

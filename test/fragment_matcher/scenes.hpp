@@ -50,7 +50,8 @@ inline Mat randomWeights(RNG& rng, Size size, int type)
     return weights;
 }
 
-//! An image with structure of all sizes from a few pixels to a third of its side, as natural images have; noise: in gray values.
+//! An image with structure of all sizes from a few pixels to a third of its side, as natural images have; noise: in
+//! gray values.
 inline Mat structuredImage(RNG& rng, Size size, int type, double noise)
 {
     Mat sum(size, CV_32FC(CV_MAT_CN(type)), Scalar::all(128));
@@ -234,8 +235,8 @@ template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector
             }
 }
 
-//! Black and white noise, and the negative of a part of it as the fragment: the largest differences there are. The frame
-//! is larger than the fragment by `reach`.
+//! Black and white noise, and the negative of a part of it as the fragment: the largest differences there are. The
+//! frame is larger than the fragment by `reach`.
 inline Scene negativeScene(RNG& rng, const FM::Params& params, Size size, Size reach, int type)
 {
     Scene scene;
@@ -269,8 +270,8 @@ inline std::vector<Rect> cutFrom(RNG& rng, const Mat& source, Scene& scene)
     return regions;
 }
 
-//! A random single edit of the scene's fragments and of the matcher's: added, updated and removed in turn. `placed` puts a
-//! Mat where the matcher has its fragments.
+//! A random single edit of the scene's fragments and of the matcher's: added, updated and removed in turn. `placed`
+//! puts a Mat where the matcher has its fragments.
 template <typename Placed> void editOne(RNG& rng, int edit, Scene& scene, FM& matcher, Placed placed)
 {
     const Scene other = randomScene(rng, scene.params, scene.frame.type(), SOME_WEIGHTS, Size(83, 61), 24, 2);

@@ -140,8 +140,8 @@ private:
         gpu_->setParams(params_);
     }
 
-    //! Replaces a fragment by one of the same size, with or without weights as before: graphs see it. Not done while a graph holds a list of
-    //! fragments that is no longer the matcher's, for which there is no promise.
+    //! Replaces a fragment by one of the same size, with or without weights as before: graphs see it. Not done while a
+    //! graph holds a list of fragments that is no longer the matcher's, for which there is no promise.
     void updateContent()
     {
         for (const CapturedMatch& c : graphs_.all)

@@ -106,8 +106,8 @@ TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothingAlone)
             Loaded loaded(scene);
             launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
             loaded.stream.waitForCompletion(); // CUDA loads a kernel when it is first launched, and waits
-            // All in flight at once, no more than CUDA's queue holds: each takes pinned memory of its own until its copy is
-            // done.
+            // All in flight at once, no more than CUDA's queue holds: each takes pinned memory of its own until its
+            // copy is done.
             const auto manyCalls = [&]
             {
                 Gate gate(loaded.stream);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Sums at the bounds of their types: bright images beside dark ones, with fragments at which a sum fills its bits, and one pixel or row more.
-// The CPU against plain loops in 64 bits, and CUDA against the CPU.
+// Sums at the bounds of their types: bright images beside dark ones, with fragments at which a sum fills its bits, and
+// one pixel or row more. The CPU against plain loops in 64 bits, and CUDA against the CPU.
 #include "scenes_cuda.hpp"
 #include "plans.hpp"
 
@@ -27,8 +27,9 @@ std::string nameOf(const Bound& bound, int metric, bool weighted)
                       bound.type, bound.frame.width, bound.frame.height, metric, weighted ? ", weighted" : "");
 }
 
-/** The left half is dark, the right half nearly white: 255 but for one pixel in 4,000. A sum that lacks bits of the right half would prefer
-the left one. The fragment is a part of the right half or its negative, from which it has the largest differences there are. */
+/** The left half is dark, the right half nearly white: 255 but for one pixel in 4,000. A sum that lacks bits of the
+right half would prefer the left one. The fragment is a part of the right half or its negative, from which it has the
+largest differences there are. */
 Scene brightScene(RNG& rng, const Bound& bound, int metric, bool weighted, bool negative)
 {
     Scene scene;
@@ -69,8 +70,8 @@ template <typename Check> void forAllScenes(const std::vector<Bound>& bounds, co
             }
 }
 
-/** Squares of one column of three channels exceed 32 bits from 22,018 rows on. ZNCC takes the three kernels in large windows only. Windows
-around a fragment of full height are one row of positions. */
+/** Squares of one column of three channels exceed 32 bits from 22,018 rows on. ZNCC takes the three kernels in large
+windows only. Windows around a fragment of full height are one row of positions. */
 const std::vector<Bound> COLUMNS = {{Size(30, 22060), Size(2, 22017), CV_8UC3, SAD | SSD, true},
                                     {Size(30, 22060), Size(2, 22018), CV_8UC3, SAD | SSD, true},
                                     {Size(60, 24020), Size(16, 24000), CV_8UC4, SSD, true},
@@ -81,8 +82,8 @@ const std::vector<Bound> COLUMNS = {{Size(30, 22060), Size(2, 22017), CV_8UC3, S
                                     {Size(2000, 32767), Size(1, 32767), CV_8UC3, ZNCC, true},
                                     {Size(30, 22060), Size(2, 22018), CV_8UC3, ZNCC}};
 
-/** Sums over the fragment: 66,051 products of two bytes fit 32 bits, 259 of three (weighted SSD), 16,843,009 single bytes (SAD). ZNCC is
-limited to 53,824 pixels, whose sums fill 63 bits. */
+/** Sums over the fragment: 66,051 products of two bytes fit 32 bits, 259 of three (weighted SSD), 16,843,009 single
+bytes (SAD). ZNCC is limited to 53,824 pixels, whose sums fill 63 bits. */
 const std::vector<Bound> AREAS = {
     {Size(15, 2755), Size(8, 2752), CV_8UC3, SAD | SSD},  {Size(15, 2756), Size(8, 2753), CV_8UC3, SAD | SSD},
     {Size(34, 2070), Size(32, 2064), CV_8UC1, SAD | SSD}, {Size(34, 2071), Size(32, 2065), CV_8UC1, SAD | SSD},

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// SSD and ZNCC of large fragments by Fourier transforms on CUDA: the arithmetic of the transforms on the host, and the route on a device.
+// SSD and ZNCC of large fragments by Fourier transforms on CUDA: the arithmetic of the transforms on the host, and the
+// route on a device.
 #include "scenes_cuda.hpp"
 #include "plans.hpp"
 #include "../common/graphs.hpp"
@@ -88,7 +89,8 @@ template <class Row> void expectSpectrum(const std::vector<Complex>& row, const 
     EXPECT_LE(std::sqrt(error), 8 * std::pow(2.L, -53) * std::log2(n) * std::sqrt(n * norm)) << n << " values";
 }
 
-//! Checks spectra, and products of spectra back to correlations, of noise and of the largest bytes. @param factors of Row.
+//! Checks spectra, and products of spectra back to correlations, of noise and of the largest bytes. @param factors of
+//! Row.
 template <class Row> void expectCorrelations(RNG& rng, const Complex* factors)
 {
     const int length = Row::LENGTH;

@@ -123,7 +123,8 @@ TEST(FragmentMatcher_Truth, occlusion)
     }
 }
 
-//! A round object before two backgrounds: only weights find it with a perfect score. Soft (alpha) edges as float weights.
+//! A round object before two backgrounds: only weights find it with a perfect score. Soft (alpha) edges as float
+//! weights.
 TEST(FragmentMatcher_Truth, roundObjectOnAnotherBackground)
 {
     RNG rng(315);

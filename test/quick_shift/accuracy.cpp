@@ -8,7 +8,8 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-//! Checks everything that the definition fixes. @param parentShare 0: densities are too close to each other to compare parents.
+//! Checks everything that the definition fixes. @param parentShare 0: densities are too close to each other to compare
+//! parents.
 void expectLikeOracle(const Mat& image, const QuickShiftOptions& o, double parentShare, const std::string& what)
 {
     SCOPED_TRACE(what);

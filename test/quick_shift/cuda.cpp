@@ -216,8 +216,8 @@ TEST_F(QuickShift_Cuda, batchAndTiles)
 
 #ifdef HAVE_CUDA
 
-//! A captured compute() reads its input at each replay, allocates nothing and gives the results of a call; likewise all methods
-//! that do not wait.
+//! A captured compute() reads its input at each replay, allocates nothing and gives the results of a call; likewise all
+//! methods that do not wait.
 void expectReplay(int type, bool masked)
 {
     RNG rng(429);

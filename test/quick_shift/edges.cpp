@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Edge cases of QuickShift, where one unit, one pixel or one tie decides. Expectations follow from the contract without an oracle,
-// or from the oracle on images whose results do not depend on rounding.
+// Edge cases of QuickShift, where one unit, one pixel or one tie decides. Expectations follow from the contract without
+// an oracle, or from the oracle on images whose results do not depend on rounding.
 #include "against_oracle.hpp"
 #include "../../src/cuda/quick_shift/plan.hpp"
 #include "../../src/quick_shift/engine.hpp"
@@ -75,8 +75,8 @@ TEST(QuickShift_Edges, longRows)
     }
 }
 
-//! Pixels of a grid are unmasked, and none lies in another's density window, so that all densities are 1. Each parent is a tie, and
-//! the spacing decides which step of the search finds it.
+//! Pixels of a grid are unmasked, and none lies in another's density window, so that all densities are 1. Each parent
+//! is a tie, and the spacing decides which step of the search finds it.
 TEST(QuickShift_Edges, tiesAtAnyDistance)
 {
     for (const int spacing : {1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 25, 33})
@@ -102,8 +102,8 @@ TEST(QuickShift_Edges, tiesAtAnyDistance)
         }
 }
 
-//! One candidate is near in position and far in colour, the other the reverse, both at the same distance: the lower index wins
-//! although the search meets it last, exactly r rings away.
+//! One candidate is near in position and far in colour, the other the reverse, both at the same distance: the lower
+//! index wins although the search meets it last, exactly r rings away.
 TEST(QuickShift_Edges, tiesOfColourAndPlace)
 {
     for (const int r : {2, 3, 4, 5, 8, 9, 11, 12, 13, 17, 25, 33})

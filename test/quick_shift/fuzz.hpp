@@ -143,7 +143,8 @@ inline Mat randomMask(RNG& rng, Size size)
     return mask;
 }
 
-//! Draws calls on adjacency, and colours and masks of a batch. Has random numbers of its own, so that the other draws do not change.
+//! Draws calls on adjacency, and colours and masks of a batch. Has random numbers of its own, so that the other draws
+//! do not change.
 inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
 {
     c.calls |= rng.uniform(0, 4) * QuickShiftCase::ADJACENCY;

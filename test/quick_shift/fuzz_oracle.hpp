@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Checks results of a random case of QuickShift: density, parents and distances within the bounds of the arithmetic, everything else
-// for being exactly what follows from these.
+// Checks results of a random case of QuickShift: density, parents and distances within the bounds of the arithmetic,
+// everything else for being exactly what follows from these.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_FUZZ_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_FUZZ_ORACLE_HPP
 
@@ -18,7 +18,8 @@ public:
     explicit QuickShiftTruth(const QuickShiftCase& c) : options_(optionsOf(c)), points_(c.images[0], options_), c_(c)
     {
         const double R = c.params.radius();
-        // The header's bound: a part of the density itself and a part per other pixel of the window; a density is at least 1.
+        // The header's bound: a part of the density itself and a part per other pixel of the window; a density is at
+        // least 1.
         densityError_ =
             2e-5 + std::ldexp(1., -24) * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total()));
         density_ = Mat::zeros(c.images[0].size(), CV_64F);

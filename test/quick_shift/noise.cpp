@@ -59,7 +59,8 @@ TEST(QuickShift_Noise, movesLinksAsTheDefinitionSays)
         }
 }
 
-// All densities inside are equal, so that noise of any size decides, to its last bit: here it is 1e-9 and the density 14.
+// All densities inside are equal, so that noise of any size decides, to its last bit: here it is 1e-9 and the density
+// 14.
 TEST(QuickShift_Noise, decidesInFlatAreas)
 {
     RNG rng(9703);

@@ -139,7 +139,8 @@ inline Mat labelsOf(const Mat& parents, int* count = nullptr)
 //! Returns the share of pixels where two arrays of parents agree.
 inline double sameParents(const Mat& a, const Mat& b) { return 1. - double(countNonZero(a != b)) / double(a.total()); }
 
-//! Returns the share of pixels in the best common part: each segment of `a` counts its largest overlap with one segment of `b`.
+//! Returns the share of pixels in the best common part: each segment of `a` counts its largest overlap with one segment
+//! of `b`.
 inline double overlap(const Mat& a, const Mat& b)
 {
     std::map<std::pair<int, int>, int> joint;

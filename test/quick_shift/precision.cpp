@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Precision of QuickShift's density and distances in difficult cases: channels of different scales far from 0, wide windows, very
-// small weights. Also checks the parts of the header's error bound.
+// Precision of QuickShift's density and distances in difficult cases: channels of different scales far from 0, wide
+// windows, very small weights. Also checks the parts of the header's error bound.
 #include "../../src/cpu/quick_shift/weights.hpp"
 #include "../common/graphs.hpp"
 #include "against_oracle.hpp"
@@ -41,7 +41,8 @@ void expectExact(const Mat& image, const QuickShiftOptions& o, double error, dou
     expectDistances(truth, r, 1e-6);
 }
 
-//! Scaled values are far larger than the differences that matter. Channels of different scales have kernels of their own.
+//! Scaled values are far larger than the differences that matter. Channels of different scales have kernels of their
+//! own.
 TEST(QuickShift_Precision, channelsOfDifferentScales)
 {
     RNG rng(551);
@@ -138,7 +139,8 @@ TEST(QuickShift_Precision, vanishingWeights)
     }
 }
 
-//! The parts of the header's bound hold: a weight differs from exp() of its distance by at most 2^-24 plus 5e-6 of itself.
+//! The parts of the header's bound hold: a weight differs from exp() of its distance by at most 2^-24 plus 5e-6 of
+//! itself.
 TEST(QuickShift_Precision, weights)
 {
     using namespace cuda::quick_shift;
@@ -195,8 +197,8 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
 
 #if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
 
-//! Vectors of the instruction set that all processors have give the weights of core.hpp: for each colour part that there is with
-//! several spatial factors, and for any distances and rates.
+//! Vectors of the instruction set that all processors have give the weights of core.hpp: for each colour part that
+//! there is with several spatial factors, and for any distances and rates.
 TEST(QuickShift_Precision, vectorsOfWeights)
 {
     using namespace cuda::quick_shift;

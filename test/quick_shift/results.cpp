@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Methods of QuickShift on results: other cuts, adjacency, refused calls; on CUDA also large stacks and ratios of scale and sigma.
+// Methods of QuickShift on results: other cuts, adjacency, refused calls; on CUDA also large stacks and ratios of scale
+// and sigma.
 #include "../../src/quick_shift/core.hpp"
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
@@ -235,7 +236,8 @@ TEST(QuickShift_Results, sigmaChanges)
 }
 
 /** If fitsWords(), the kernel for words computes the exponent that all others compute: it adds an 8-bit distance in the
-mantissa of 2^23, and 1.5 - y / 32, which it clamps to [0,1], stands for y. Above a rate of 32 equal colours already differ. */
+mantissa of 2^23, and 1.5 - y / 32, which it clamps to [0,1], stands for y. Above a rate of 32 equal colours already
+differ. */
 TEST(QuickShift_Results, distancesInWords)
 {
     using namespace cv::cuda::quick_shift;
@@ -262,7 +264,7 @@ TEST(QuickShift_Results, distancesInWords)
     EXPECT_NE(COLOUR_TOP, inWord(first, 0));
 }
 
-// --- CUDA --------------------------------------------------------------------------------------------------------------
+// --- CUDA ------------------------------------------------------------------------------------------------------------
 
 //! Ratios of scale and sigma lie around the bound of the kernel for words, and far above.
 TEST_F(QuickShift_Cuda, strongColours)
@@ -348,7 +350,8 @@ TEST_F(QuickShift_Cuda, cutsAndNeighbours)
 
 #ifdef HAVE_CUDA
 
-//! A captured cut belongs to its graph: getters after a replay return the replay's results, after a call those of the call.
+//! A captured cut belongs to its graph: getters after a replay return the replay's results, after a call those of the
+//! call.
 TEST_F(QuickShift_Cuda, cutInAGraph)
 {
     const Scene s(513), other(514);

@@ -79,8 +79,8 @@ inline Mat gridMask(Size size, int spacing, Point origin)
     return mask;
 }
 
-/** The pixel `at` has two candidates at distance r, each with a neighbour that makes it denser (for sigma 0.3): one beside it
-of another colour, and one r pixels above or below of the same colour. */
+/** The pixel `at` has two candidates at distance r, each with a neighbour that makes it denser (for sigma 0.3): one
+beside it of another colour, and one r pixels above or below of the same colour. */
 struct RingTie
 {
     Mat image, mask; //!< CV_8UC4
@@ -152,7 +152,8 @@ inline Mat floodPieces(const Mat& labels)
     return piece;
 }
 
-//! Returns one round of joining: from each small piece to its largest larger neighbour. Empty if no piece joins another.
+//! Returns one round of joining: from each small piece to its largest larger neighbour. Empty if no piece joins
+//! another.
 inline std::map<int, int> joinTargets(const Mat& piece, int minSize)
 {
     const int* p = piece.ptr<int>();

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Direct calls, captures, replays and getters of one QuickShift in random legal orders, compared with a model of their results.
+// Direct calls, captures, replays and getters of one QuickShift in random legal orders, compared with a model of their
+// results.
 #include "../common/model.hpp"
 #include "scenes.hpp"
 
@@ -115,7 +116,8 @@ private:
         return set;
     }
 
-    //! Returns true if a graph of this key has a set of its own: it is not specified whether a direct call would use that set.
+    //! Returns true if a graph of this key has a set of its own: it is not specified whether a direct call would use
+    //! that set.
     bool ownedByGraph(const Mat& image) const
     {
         for (const CapturedCompute& c : graphs_.all)

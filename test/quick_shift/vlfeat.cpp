@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Compares QuickShift with VLFeat: on real images where VLFeat is installed, and on crops with stored results of VLFeat.
+// Compares QuickShift with VLFeat: on real images where VLFeat is installed, and on crops with stored results of
+// VLFeat.
 #include "golden.hpp"
 #include "oracle.hpp"
 #include "vlfeat.hpp"
@@ -32,8 +33,8 @@ TEST(QuickShift_Vlfeat, images)
         const Mat photograph = requireImage(folder, name);
         Mat crop = photograph(Rect(photograph.cols / 2 - 90, photograph.rows / 2 - 70, 180, 140)), lab;
         cvtColor(crop, lab, COLOR_BGR2Lab);
-        // Scales are powers of two: features are exact then, and so are equal distances, which VLFeat would else order by
-        // rounding errors (with 32/255 it differs from the raster rule at 0.15 to 0.4 % of the pixels).
+        // Scales are powers of two: features are exact then, and so are equal distances, which VLFeat would else order
+        // by rounding errors (with 32/255 it differs from the raster rule at 0.15 to 0.4 % of the pixels).
         for (const Setting& s : {Setting{6, 10, 0.125}, Setting{2, 8, 0.5}, Setting{2, 8, 1.}})
         {
             SCOPED_TRACE(cv::format("%s, sigma %g, tau %g, scale %g", name.c_str(), s.sigma, s.maxDist, s.scale));
@@ -60,16 +61,16 @@ TEST(QuickShift_Vlfeat, images)
     }
 }
 
-//! Row of the table in doc/quick_shift.md: the lowest share of parents equal to VLFeat's, in percent, and the largest number of
-//! superpixels against VLFeat's.
+//! Row of the table in doc/quick_shift.md: the lowest share of parents equal to VLFeat's, in percent, and the largest
+//! number of superpixels against VLFeat's.
 struct NearTies
 {
     Setting setting;
     double parents, superpixels;
 };
 
-//! If colours weigh so much more than positions that most weights are below one unit, densities become equal, and STRICT makes these
-//! pixels roots. The doc's table is neither better nor worse than the results here.
+//! If colours weigh so much more than positions that most weights are below one unit, densities become equal, and
+//! STRICT makes these pixels roots. The doc's table is neither better nor worse than the results here.
 TEST(QuickShift_Vlfeat, nearTies)
 {
     const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// VLFeat's quick shift, where this machine has VLFeat: its header when compiling, its library when running. Optional for the
-// tests of accuracy (Debian: libvlfeat-dev) and a peer of the performance tests.
+// VLFeat's quick shift, where this machine has VLFeat: its header when compiling, its library when running. Optional
+// for the tests of accuracy (Debian: libvlfeat-dev) and a peer of the performance tests.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_VLFEAT_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_VLFEAT_HPP
 

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLDDetector and TrackerTLD stage by stage against the plain oracle: windows, variance, patches, nearest neighbours, flow,
-// clusters, what is decided from them, and what is learned.
+// TLDDetector and TrackerTLD stage by stage against the plain oracle: windows, variance, patches, nearest neighbours,
+// flow, clusters, what is decided from them, and what is learned.
 #include "oracle.hpp"
 
 namespace opencv_test { namespace {
@@ -199,7 +199,8 @@ TEST(Tld_Oracle, flow)
         }
 }
 
-//! Shifts by whole pixels are tracked as exactly as the image allows; flow fails where the frames have nothing in common.
+//! Shifts by whole pixels are tracked as exactly as the image allows; flow fails where the frames have nothing in
+//! common.
 TEST(Tld_Oracle, flowOfKnownShifts)
 {
     const Mat world = texture(44, Size(400, 300));
@@ -241,7 +242,8 @@ struct Decision
     Rect2d box, other; //!< other: equally valid box of KEEP where scores are too near to each other
 };
 
-//! Returns the motion of a box's centre in halves of the distance between windows of its size, along the axis where it is larger.
+//! Returns the motion of a box's centre in halves of the distance between windows of its size, along the axis where it
+//! is larger.
 double halfSteps(const TLDParams& p, const Rect2d& from, const Rect2d& to)
 {
     const Point2d d = (to.tl() + to.br() - from.tl() - from.br()) / 2.;
@@ -399,7 +401,8 @@ TEST(Tld_Oracle, integration)
     EXPECT_LT(count[Decision::OPEN], 160);
 }
 
-//! The score is the support of a box that flow alone has moved, and the largest mean posterior of a cluster where the box begins there.
+//! The score is the support of a box that flow alone has moved, and the largest mean posterior of a cluster where the
+//! box begins there.
 TEST(Tld_Oracle, scores)
 {
     const TLDParams p;

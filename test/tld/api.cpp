@@ -359,9 +359,9 @@ std::vector<Rect> acceptedOf(const Mat& table)
     return accepted;
 }
 
-/** Whether a window is similar enough to the object depends on the scene, above all where the object lies between windows. In the
-frame that was learned one is in all of 400 scenes that OpenCV 4.14 draws, three frames later in 255. With OpenCV 5.0 it is in all
-of 100 scenes and in 81. */
+/** Whether a window is similar enough to the object depends on the scene, above all where the object lies between
+windows. In the frame that was learned one is in all of 400 scenes that OpenCV 4.14 draws, three frames later in 255.
+With OpenCV 5.0 it is in all of 100 scenes and in 81. */
 TEST_P(Tld_Api, detectorsTable)
 {
     const int scenes = 40;

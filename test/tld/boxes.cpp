@@ -252,7 +252,8 @@ TEST_P(Tld_Boxes, needIds)
     EXPECT_EQ(0, update(*multi, scene.frame(2), {}).rows) << "no id is needed";
 }
 
-//! Only the part of an object inside of the image decides whether a box is on it, whether or not reported boxes are clipped.
+//! Only the part of an object inside of the image decides whether a box is on it, whether or not reported boxes are
+//! clipped.
 TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
 {
     const Composite edge(FRAME, {Size(40, 36)}, CV_8UC1, 8);
@@ -275,7 +276,8 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
     }
 }
 
-//! Counts of missed calls begin again with each associated box, do not count frames without the detector, and are saved.
+//! Counts of missed calls begin again with each associated box, do not count frames without the detector, and are
+//! saved.
 TEST_P(Tld_Boxes, endObjects)
 {
     const Ptr<MultiTrackerTLD> multi = tracker(paramsOf("endAfterMisses 3")), saved = MultiTrackerTLD::create();

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA backend of TLD against the CPU backend, bit by bit: results, detections with the counts of windows after each stage,
-// and the learned model, in every frame. Streams, graphs. A small set for compute-sanitizer is named *Sanitize*.
+// The CUDA backend of TLD against the CPU backend, bit by bit: results, detections with the counts of windows after
+// each stage, and the learned model, in every frame. Streams, graphs. A small set for compute-sanitizer is named
+// *Sanitize*.
 //
 // Differences are reported in the order of the stages, so that the first one names the stage.
 #include "../test_precomp.hpp"

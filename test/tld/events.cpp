@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Events: each step of a frame sets the right one, and those of a video fit its states. Clipped boxes. Files without events.
+// Events: each step of a frame sets the right one, and those of a video fit its states. Clipped boxes. Files without
+// events.
 #include "scenes.hpp"
 #include "../../src/tld/core.hpp"
 #include <map>

@@ -153,8 +153,9 @@ public:
     Mat results;
 };
 
-/** Each call fails in turn. Either the frame has not been processed, and nothing has changed; or it has been, and the tracker is what it
-would be with the boxes of those objects alone that have started. Results are lost only if they cannot be stored themselves. */
+/** Each call fails in turn. Either the frame has not been processed, and nothing has changed; or it has been, and the
+tracker is what it would be with the boxes of those objects alone that have started. Results are lost only if they
+cannot be stored themselves. */
 void failWhileObjectsChange(Kind kind, Engine engine)
 {
     require(kind);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLD's detector as a whole against the plain oracle, from the model in its file: each row of the table. Properties that the ferns of
-// every file must have.
+// TLD's detector as a whole against the plain oracle, from the model in its file: each row of the table. Properties
+// that the ferns of every file must have.
 #include "oracle.hpp"
 #include <set>
 

@@ -17,8 +17,8 @@ Mat grayOf(const Mat& image)
     return gray;
 }
 
-/** Variance of the object's first patch, which is that of the window nearest to the box. It is the first template, unless that
-is the box itself. */
+/** Variance of the object's first patch, which is that of the window nearest to the box. It is the first template,
+unless that is the box itself. */
 double varianceOfObject(const TldCase& c, const std::vector<Rect>& windows, const tld::oracle::Patch& first,
                         std::string& wrong)
 {
@@ -39,7 +39,8 @@ double varianceOfObject(const TldCase& c, const std::vector<Rect>& windows, cons
     return tld::oracle::varianceOf(tld::oracle::rounded(window));
 }
 
-//! Checks the counts of windows and the similarities of each row, for each table of a detector. @return whether it could be checked.
+//! Checks the counts of windows and the similarities of each row, for each table of a detector. @return whether it
+//! could be checked.
 bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
 {
     if (c.way != TldCase::DETECTOR || c.work > 5e5)

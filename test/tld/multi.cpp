@@ -197,7 +197,8 @@ TEST_P(Tld_Multi, savedObjects)
     }
 }
 
-//! addFromFile() takes over its image as add() does: for the new object, whether it is the first one or not, and for the others.
+//! addFromFile() takes over its image as add() does: for the new object, whether it is the first one or not, and for
+//! the others.
 TEST_P(Tld_Multi, filesComeWithAImage)
 {
     const Crowd crowd(2);
@@ -245,8 +246,8 @@ TEST_P(Tld_Multi, resetAndLearning)
     EXPECT_GT(overlap(crowd.truth(6, 0), boxOf(update(*multi, crowd.frame(6)), 0)), 0.5);
 }
 
-//! The natural order: the next frame comes, a detector sees something new in it, add(), update(). Nobody notices but the new object,
-//! which is tracked as if it were alone.
+//! The natural order: the next frame comes, a detector sees something new in it, add(), update(). Nobody notices but
+//! the new object, which is tracked as if it were alone.
 TEST_P(Tld_Multi, addedWithTheNextFrame)
 {
     const Crowd crowd(3);
@@ -276,7 +277,8 @@ TEST_P(Tld_Multi, addedWithTheNextFrame)
     }
 }
 
-//! An object begins in the image of add() also when update() gets a later frame; the others go on from their last frame.
+//! An object begins in the image of add() also when update() gets a later frame; the others go on from their last
+//! frame.
 TEST_P(Tld_Multi, addedWithAFrameThatOthersMiss)
 {
     const Crowd crowd(2);

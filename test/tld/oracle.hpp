@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld.md and sharing no code
-// with src/. What the classes compute in integers is exact here too; patches and flow agree within stated bounds.
+// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld.md and sharing
+// no code with src/. What the classes compute in integers is exact here too; patches and flow agree within stated
+// bounds.
 #ifndef OPENCV_CUDATRACKING_TEST_TLD_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_TLD_ORACLE_HPP
 
@@ -178,7 +179,8 @@ struct Passed
     Rect box;
     int64 sum;
 };
-//! Returns windows with enough variance that pass the ferns, in their order; those of largest sums where there are too many.
+//! Returns windows with enough variance that pass the ferns, in their order; those of largest sums where there are too
+//! many.
 inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std::vector<Rect>& windows, double variance,
                                      int& all)
 {
@@ -200,8 +202,8 @@ inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std:
     return passed;
 }
 
-/** Returns the largest mean posterior of a window that overlaps a box by more than `least`. It is 0 where no window has enough variance
-and a sum of posteriors of 1 or more. */
+/** Returns the largest mean posterior of a window that overlaps a box by more than `least`. It is 0 where no window has
+enough variance and a sum of posteriors of 1 or more. */
 inline double supportOf(Model m, const Mat& gray, const std::vector<Rect>& windows, double variance, const Rect2d& box,
                         double least = 0.6)
 {
@@ -230,7 +232,8 @@ inline void cellsOf(double begin, double end, double& first, double& size)
     size = cell / 256.;
 }
 
-//! Returns the means over 15 x 15 cells of the part of a box inside the image; pixels on borders of cells count in parts.
+//! Returns the means over 15 x 15 cells of the part of a box inside the image; pixels on borders of cells count in
+//! parts.
 inline Patch patchOf(const Mat& gray, const Rect2d& whole)
 {
     Patch patch(225);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TrackerTLD on real sequences with truth, where CUDATRACKING_TLD_DATA names their folder: means over seeds, compared with those
-// of doc/tld.md. samples/tld_benchmark.cpp measures more seeds.
+// TrackerTLD on real sequences with truth, where CUDATRACKING_TLD_DATA names their folder: means over seeds, compared
+// with those of doc/tld.md. samples/tld_benchmark.cpp measures more seeds.
 #include "sequence.hpp"
 
 namespace opencv_test { namespace {
@@ -15,7 +15,8 @@ struct Quality
     double absent; //!< number of boxes reported while the object is absent
 };
 
-//! Measures as samples/tld_benchmark.cpp: all boxes are moved and scaled by what turns the first one into the truth's first.
+//! Measures as samples/tld_benchmark.cpp: all boxes are moved and scaled by what turns the first one into the truth's
+//! first.
 Quality run(const Sequence& s, int seed)
 {
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("seed %d", seed)));
@@ -40,10 +41,11 @@ Quality run(const Sequence& s, int seed)
     return q;
 }
 
-/** Figures of doc/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there, those of Pedestrian2 over
-the 60 from 20001 on. Any change of a rounding makes other runs, and means of `seeds` runs spread by deviation / sqrt(seeds). A mean fails when it is worse by more than 0.05, or by two
-such spreads where these are larger: an equally good program fails in one of forty cases, and one that is worse by twice the
-tolerance passes in one of forty. */
+/** Figures of doc/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there, those
+of Pedestrian2 over the 60 from 20001 on. Any change of a rounding makes other runs, and means of `seeds` runs spread by
+deviation / sqrt(seeds). A mean fails when it is worse by more than 0.05, or by two such spreads where these are larger:
+an equally good program fails in one of forty cases, and one that is worse by twice the tolerance passes in one of
+forty. */
 struct Published
 {
     const char* name;

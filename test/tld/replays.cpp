@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Replays of graphs and direct calls of one tracker, which the user does not order; memory of engines and graphs that are gone.
+// Replays of graphs and direct calls of one tracker, which the user does not order; memory of engines and graphs that
+// are gone.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 

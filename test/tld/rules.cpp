@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Rules that decide what becomes a template and how long a box is believed: their own tests, and what they are for: the user's
-// own box is certain in its own frame, and a box in a still scene stays.
+// Rules that decide what becomes a template and how long a box is believed: their own tests, and what they are for: the
+// user's own box is certain in its own frame, and a box in a still scene stays.
 #include "oracle.hpp"
 #include "../../src/tld/core.hpp"
 
@@ -75,7 +75,8 @@ double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, 
     return least;
 }
 
-//! Keeps an overlap of .9 in 19 of 20 scenes: a textured rectangle before another texture, both at rest, with noise of +-3 gray values.
+//! Keeps an overlap of .9 in 19 of 20 scenes: a textured rectangle before another texture, both at rest, with noise of
+//! +-3 gray values.
 TEST_P(Tld_Rules, stillSceneKeepsTheBox)
 {
     const int scenes = 20, seeds = fromEnvironment("CUDATRACKING_TLD_STILL_SEEDS", 1), frames = 200;
@@ -96,8 +97,8 @@ TEST_P(Tld_Rules, stillSceneKeepsTheBox)
             stays += least.back() > 0.9;
         }
     }
-    // One scene's box of 43 x 25 goes to the window of the first template, which scores .86 there: above validThreshold, so that
-    // nothing is trained again.
+    // One scene's box of 43 x 25 goes to the window of the first template, which scores .86 there: above
+    // validThreshold, so that nothing is trained again.
     EXPECT_GE(20 * stays, 19 * least.size());
     std::sort(least.begin(), least.end());
     std::cout << least.size() << " runs of " << frames << " frames, least overlap " << least[0] << ", of a tenth "
@@ -156,7 +157,8 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
     }
 }
 
-//! Elsewhere the ferns must be more certain of a cluster than of the box by the margin; a cluster that touches the box is exempt.
+//! Elsewhere the ferns must be more certain of a cluster than of the box by the margin; a cluster that touches the box
+//! is exempt.
 TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 {
     const core::Settings settings = changed(core::Settings{}, "trees 10, jumpMargin 0.1, firstJumpMargin 0.2");

@@ -99,8 +99,8 @@ inline double overlap(const Rect2d& a, const Rect2d& b)
     return both > 0 ? both / (a.area() + b.area() - both) : 0.;
 }
 
-/** The standard scene: an object that moves on a curve and grows a little; it is hidden step by step, gone, and comes back
-somewhere else. */
+/** The standard scene: an object that moves on a curve and grows a little; it is hidden step by step, gone, and comes
+back somewhere else. */
 struct StandardScene
 {
     enum

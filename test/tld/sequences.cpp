@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Calls of a MultiTrackerTLD in random legal orders, compared with one tracker per object that has no other object: frames; objects
-// that are added with the last frame or the next one, removed, reset, saved and read again, alone or all together; on CUDA captured
-// frames and replays too.
+// Calls of a MultiTrackerTLD in random legal orders, compared with one tracker per object that has no other object:
+// frames; objects that are added with the last frame or the next one, removed, reset, saved and read again, alone or
+// all together; on CUDA captured frames and replays too.
 #include "../common/model.hpp"
 #include "scenes.hpp"
 #include <map>
@@ -78,7 +78,8 @@ private:
             log("next frame");
         }
         const Rect box = someBox();
-        // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its own too.
+        // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its
+        // own too.
         for (auto& other : alone_)
             if (triesAgain(*other.second.tracker, other.first))
                 other.second.tracker->remove(other.second.tracker->add(image().in(), box));

@@ -73,7 +73,8 @@ TEST_P(Tld_State, writesWhatItReads)
     EXPECT_EQ(textOf(*detector), textOf(*copy));
 }
 
-//! A tracker that was lost when it was saved can be put on a box as the one that goes on; files without a last frame cannot.
+//! A tracker that was lost when it was saved can be put on a box as the one that goes on; files without a last frame
+//! cannot.
 TEST_P(Tld_State, resetAfterReadingALostOne)
 {
     const S scene;

@@ -97,7 +97,8 @@ TEST(Tld_Threads, casesOnCuda)
 
 #ifdef __linux__
 
-//! Memory of the process in bytes: "VmRSS", what it has, or "VmHWM", the most that it had since forgetPeak(). 0: not known.
+//! Memory of the process in bytes: "VmRSS", what it has, or "VmHWM", the most that it had since forgetPeak(). 0: not
+//! known.
 double memoryOf(const std::string& what)
 {
     std::ifstream status("/proc/self/status");
@@ -116,8 +117,8 @@ bool forgetPeak()
     return static_cast<bool>(file << "5" << std::flush);
 }
 
-//! First training works on millions of windows piece by piece. Frames, tables and the sum of each window are needed: 230 MB. A list
-//! of all windows with their codes alone took another 900 MB.
+//! First training works on millions of windows piece by piece. Frames, tables and the sum of each window are needed:
+//! 230 MB. A list of all windows with their codes alone took another 900 MB.
 TEST(Tld_ThreadsMemory, firstTrainingOfTld)
 {
     if (!forgetPeak())

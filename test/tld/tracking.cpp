@@ -159,8 +159,9 @@ struct WrongPoints
     bool isRight(const Step& s) const { return overlap(scene.truth(1), s.inside) > 0.95; }
 };
 
-/** Where most points are wrong, the box follows those that return. Where none does, or where the box is not similar to the object, it is
-lost, and flow is tried again. Random scenes: the limits are far below the shares found, 85, 85 and 50 %. */
+/** Where most points are wrong, the box follows those that return. Where none does, or where the box is not similar to
+the object, it is lost, and flow is tried again. Random scenes: the limits are far below the shares found, 85, 85 and 50
+%. */
 TEST_P(Tld_Tracking, followsAFewPoints)
 {
     const int scenes = 30;
@@ -218,9 +219,9 @@ TEST_P(Tld_Tracking, standsStill)
     }
 }
 
-/** Grows by half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind, so far in some scenes that the overlap
-falls below a half: in 30 of 100 that OpenCV 4.14 draws and in 35 of OpenCV 5.0, but only in 3 and 5 % of all frames. It would in
-11 of 79 frames with a box of constant size whose centre is right. */
+/** Grows by half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind, so far in some scenes
+that the overlap falls below a half: in 30 of 100 that OpenCV 4.14 draws and in 35 of OpenCV 5.0, but only in 3 and 5 %
+of all frames. It would in 11 of 79 frames with a box of constant size whose centre is right. */
 TEST_P(Tld_Tracking, growsAndShrinks)
 {
     const int scenes = 30, frames = 79;

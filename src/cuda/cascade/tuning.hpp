@@ -84,7 +84,8 @@ const int LATE_ALL_WARPS = 132 * 24;
 const int GRAY_THREADS = 256;
 //! Warps per block of orderCandidates and linkCandidates, which share the comparisons of 32 candidates with all others.
 const int PAIR_WARPS = 16;
-//! Blocks of orderCandidates and linkCandidates for all images of a call, if these are no more; else one block per image.
+//! Blocks of orderCandidates and linkCandidates for all images of a call, if these are no more; else one block per
+//! image.
 const int GROUP_BLOCKS = 512;
 //! Largest number of candidates of an image that finishObjects ranks and links in shared memory: a bit each of 64.
 const int FEW_CANDIDATES = 64;

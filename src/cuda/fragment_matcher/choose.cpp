@@ -28,8 +28,9 @@ public:
         const Rect4 frame = {0, 0, given.frame.cols, given.frame.rows};
         if (own)
             return *areas.list.row(i);
-        return areas.list ? Rect4{0, 0, std::min(areas.limitWidth, frame.width), std::min(areas.limitHeight, frame.height)}
-                          : frame;
+        return areas.list
+                   ? Rect4{0, 0, std::min(areas.limitWidth, frame.width), std::min(areas.limitHeight, frame.height)}
+                   : frame;
     }
     Extent operator[](int i) const
     {
@@ -63,8 +64,8 @@ std::vector<SizeGroup> groupsOf(const CallWindows& windows, const std::vector<in
     return groups;
 }
 
-/** Returns the fragments of a list that fit a route. Where the largest window of a size is too large, these are the fragments of that size
-whose own window fits. */
+/** Returns the fragments of a list that fit a route. Where the largest window of a size is too large, these are the
+fragments of that size whose own window fits. */
 std::vector<int> fittingOf(const Route& route, const CallWindows& windows, const std::vector<int>& fragments)
 {
     const std::vector<int>& sizeOf = windows.sizes.of;

@@ -10,7 +10,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! A route other than the usual one must be estimated to take less than this part of its time, as estimates have errors.
+//! A route other than the usual one must be estimated to take less than this part of its time, as estimates have
+//! errors.
 const double ROUTE_GAIN = 0.93;
 
 //! A route, and what it has planned.

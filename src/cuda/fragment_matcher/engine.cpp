@@ -60,9 +60,9 @@ private:
     DeviceFragments fragments_{workspace_, uploader_};
     detail::DeviceBuffer walked_{workspace_}, working_{workspace_}, zeros_{workspace_};
     detail::DeviceTable tables_{workspace_}; //!< Plan::upload()
-    detail::DeviceTable areas_{workspace_}; //!< search areas and lists of fragments
+    detail::DeviceTable areas_{workspace_};  //!< search areas and lists of fragments
     uint64_t areasVersion_ = 0;
-    bool zerosAreZero_ = false; //!< calls that were not captured left all of zeros_ at 0
+    bool zerosAreZero_ = false;        //!< calls that were not captured left all of zeros_ at 0
     std::vector<uint8_t> host_, next_; //!< what areas_ has, and what it will have
 };
 
@@ -81,8 +81,8 @@ MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragme
         frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch, detail::fastDoubles()};
 }
 
-/** Uploads arrays in one copy, unless they are those of the last call. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
-that fills the arrays on the host. */
+/** Uploads arrays in one copy, unless they are those of the last call. @param take function that takes the arrays from
+Parts; those on the device in the end. @param fill function that fills the arrays on the host. */
 template <class Take, class Fill> void CudaEngine::upload(const Call& call, const Take& take, const Fill& fill)
 {
     next_.resize(detail::bytesOf(take));
@@ -202,7 +202,8 @@ template <class Body> void CudaEngine::forBatches(const Call& call, Batch batch,
 {
     const int end = batch.first + batch.count, step = entriesOf(plan, batch.count);
     const bool usesZeros = reserve(call, plan, step);
-    // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not 0.
+    // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not
+    // 0.
     const bool zeroAfter = zerosAreZero_ || (usesZeros && !call.capturing());
     if (usesZeros && !call.capturing())
         zerosAreZero_ = false;
@@ -214,7 +215,7 @@ template <class Body> void CudaEngine::forBatches(const Call& call, Batch batch,
     zerosAreZero_ = zeroAfter;
 }
 
-// --- maps and prediction of areas ------------------------------------------------------------------------------------------
+// --- maps and prediction of areas ------------------------------------------------------------------------------------
 
 //! Returns the area whose search window is `window`.
 static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)

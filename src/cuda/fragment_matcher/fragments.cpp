@@ -43,7 +43,8 @@ FragmentSizes DeviceFragments::sizesOf(const Fragments& fragments)
 }
 
 /** Keeps the slots of fragments that are already resident in the same layout, and releases all others.
-@param unassigned out: indices of fragments without a slot. @return indices of fragments whose content must be packed. */
+@param unassigned out: indices of fragments without a slot. @return indices of fragments whose content must be
+packed. */
 std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& next,
                                              std::vector<int>& unassigned) const
 {
@@ -83,7 +84,8 @@ std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& 
     return changed;
 }
 
-/** Assigns a free slot to each fragment without one, or a new slot after all others. @param graphs captured graphs refer to the store. */
+/** Assigns a free slot to each fragment without one, or a new slot after all others. @param graphs captured graphs
+refer to the store. */
 void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs,
                                   State& next)
 {
@@ -197,8 +199,8 @@ void DeviceFragments::reserve(const Call& call, const State& next, Store& store,
     copy(store.table, store_->table, usedTable);
 }
 
-/** Packs the changed fragments into their slots of the next state. The launch is the last operation that can fail; the contents of the arena
-stay unchanged until then. Sources in host memory are uploaded together with the list of jobs. */
+/** Packs the changed fragments into their slots of the next state. The launch is the last operation that can fail; the
+contents of the arena stay unchanged until then. Sources in host memory are uploaded together with the list of jobs. */
 void DeviceFragments::pack(const Call& call, const Fragments& fragments, const State& next,
                            const std::vector<int>& changed, Store& store, bool keep)
 {

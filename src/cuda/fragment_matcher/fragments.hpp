@@ -1,10 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// Fragments in device memory: an arena of templates and weights, a table of DeviceFragment, and the order of the fragments.
+// Fragments in device memory: an arena of templates and weights, a table of DeviceFragment, and the order of the
+// fragments.
 //
-// A fragment has a slot: an entry of the table and a block of the arena. New content of the same layout (size and presence of weights) is
-// stored in the same slot, where captured graphs see it at their next replay. Everything else that captured graphs may read stays
-// unchanged while they live: a fragment of another layout gets another slot, and a new list of fragments another store.
+// A fragment has a slot: an entry of the table and a block of the arena. New content of the same layout (size and
+// presence of weights) is stored in the same slot, where captured graphs see it at their next replay. Everything else
+// that captured graphs may read stays unchanged while they live: a fragment of another layout gets another slot, and a
+// new list of fragments another store.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 
@@ -19,7 +21,8 @@ class DeviceFragments
 public:
     DeviceFragments(detail::Workspace& workspace, detail::Uploader& uploader);
 
-    /** Synchronizes the fragments on the device with the list: packs the new ones and releases slots of removed ones. Unchanged if it throws.
+    /** Synchronizes the fragments on the device with the list: packs the new ones and releases slots of removed ones.
+    Unchanged if it throws.
     @param edit the call replaces fragments; otherwise no fragment may be new while `call` is being captured.
     @return false if this was captured, and so has not happened. */
     bool synchronize(const detail::Call& call, const Fragments& fragments, bool edit);

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: what a route of the CUDA backend is, and the list of all routes. CONTRIBUTING.md tells how to add one.
+// FragmentMatcher: what a route of the CUDA backend is, and the list of all routes. CONTRIBUTING.md tells how to add
+// one.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
 
@@ -19,7 +20,7 @@ class Uploader;
 
 namespace fragment_matcher {
 
-//! What a route has decided for a load, and the memory that it got for the fragments of one launch.
+//! The decisions of a route for a load, and the memory that it got for the fragments of one launch.
 class Plan
 {
 public:
@@ -31,7 +32,8 @@ public:
     //! Returns the least part of the estimated time that the launch may take, whatever the image contains.
     virtual double leastShare() const { return 1; }
 
-    //! Device memory per fragment, bytes, and blocks per fragment; both limit the fragments of one launch. 0: nothing limits them.
+    //! Device memory per fragment, bytes, and blocks per fragment; both limit the fragments of one launch. 0: nothing
+    //! limits them.
     virtual size_t bytesEach() const { return 0; }
     virtual size_t blocksEach() const { return 1; }
     /** Takes memory for `count` fragments. Called twice, at first without memory, to sum up bytes.
@@ -61,13 +63,13 @@ struct Route
     const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
     //! Estimates do not tell such routes from each other: those that follow a usual one in ROUTES are not considered.
     bool inTiles = false;
-    //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a route whose limits
-    //! do not divide loads.
+    //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
+    //! route whose limits do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
 };
 
-/** All routes. Of those that are Plan::usual() the first that applies is taken, unless another one is estimated to take clearly less time.
-Fragments that do not fit a route with `fits` are a load of their own. */
+/** All routes. Of those that are Plan::usual() the first that applies is taken, unless another one is estimated to take
+clearly less time. Fragments that do not fit a route with `fits` are a load of their own. */
 extern const Route* const ROUTES[];
 extern const size_t ROUTE_COUNT;
 

@@ -23,8 +23,8 @@ int mostThreads(const MatchCase& given)
     return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
-/** Widens `plan` to windows of up to `window` positions of a fragment; returns false if they do not fit. finish() chooses slots
-and threads. */
+/** Widens `plan` to windows of up to `window` positions of a fragment; returns false if they do not fit. finish()
+chooses slots and threads. */
 bool widen(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
     const int stride = given.frame.pixelStride;
@@ -48,8 +48,8 @@ bool widen(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& giv
     wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
     const int imageWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
     wider.sharedBytes =
-        std::max(plan.sharedBytes,
-                 gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(imageWords, mapWordsOf(window, given))));
+        std::max(plan.sharedBytes, gpu::ONE_BLOCK_SCRATCH_BYTES +
+                                       4 * static_cast<size_t>(std::max(imageWords, mapWordsOf(window, given))));
     if (wider.sharedBytes > oneBlockBytes(given))
         return false;
     plan = wider;
@@ -66,8 +66,9 @@ void finish(FusedPlan& plan, int count, const MatchCase& given)
     gpu::setThreads(plan.stage, plan.threads);
 }
 
-/** Plans the groups that fit together with those before them. The number of positions per thread is common to all and changes the memory
-that each takes, so planning is repeated until that number stays. @param fits gets one entry per group. */
+/** Plans the groups that fit together with those before them. The number of positions per thread is common to all and
+changes the memory that each takes, so planning is repeated until that number stays. @param fits gets one entry per
+group. */
 FusedPlan planGroups(const MatchCase& given, const std::vector<SizeGroup>& groups, std::vector<char>& fits)
 {
     FusedPlan plan = {};
@@ -81,7 +82,8 @@ FusedPlan planGroups(const MatchCase& given, const std::vector<SizeGroup>& group
         for (size_t g = 0; g < groups.size(); ++g)
         {
             const bool any = !groups[g].window.empty(); // else there is nothing to search, only a status to report
-            fits[g] = widen(plan, any ? groups[g].window : Extent{1, 1}, any ? groups[g].fragment : Extent{1, 1}, given);
+            fits[g] =
+                widen(plan, any ? groups[g].window : Extent{1, 1}, any ? groups[g].fragment : Extent{1, 1}, given);
         }
     }
     return plan;
@@ -135,8 +137,10 @@ std::optional<FusedPlan> planFused(const MatchCase& given, const Load& load)
     return plan;
 }
 
-static const CostFactors FACTORS[COST_KINDS] = {
-    {4.87, 0.449, 2.32, 0.17, 65, 0}, {4.48, 0.260, 1.83, 0.88, 199, 0}, {5.42, 0.219, 6.17, 1.02, 42, 0}, {6.07, 0.26, 6.72, 0, 0, 0}};
+static const CostFactors FACTORS[COST_KINDS] = {{4.87, 0.449, 2.32, 0.17, 65, 0},
+                                                {4.48, 0.260, 1.83, 0.88, 199, 0},
+                                                {5.42, 0.219, 6.17, 1.02, 42, 0},
+                                                {6.07, 0.26, 6.72, 0, 0, 0}};
 
 static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 {

@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: score, findPeaks and report of a fragment by one block, by byte sums. A thread keeps the values of up to 13 positions of
-// one row in registers; image and template are in shared memory, with one expanded channel at a time.
+// FragmentMatcher: score, findPeaks and report of a fragment by one block, by byte sums. A thread keeps the values of
+// up to 13 positions of one row in registers; image and template are in shared memory, with one expanded channel at a
+// time.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h ceil(w/4) byte-sum instructions (two for
-// unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes per clock and SM);
-// bytes: each area and fragment once.
+// unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes per clock and
+// SM); bytes: each area and fragment once.
 
 #include "../common/device.hpp"
 #include "fused.hpp"
@@ -36,9 +37,9 @@ struct alignas(16) FusedScratch
 };
 static_assert(sizeof(FusedScratch) == gpu::ONE_BLOCK_SCRATCH_BYTES, "plans count on it");
 
-/** Work of a thread: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items are (row, phase),
-phase fastest, which avoids bank conflicts. A warp takes up to `slots` items. If it takes fewer, as the last warp may, several lanes share
-an item and divide the rows of the fragment among themselves. */
+/** Work of a thread: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items
+are (row, phase), phase fastest, which avoids bank conflicts. A warp takes up to `slots` items. If it takes fewer, as
+the last warp may, several lanes share an item and divide the rows of the fragment among themselves. */
 struct Item
 {
     int x, y;             //!< position 0 in the window
@@ -59,7 +60,8 @@ struct Item
     }
 };
 
-//! Adds up the sums of the lanes of one item, every (32 >> partsShift)-th lane of a warp; cub::WarpReduce has no form for that.
+//! Adds up the sums of the lanes of one item, every (32 >> partsShift)-th lane of a warp; cub::WarpReduce has no form
+//! for that.
 template <Metric METRIC, bool WEIGHTED, int P>
 __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int partsShift)
 {
@@ -201,7 +203,8 @@ __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, 
             values[i] = static_cast<Value>(~static_cast<Value>(0));
 }
 
-//! Selects peaks greedily: each is the best position outside the zones of those before it. Only warp 0 may use the result.
+//! Selects peaks greedily: each is the best position outside the zones of those before it. Only warp 0 may use the
+//! result.
 template <int P, typename Value>
 __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settings& settings, const Item& item,
                                                 const Best* walked, Value (&values)[P], FusedScratch* scratch)

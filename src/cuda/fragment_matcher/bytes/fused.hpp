@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route FUSED: byte sums in one kernel, one block per fragment, for search windows that fit into shared memory.
+// FragmentMatcher, route FUSED: byte sums in one kernel, one block per fragment, for search windows that fit into
+// shared memory.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_HPP
 
@@ -12,14 +13,16 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-// 33 x 33 positions are 132 items of 9 positions: four full warps, and a fifth whose lanes share its four items. Eight blocks of 160
-// threads fit a multiprocessor (48 registers, one expanded channel at a time), so that 1000 fragments are resident at once.
+// 33 x 33 positions are 132 items of 9 positions: four full warps, and a fifth whose lanes share its four items. Eight
+// blocks of 160 threads fit a multiprocessor (48 registers, one expanded channel at a time), so that 1000 fragments are
+// resident at once.
 
-// Most threads per block, and blocks per multiprocessor that registers must allow: up to 9 and with 13 positions per thread.
+//! Most threads per block, and blocks per multiprocessor that registers must allow: up to 9 and with 13 positions per
+//! thread.
 const int FUSED_THREADS = 320, FUSED_BLOCKS = 4, FUSED_WIDE_BLOCKS = 3;
-// The same for moments, which need up to 168 registers.
+//! FUSED_THREADS and FUSED_BLOCKS for moments, which need up to 168 registers.
 const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;
-// Up to so many fragments, two per multiprocessor of an H200, get more threads each.
+//! Up to so many fragments, two per multiprocessor of an H200, get more threads each.
 const int FUSED_FEW = 264;
 
 } // namespace tuning

@@ -18,7 +18,8 @@ using gpu::SlicePlan;
 
 namespace {
 
-//! Chooses the rows of positions per block: the fewest steps of all blocks together, with a tenth of a step for the start of each.
+//! Chooses the rows of positions per block: the fewest steps of all blocks together, with a tenth of a step for the
+//! start of each.
 void chooseTiles(SlicePlan& plan, Extent window)
 {
     double least = 0;
@@ -64,7 +65,8 @@ std::optional<SlicePlan> planSlices(const MatchCase& given, const Load& load)
     const int64_t pixels = static_cast<int64_t>(fragment.width) * fragment.height;
     const int64_t largest = moments ? 255 * 255 : channels * largestTerm(given.metric, given.weighted);
     const int widest = 4 * (gpu::SLICE_GROUP_WORDS * tuning::SLICE_GROUPS + 1);
-    if (given.scoresOnly || window.width > widest || static_cast<int64_t>(window.width) * window.height > tuning::SLICE_POSITIONS ||
+    if (given.scoresOnly || window.width > widest ||
+        static_cast<int64_t>(window.width) * window.height > tuning::SLICE_POSITIONS ||
         fragment.width > tuning::SLICE_WIDTH || pixels * largest > 0xffffffffll)
         return std::nullopt;
     SlicePlan plan = {};

@@ -1,12 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: score, findPeaks and report by byte sums, for few or large fragments in small windows. A block adds up some rows of a
-// fragment (a slice) at some rows of its positions, and adds its sums to those of the other blocks in device memory. The block that
-// finishes a fragment last computes the values and finds the peaks. All sums are integers, so their order does not show.
+// FragmentMatcher: score, findPeaks and report by byte sums, for few or large fragments in small windows. A block adds
+// up some rows of a fragment (a slice) at some rows of its positions, and adds its sums to those of the other blocks in
+// device memory. The block that finishes a fragment last computes the values and finds the peaks. All sums are
+// integers, so their order does not show.
 //
-// Cost for N fragments of w x h pixels, C channels, M positions each: the byte-sum instructions of the fused kernel, and N M C / slice height
-// additions in device memory per kind of sum. Bound by latency for few fragments, which is what this kernel is for.
+// Cost for N fragments of w x h pixels, C channels, M positions each: the byte-sum instructions of the fused kernel,
+// and N M C / slice height additions in device memory per kind of sum. Bound by latency for few fragments, which is
+// what this kernel is for.
 
 #include "../common/find_peaks.hpp"
 #include "../common/value.hpp"
@@ -66,8 +68,8 @@ struct Share
     }
 };
 
-/** Work of a thread: P positions of one row, x = firstX + 4i, for one part of the slice's rows. Items are (group, row, phase), phase fastest,
-which avoids bank conflicts. */
+/** Work of a thread: P positions of one row, x = firstX + 4i, for one part of the slice's rows. Items are (group, row,
+phase), phase fastest, which avoids bank conflicts. */
 struct SliceItem
 {
     int index, part; //!< item and part; part = plan.parts or more: nothing to do
@@ -98,7 +100,8 @@ __device__ __forceinline__ void addToItem(Sums<METRIC, WEIGHTED, P>& sums, const
     sums.clear();
 }
 
-//! Adds the sums of a block's items to those of the entry in device memory, and clears them; by the threads of the first part.
+//! Adds the sums of a block's items to those of the entry in device memory, and clears them; by the threads of the
+//! first part.
 template <Metric METRIC, bool WEIGHTED, int P>
 __device__ __forceinline__ void addToEntry(const SliceItem& item, int items, uint32_t* totals,
                                            const SearchWindow& window, int y, uint32_t* sums, int planeWords)
@@ -207,7 +210,8 @@ __device__ __forceinline__ Value valueOfSums(const uint32_t* sums, const DeviceF
     }
 }
 
-/** Computes the values of all positions from the sums of all blocks, which it clears. @return the thread's best position. */
+/** Computes the values of all positions from the sums of all blocks, which it clears. @return the thread's best
+position. */
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, typename Value>
 __device__ __forceinline__ Best takeValues(const Entry& entry, uint32_t* sums, int planeWords, Value* map)
 {
@@ -252,7 +256,8 @@ struct SliceScratch
     int status;
 };
 
-//! Selects peaks greedily from the values of all positions in shared memory. @param best the thread's best position. Begins with a barrier.
+//! Selects peaks greedily from the values of all positions in shared memory. @param best the thread's best position.
+//! Begins with a barrier.
 template <typename Value>
 __device__ __forceinline__ int findPeaksOfMap(const Entry& entry, const Settings& settings, const Value* map,
                                               const Best* walked, Best best, SliceScratch* scratch)

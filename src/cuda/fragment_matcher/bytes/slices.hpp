@@ -12,14 +12,22 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-const int SLICE_THREADS = 256;     // threads per block
-const int SLICE_BLOCKS = 2;        // blocks per multiprocessor that registers must allow
-const int SLICE_GROUPS = 4;        // most groups of threads per row of positions
-const int SLICE_POSITIONS = 16384; // most positions of a window, because one block reads all their sums
-const int SLICE_WIDTH = 1024;      // widest fragment
-const int SLICE_LEAST_ROWS = 4;    // least rows of a fragment per block
-const size_t SLICE_SHARED_BYTES = 110 * 1024; // most shared memory per block, so that two fit a multiprocessor
-// Upper bound of the static shared memory per block, which Common_CudaPlans.staticMemory compares with the compiled kernels.
+//! Threads per block.
+const int SLICE_THREADS = 256;
+//! Blocks per multiprocessor that registers must allow.
+const int SLICE_BLOCKS = 2;
+//! Most groups of threads per row of positions.
+const int SLICE_GROUPS = 4;
+//! Most positions of a window, because one block reads all their sums.
+const int SLICE_POSITIONS = 16384;
+//! Widest fragment.
+const int SLICE_WIDTH = 1024;
+//! Least rows of a fragment per block.
+const int SLICE_LEAST_ROWS = 4;
+//! Most shared memory per block, so that two fit a multiprocessor.
+const size_t SLICE_SHARED_BYTES = 110 * 1024;
+//! Upper bound of the static shared memory per block, which Common_CudaPlans.staticMemory compares with the compiled
+//! kernels.
 const size_t SLICE_STATIC_BYTES = 1024;
 
 } // namespace tuning
@@ -67,7 +75,8 @@ CT_HOST_DEVICE constexpr int sumChannels(Metric metric, bool weighted, int chann
     return hasMoments(metric, weighted) ? channels : 1;
 }
 
-//! @param sums SlicePlan::sumsEach per entry, and @param finished one counter of finished blocks per entry; 0 before and after.
+//! @param sums SlicePlan::sumsEach per entry, and @param finished one counter of finished blocks per entry; 0 before
+//! and after.
 void matchSlices(const Job& job, const SlicePlan& plan, uint32_t* sums, unsigned* finished);
 
 } // namespace gpu

@@ -1,13 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: score, findPeaks and report for search windows of any size, by byte sums. A block scores a tile of 64 x 16 positions; the
-// block that finishes a fragment's last tile finds its peaks. Where a stage before has listed tiles, only these are scored; if they are few, each
-// by several blocks, which divide the rows of the fragment.
+// FragmentMatcher: score, findPeaks and report for search windows of any size, by byte sums. A block scores a tile of
+// 64 x 16 positions; the block that finishes a fragment's last tile finds its peaks. Where a stage before has listed
+// tiles, only these are scored; if they are few, each by several blocks, which divide the rows of the fragment.
 //
-// Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for unweighted
-// SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C read per tile,
-// mostly from cache, and 4 or 8 written per position.
+// Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for
+// unweighted SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16
+// + h) C read per tile, mostly from cache, and 4 or 8 written per position.
 
 #include "../common/find_peaks.hpp"
 #include "tiles.hpp"
@@ -49,7 +49,8 @@ struct Chunk
     int row, rows, col, cols;
 };
 
-// A strip is 4 rows of 32 columns of a tile: the positions of 16 threads. Strip 4 h + r has the columns from 32 h and the rows from 4 r on.
+// A strip is 4 rows of 32 columns of a tile: the positions of 16 threads. Strip 4 h + r has the columns from 32 h and
+// the rows from 4 r on.
 const int STRIP_THREADS = 16, STRIP_ROWS = 4, STRIPS = POSITION_THREADS / STRIP_THREADS;
 const int STRIP_CHUNK_ROWS = 16; // rows of a fragment that few strips divide evenly into parts
 const uint32_t ALL_STRIPS = (1 << STRIPS) - 1;
@@ -96,7 +97,8 @@ struct Slot
     int part, parts; //!< part >= parts: none
 };
 
-//! Returns the slot of a thread. Strips without candidates leave their threads to the others, which divide rows of the fragment into more parts.
+//! Returns the slot of a thread. Strips without candidates leave their threads to the others, which divide rows of the
+//! fragment into more parts.
 //! @param firstRow first row of strips of the block.
 template <Metric METRIC, bool WEIGHTED, bool BOUNDED>
 __device__ __forceinline__ Slot slotOf(uint32_t strips, int firstRow)
@@ -194,7 +196,8 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
                  stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
 }
 
-//! Adds the sums of all parts to those of the first part, and clears the others. Must come before fold(), as only sums are linear.
+//! Adds the sums of all parts to those of the first part, and clears the others. Must come before fold(), as only sums
+//! are linear.
 template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
 {
     static_assert(tuning::TILE_PARTS == 2, "one part gives its sums to the other");
@@ -229,7 +232,8 @@ template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, 
     }
 }
 
-//! Adds the sums of all slots of a position to those of its first part, in place of mergeParts() where not all strips are scored.
+//! Adds the sums of all slots of a position to those of its first part, in place of mergeParts() where not all strips
+//! are scored.
 template <bool WEIGHTED>
 __device__ void mergeSlots(const Slot& slot, Sums<Metric::SAD, WEIGHTED, P>& sums, uint32_t* shared)
 {
@@ -308,7 +312,8 @@ __device__ void clearOthers(const Entry& entry, const Tile& tile, uint32_t strip
     }
 }
 
-/** Stores the values of the tile and its best. Of a tile that several blocks share, adds the part of this block to the values, which were 0.
+/** Stores the values of the tile and its best. Of a tile that several blocks share, adds the part of this block to the
+values, which were 0.
 @return false if other blocks have yet to add theirs: the best is not stored. */
 template <Metric METRIC, bool WEIGHTED, bool WIDE, bool BOUNDED, typename Value>
 __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, const Slot& slot,
@@ -342,15 +347,16 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
     return true;
 }
 
-//! Computes the tile's sums over the rows of a share, chunk by chunk. The copy of the first chunk's image has been started.
+//! Computes the tile's sums over the rows of a share, chunk by chunk. The copy of the first chunk's image has been
+//! started.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
                           const Tile& tile, const Share& share, const Slot& slot, const TilePlan& plan,
                           const TileStage& stage, Sums<METRIC, WEIGHTED, P>& sums,
                           Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
-    // Correlations need the sums over a whole channel, which fit 32 bits because fragments are limited. For other metrics, all channels
-    // of a chunk are processed in turn, so that its image is fetched once.
+    // Correlations need the sums over a whole channel, which fit 32 bits because fragments are limited. For other
+    // metrics, all channels of a chunk are processed in turn, so that its image is fetched once.
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int end = ::min(share.end, entry.fragment.height);

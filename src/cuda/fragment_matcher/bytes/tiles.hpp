@@ -11,15 +11,19 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-// Four warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's rows, which doubles the warps
-// that hide latency. Moments of weighted sums have no registers for that.
+// Four warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's rows,
+// which doubles the warps that hide latency. Moments of weighted sums have no registers for that.
 
-const int TILE_POSITION_THREADS = 128; // threads per part of a block
-const int TILE_PARTS = 2;              // parts of a fragment's rows per block
-const int TILE_BLOCKS = 3;             // blocks per multiprocessor that registers must allow
-// Most shared memory per block: three blocks per multiprocessor; two with moments of weighted sums, for which registers allow no more.
+//! Threads per part of a block.
+const int TILE_POSITION_THREADS = 128;
+//! Parts of a fragment's rows per block.
+const int TILE_PARTS = 2;
+//! Blocks per multiprocessor that registers must allow.
+const int TILE_BLOCKS = 3;
+//! Most shared memory per block: three blocks per multiprocessor; two with moments of weighted sums, for which
+//! registers allow no more.
 const size_t TILE_SHARED_BYTES = 72 * 1024, TILE_SPLIT_SHARED_BYTES = 108 * 1024;
-// Most columns and pixels of a fragment in shared memory at a time: 16384 * 765 * 255 < 2^32.
+//! Most columns and pixels of a fragment in shared memory at a time: 16384 * 765 * 255 < 2^32.
 const int TILE_CHUNK_COLS = 256, TILE_CHUNK_PIXELS = 16384;
 
 } // namespace tuning
@@ -44,7 +48,7 @@ struct TilePlan
 };
 
 const int CELL_COLS = 8, CELL_ROWS = 4; //!< positions of a cell, the least part of a tile that can be left out
-const int CELLS_X = tuning::TILE_COLS / CELL_COLS; //!< per row of a tile
+const int CELLS_X = tuning::TILE_COLS / CELL_COLS;           //!< per row of a tile
 const int CELLS = CELLS_X * (tuning::TILE_ROWS / CELL_ROWS); //!< per tile
 
 //! Tiles to score.
@@ -67,7 +71,8 @@ struct ListedTiles
     int parts;     //!< most parts of the rows of a fragment, each with a block of threads of its own
     int fewBlocks; //!< number of blocks below which fragments are divided into parts
 
-    //! Returns true if `refined` is made: not if most tiles are left. @param count number of listed tiles. @param tiles number of all.
+    //! Returns true if `refined` is made: not if most tiles are left. @param count number of listed tiles. @param tiles
+    //! number of all.
     CT_HOST_DEVICE bool refines(bool subpixel, int count, int tiles) const
     {
         return mayRefine && !subpixel && 2 * count <= tiles;
@@ -86,7 +91,8 @@ gpu::TilePlan planTiles(const MatchCase& given, const Load& load);
 class TilesPlan : public TiledPlan
 {
 public:
-    TilesPlan(const MatchCase& given, const Load& load) : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
+    TilesPlan(const MatchCase& given, const Load& load)
+        : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
     {}
 
     bool usual(const MatchCase&, const Load&) const override { return true; }

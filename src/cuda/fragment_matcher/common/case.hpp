@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: what plans depend on: sizes of fragments and windows, parameters of the call, limits of the device. Host code.
+// FragmentMatcher: what plans depend on: sizes of fragments and windows, parameters of the call, limits of the device.
+// Host code.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_CASE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_CASE_HPP
 
@@ -88,8 +89,8 @@ struct Load
 {
     Extent window, fragment; //!< the largest
     int count;
-    int narrowest; //!< least width of a fragment
-    Rect4 region;  //!< part of the frame that contains all areas
+    int narrowest;                 //!< least width of a fragment
+    Rect4 region;                  //!< part of the frame that contains all areas
     std::vector<SizeGroup> groups; //!< ascending by size; empty for score maps
 };
 

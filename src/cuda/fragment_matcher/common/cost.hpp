@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Estimates of the time of FragmentMatcher's routes: functions of sizes and of device limits. Each route tells its terms and has one row of
-// factors per kind of metric: least squares of the relative errors over 1 to 1000 fragments of 16 x 16 to 128 x 128, gray and BGR, in windows
-// of 9 x 9 to 97 x 97 positions, NVIDIA H200, 2026-11-23, without times above three times that of the quickest route. The root mean square of
-// the relative errors is 4 to 15 %. Weighted SSD and ZNCC: from times of 2026-11-22 and without copies.
+// Estimates of the time of FragmentMatcher's routes: functions of sizes and of device limits. Each route tells its
+// terms and has one row of factors per kind of metric: least squares of the relative errors over 1 to 1000 fragments of
+// 16 x 16 to 128 x 128, gray and BGR, in windows of 9 x 9 to 97 x 97 positions, NVIDIA H200, 2026-11-23, without times
+// above three times that of the quickest route. The root mean square of the relative errors is 4 to 15 %. Weighted SSD
+// and ZNCC: from times of 2026-11-22 and without copies.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_COST_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_COST_HPP
 
@@ -75,7 +76,8 @@ inline double roundsOf(double blocks, int most, size_t sharedBytes, const MatchC
     return std::ceil(blocks / std::clamp<double>(fit, 1, most));
 }
 
-/** Returns the clocks, in thousands, of byte sums: each of a multiprocessor's four schedulers begins one such instruction in two clocks.
+/** Returns the clocks, in thousands, of byte sums: each of a multiprocessor's four schedulers begins one such
+instruction in two clocks.
 @param perWarp instructions of a warp.
 @param warps warps per block. */
 inline double byteClocks(double perWarp, double warps, double blocks)

@@ -11,10 +11,11 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 // --- reductions ------------------------------------------------------------------------------------------
-// cub::WarpReduce is not used: it gives the result to lane 0 only, and it uses the hardware's 32-bit reductions for single integers, not
-// for a value with its index.
+// cub::WarpReduce is not used: it gives the result to lane 0 only, and it uses the hardware's 32-bit reductions for
+// single integers, not for a value with its index.
 
-//! Returns the least value of a warp with its index, the least index on equal values. Value: unsigned integer that values fit into.
+//! Returns the least value of a warp with its index, the least index on equal values. Value: unsigned integer that
+//! values fit into.
 template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
 {
     // CUDA 12.4's ptxas compares with a register that nothing wrote where a reduction is the upper half of 64 bits.
@@ -143,14 +144,16 @@ __device__ __forceinline__ int openEntry(const ByteImageView& frame, const Batch
     return statusOf(entry, area, batch);
 }
 
-//! Loads the fragment of an entry, one word per thread: the first of two steps, so that its loads run concurrently with other work.
+//! Loads the fragment of an entry, one word per thread: the first of two steps, so that its loads run concurrently with
+//! other work.
 __device__ __forceinline__ uint32_t loadFragment(const Batch& batch, int i)
 {
     const uint32_t* words = reinterpret_cast<const uint32_t*>(batch.fragments + batch.slots[i]);
     return threadIdx.x < sizeof(DeviceFragment) / sizeof(uint32_t) ? __ldg(words + threadIdx.x) : 0;
 }
 
-//! Completes the entry in shared memory, by the first warp. @param area area of fragment i. @param fragmentWord from loadFragment().
+//! Completes the entry in shared memory, by the first warp. @param area area of fragment i. @param fragmentWord from
+//! loadFragment().
 __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4& area, uint32_t fragmentWord,
                                           Entry* entry, int* status)
 {
@@ -168,8 +171,9 @@ __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4
     }
 }
 
-/** Opens a block of a fused kernel: reads entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area) starts to copy the
-image. Contains a barrier. @param plan holds the largest area. @return false if there is nothing to search, after reporting that. */
+/** Opens a block of a fused kernel: reads entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area)
+starts to copy the image. Contains a barrier. @param plan holds the largest area. @return false if there is nothing to
+search, after reporting that. */
 template <class Plan, class Scratch, class Fetch>
 __device__ __forceinline__ bool openBlock(const ByteImageView& frame, const Batch& batch, const Settings& settings,
                                           const Plan& plan, const Outputs& out, Scratch* scratch, int& i, Rect4& area,

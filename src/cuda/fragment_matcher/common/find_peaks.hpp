@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, findPeaks and report from values and tile bests in device memory, by the last block of a fragment's tiles.
+// FragmentMatcher, findPeaks and report from values and tile bests in device memory, by the last block of a fragment's
+// tiles.
 //
-// Cost: per peak, the tile bests twice (16 bytes per 1024 positions), and the values of those few tiles whose best is excluded
-// and might still hide the next peak. Bound by the latency of loads and of instruction fetches: no other block has run this code, so it
-// is kept short.
+// Cost: per peak, the tile bests twice (16 bytes per 1024 positions), and the values of those few tiles whose best is
+// excluded and might still hide the next peak. Bound by the latency of loads and of instruction fetches: no other block
+// has run this code, so it is kept short.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PEAKS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PEAKS_HPP
 
@@ -36,7 +37,8 @@ template <typename Value> struct Candidates
     const Value* values;
     const TileBest* bests;
     bool
-        bestsInShared; //!< `bests` is in shared memory; else in device memory, written by other blocks of this launch and read past L1
+        //! `bests` is in shared memory; else in device memory, written by other blocks of this launch and read past L1
+        bestsInShared;
     TileGrid grid;
     float perTilesX, perParts; //!< 1 / grid.tilesX, 1 / parts
     int parts;                 //!< parts of a tile that a warp scans one at a time
@@ -57,8 +59,8 @@ template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candi
 
 const int SCAN_ROWS = 16; //!< rows of the part of a tile that a warp scans at a time; it has 32 columns
 
-//! Returns a mask; bit r: position (x, y0 + r) lies outside the window or tile, or in the zone of a peak. @param end end of the
-//! rows that are in both.
+//! Returns a mask; bit r: position (x, y0 + r) lies outside the window or tile, or in the zone of a peak. @param end
+//! end of the rows that are in both.
 template <typename Value>
 __device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, int end, const Peak<uint64_t>* peaks,
                                  int count)
@@ -122,7 +124,8 @@ template <typename Value, int THREADS> __device__ __forceinline__ Best blockBest
     return warpBestOf<Value>(scratch, THREADS / 32);
 }
 
-//! Scans the tiles of the list whose best, a bound for their other positions, beats `found`. @param first tile that the list counts from.
+//! Scans the tiles of the list whose best, a bound for their other positions, beats `found`. @param first tile that the
+//! list counts from.
 template <int THREADS, typename Value>
 __device__ __forceinline__ void searchSuspects(const Candidates<Value>& from, int first, int suspects,
                                                const Best& found, int count, const PeakScratch<THREADS>* scratch,
@@ -139,9 +142,9 @@ __device__ __forceinline__ void searchSuspects(const Candidates<Value>& from, in
     }
 }
 
-/** Returns the best position outside the zones of `last` and the peaks before it, `count` in all. Compares the tile bests that are allowed
-themselves, then scans tiles whose best is excluded, but only if that best, a bound for the other positions, beats the one found.
-A thread evaluates the same tiles for each peak. Two barriers. */
+/** Returns the best position outside the zones of `last` and the peaks before it, `count` in all. Compares the tile
+bests that are allowed themselves, then scans tiles whose best is excluded, but only if that best, a bound for the other
+positions, beats the one found. A thread evaluates the same tiles for each peak. Two barriers. */
 template <int THREADS, typename Value>
 __device__ Best nextPeak(const Candidates<Value>& from, const Peak<uint64_t>& last, int count,
                          PeakScratch<THREADS>* scratch)
@@ -198,8 +201,8 @@ __device__ Best nextPeak(const Candidates<Value>& from, const Peak<uint64_t>& la
     return blockBest<Value, THREADS>(best, scratch->warps[1]);
 }
 
-/** Finds and reports the peaks of one fragment, by one block, from the values and tile bests of all its tiles. Bound by latency: one
-barrier for the first peak, two for each further one. */
+/** Finds and reports the peaks of one fragment, by one block, from the values and tile bests of all its tiles. Bound by
+latency: one barrier for the first peak, two for each further one. */
 template <int THREADS, typename Value>
 __device__ void findPeaks(const Entry& entry, const Settings& settings, const Value* values, const TileBest* bests,
                           const TileGrid& grid, const Best* walked, int scale, const Outputs& out,
@@ -250,11 +253,12 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const Va
            [from](int x, int y) { return static_cast<uint64_t>(__ldcg(from.values + y * from.cols + x)); });
 }
 
-/** Returns true in the last of `count` blocks. For one thread of a block, after all threads have stored and passed a barrier. Resets the
-counter to 0 for the next launch. */
+/** Returns true in the last of `count` blocks. For one thread of a block, after all threads have stored and passed a
+barrier. Resets the counter to 0 for the next launch. */
 __device__ __forceinline__ bool isLast(int count, unsigned* finished)
 {
-    // Releases the stores of this block and acquires those of the others; the barriers around extend that to all threads.
+    // Releases the stores of this block and acquires those of the others; the barriers around extend that to all
+    // threads.
     ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
     const bool last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(count - 1);
     if (last)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: data layouts that the CUDA backend's host code and the kernels of several routes share: fragments in the arena, the batch
-// of a launch, images in shared memory, and windows in device memory. g++ compiles it too.
+// FragmentMatcher: data layouts that the CUDA backend's host code and the kernels of several routes share: fragments in
+// the arena, the batch of a launch, images in shared memory, and windows in device memory. g++ compiles it too.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 
@@ -12,12 +12,13 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-// Positions per tile: 64 columns are two transactions of a warp, and 16 rows give 128 threads eight positions each.
+//! Positions per tile: 64 columns are two transactions of a warp, and 16 rows give 128 threads eight positions each.
 const int TILE_COLS = 64, TILE_ROWS = 16;
-// Upper bound of the static shared memory of kernels in tiles, which plans leave free. Common_CudaPlans.staticMemory compares it with the
-// compiled kernels.
+//! Upper bound of the static shared memory of kernels in tiles, which plans leave free. Common_CudaPlans.staticMemory
+//! compares it with the compiled kernels.
 const size_t TILE_STATIC_BYTES = 4 * 1024;
-// Device memory for the values of one launch, bytes; more fragments are matched in several launches. A fragment in 1080p takes 8 MB.
+//! Device memory for the values of one launch, bytes; more fragments are matched in several launches. A fragment in
+//! 1080p takes 8 MB.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20;
 
 } // namespace tuning
@@ -26,9 +27,9 @@ namespace gpu {
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 
-/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel per word, the first
-pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels beyond the width are 0 in all
-planes, so that the last word of the weights masks them out. */
+/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel
+per word, the first pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels
+beyond the width are 0 in all planes, so that the last word of the weights masks them out. */
 struct DeviceFragment
 {
     int width, height;
@@ -94,18 +95,18 @@ struct Best
     }
 };
 
-//! What one launch matches, and where its results go.
+//! The fragments of one launch, and where their results go.
 struct Job
 {
     ByteImageView frame;
     Batch batch;
-    Settings settings;   //!< peaks == 0: only values are computed
-    const Best* walked;  //!< results of the three-step search, one per entry, which are peak 0; null: there are none
+    Settings settings;  //!< peaks == 0: only values are computed
+    const Best* walked; //!< results of the three-step search, one per entry, which are peak 0; null: there are none
     Outputs outputs;
     StreamHandle stream;
 };
 
-// --- images in shared memory (src/cuda/fragment_matcher/staging.hpp) ---------------------------------------------------------
+// --- images in shared memory (src/cuda/fragment_matcher/staging.hpp) -------------------------------------------------
 
 //! Copies of the image in a block's shared memory, and the division of the copying among its threads.
 struct StagePlan
@@ -118,7 +119,8 @@ struct StagePlan
     uint32_t fetchInverse, expandInverse;
 };
 
-//! Returns the words from row to row of a raw image `cols` pixels wide, whose rows begin up to 3 bytes after the start of a word.
+//! Returns the words from row to row of a raw image `cols` pixels wide, whose rows begin up to 3 bytes after the start
+//! of a word.
 inline int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
 
 //! Returns the words of a raw image, including those after its last row that expandPlane() reads and ignores.
@@ -128,8 +130,8 @@ inline int rawWords(int rows, int pitch, int units, int stride)
     return rows * pitch + (read > pitch ? read - pitch : 0);
 }
 
-//! Returns the pitch of an expanded row, an odd number of units of 16 bytes: all words that `positions` positions from word `firstWord` (a
-//! multiple of 4) on read for a template of `width` pixels.
+//! Returns the pitch of an expanded row, an odd number of units of 16 bytes: all words that `positions` positions from
+//! word `firstWord` (a multiple of 4) on read for a template of `width` pixels.
 inline int expandedUnits(int firstWord, int positions, int width)
 {
     return (firstWord / 4 + (positions + (width + 3) / 4 + 2) / 4) | 1;
@@ -149,7 +151,7 @@ inline void setThreads(StagePlan& plan, int threads)
     plan.expandInverse = inverseOf(plan.units);
 }
 
-// --- windows in device memory -------------------------------------------------------------------------------------------
+// --- windows in device memory ----------------------------------------------------------------------------------------
 
 //! The best of a tile of positions.
 struct alignas(16) TileBest
@@ -158,7 +160,8 @@ struct alignas(16) TileBest
     int index, y; //!< raster index of the position, and its row in the window
 };
 
-//! Search windows that several blocks share. A plan sets the sizes of the largest, then the memory for the fragments of a launch.
+//! Search windows that several blocks share. A plan sets the sizes of the largest, then the memory for the fragments of
+//! a launch.
 struct Windows
 {
     int cols, rows;     //!< largest window, in positions

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// FragmentMatcher: everything that depends on the metric in the byte-sum kernels. One struct per metric defines how terms are added, how
-// the sums of a channel are folded, and the value that they give. Traits selects the struct at compile time, forMetric() at run time. The
-// first part is for host code too, compiled by g++.
+// FragmentMatcher: everything that depends on the metric in the byte-sum kernels. One struct per metric defines how
+// terms are added, how the sums of a channel are folded, and the value that they give. Traits selects the struct at
+// compile time, forMetric() at run time. The first part is for host code too, compiled by g++.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_METRIC_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_METRIC_HPP
 
@@ -11,7 +11,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! Returns true if values are computed from moments. Folded moments are linear neither in a fragment's rows nor in its channels.
+//! Returns true if values are computed from moments. Folded moments are linear neither in a fragment's rows nor in its
+//! channels.
 CT_HOST_DEVICE constexpr bool hasMoments(Metric metric, bool weighted)
 {
     return isCorrelation(metric) || (weighted && isProduct(metric));
@@ -20,7 +21,8 @@ CT_HOST_DEVICE constexpr bool hasMoments(Metric metric, bool weighted)
 CT_HOST_DEVICE constexpr bool isSplit(Metric metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
 //! Returns the number of staged words per template word.
 CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
-//! Returns the number of expanded planes per channel: the image and, if split, the high and the low bytes of its squares.
+//! Returns the number of expanded planes per channel: the image and, if split, the high and the low bytes of its
+//! squares.
 CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
 
 //! Returns the most that a pixel of a channel adds to a 32-bit sum.
@@ -28,7 +30,8 @@ CT_HOST_DEVICE constexpr int64_t largestTerm(Metric metric, bool weighted)
 {
     return weighted ? 255 * 255 : largestDifference(metric);
 }
-//! Returns true if values take 64 bits. 259 pixels of weighted SSD, 255 * 255^2 each, fill 32 bits. @param wide sums may exceed 32 bits.
+//! Returns true if values take 64 bits. 259 pixels of weighted SSD, 255 * 255^2 each, fill 32 bits. @param wide sums
+//! may exceed 32 bits.
 CT_HOST_DEVICE constexpr bool wideValues(Metric metric, bool weighted, bool wide)
 {
     return !isCorrelation(metric) && (wide || hasMoments(metric, weighted));
@@ -92,16 +95,17 @@ __device__ __forceinline__ int differenceOf(Metric metric, int image, int templ)
     return isLinear(metric) ? ::abs(difference) : difference * difference;
 }
 
-/** Four image pixels of a channel with the four template pixels above them. If SPLIT, `high` and `low` are the bytes of the image's
-squares, `templ` and `templLow` those of the template times its weights. */
+/** Four image pixels of a channel with the four template pixels above them. If SPLIT, `high` and `low` are the bytes of
+the image's squares, `templ` and `templLow` those of the template times its weights. */
 struct Pixels
 {
     uint32_t image, high, low, templ, templLow, weights;
 };
 
-/** Running sums of one position: the sum of differences, or the moments S(qI), S(qI^2) and S(qIT), the last two as 256 * high + low if
-weighted. Unweighted sums omit the factor 255. A pixel of a channel adds at most largestTerm() to a sum of differences and 255 * 255 to one of
-the moments' sums; plans limit the pixels that are summed up before sums are folded, so that 32 bits hold them. */
+/** Running sums of one position: the sum of differences, or the moments S(qI), S(qI^2) and S(qIT), the last two as 256
+* high + low if weighted. Unweighted sums omit the factor 255. A pixel of a channel adds at most largestTerm() to a sum
+of differences and 255 * 255 to one of the moments' sums; plans limit the pixels that are summed up before sums are
+folded, so that 32 bits hold them. */
 struct SumsAt
 {
     uint32_t &sum, &squares, &squaresLow, &cross, &crossLow;
@@ -136,10 +140,11 @@ template <Metric METRIC, bool WEIGHTED> struct CommonTraits
 
 /* The struct of each metric:
      add        adds four pixels to the sums of a position
-     addMasked  adds those of four pixels whose byte of `mask` is 255, not 0, to unweighted sums; the template is 0 where the mask is
+     addMasked  adds those of four pixels whose byte of `mask` is 255, not 0, to unweighted sums; the template is 0
+     where the mask is
    and, with MOMENTS,
-     fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64, which their values fit
-     value      returns the value from the folded sums */
+     fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64, which their values
+     fit value      returns the value from the folded sums */
 template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
 {
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)

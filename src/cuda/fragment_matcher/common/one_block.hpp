@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: what the routes have in common whose kernels keep a whole search window in the shared memory of one block. Host code.
+// FragmentMatcher: what the routes have in common whose kernels keep a whole search window in the shared memory of one
+// block. Host code.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ONE_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ONE_BLOCK_HPP
 
@@ -12,7 +13,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-// Most shared memory per block, so that two blocks fit a multiprocessor.
+//! Most shared memory per block, so that two blocks fit a multiprocessor.
 const size_t ONE_BLOCK_SHARED_BYTES = 100 * 1024;
 
 } // namespace tuning
@@ -21,8 +22,8 @@ namespace gpu {
 
 //! Dynamic shared memory per block before images and templates; the kernels assert that their scratch fits.
 const size_t ONE_BLOCK_SCRATCH_BYTES = 688;
-/** Upper bound of the static shared memory of these kernels, which plans leave free. Common_CudaPlans.staticMemory compares it with the
-compiled kernels. */
+/** Upper bound of the static shared memory of these kernels, which plans leave free. Common_CudaPlans.staticMemory
+compares it with the compiled kernels. */
 const size_t ONE_BLOCK_STATIC_BYTES = 0;
 
 } // namespace gpu

@@ -77,8 +77,8 @@ namespace gpu {
 
 void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena, StreamHandle stream)
 {
-    detail::launch("pack", packKernel, detail::linearGrid(count, 1), dim3(THREADS), 0, stream, jobs,
-                   channels, fragments, arena);
+    detail::launch("pack", packKernel, detail::linearGrid(count, 1), dim3(THREADS), 0, stream, jobs, channels,
+                   fragments, arena);
 }
 
 } // namespace gpu

@@ -3,15 +3,18 @@
 
 // FragmentMatcher, device code: copies image and template to shared memory.
 //
-// Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the image into
-// that form:
+// Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the image
+// into that form:
 //
-//   fetchRaw     copies rows as they are in the frame, from the aligned word that holds their first byte on; asynchronously
-//   expandPlane  stores each row of one channel four times, once per byte phase p: word k of phase p holds pixels 4k+p .. 4k+p+3
+//   fetchRaw     copies rows as they are in the frame, from the aligned word that holds their first byte on;
+//                asynchronously
+//   expandPlane  stores each row of one channel four times, once per byte phase p: word k of phase p holds pixels 4k+p
+//                .. 4k+p+3
 //
-// A thread's positions are 4 apart, x = p + 4i, so its windows for word j of a template row are the consecutive words i+j,
-// and serve several positions from registers. Expanded rows of all phases follow each other ((row * 4 + phase) * units, in
-// units of 16 bytes). `units` is odd, so that 8 lanes on consecutive (row, phase) read 16 bytes each without bank conflicts.
+// A thread's positions are 4 apart, x = p + 4i, so its windows for word j of a template row are the consecutive words
+// i+j, and serve several positions from registers. Expanded rows of all phases follow each other ((row * 4 + phase) *
+// units, in units of 16 bytes). `units` is odd, so that 8 lanes on consecutive (row, phase) read 16 bytes each without
+// bank conflicts.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_STAGING_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_STAGING_HPP
 
@@ -50,8 +53,8 @@ __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, i
     return word;
 }
 
-/** Starts to copy cols x rows pixels of the image from (x, y) on, one word per thread and step. The copy is complete after
-__pipeline_wait_prior(0) of all threads and a barrier. Words outside the image are not written. */
+/** Starts to copy cols x rows pixels of the image from (x, y) on, one word per thread and step. The copy is complete
+after __pipeline_wait_prior(0) of all threads and a barrier. Words outside the image are not written. */
 __device__ __forceinline__ void fetchRaw(const ByteImageView& frame, int x, int y, int cols, int rows,
                                          const gpu::StagePlan& plan, uint32_t* raw)
 {
@@ -88,7 +91,8 @@ __device__ __forceinline__ void fetchRaw(const ByteImageView& frame, int x, int 
     __pipeline_commit();
 }
 
-//! Extracts word h of channel `plane`, four pixels, from raw words. @param shift bits from the start of the first word to the first pixel.
+//! Extracts word h of channel `plane`, four pixels, from raw words. @param shift bits from the start of the first word
+//! to the first pixel.
 template <int STRIDE>
 __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32_t shift, int plane)
 {
@@ -108,7 +112,8 @@ __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32
     return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
 }
 
-//! Loads the words that hold four pixels, from the aligned word of the first byte on. @return bits before the first pixel.
+//! Loads the words that hold four pixels, from the aligned word of the first byte on. @return bits before the first
+//! pixel.
 template <int STRIDE>
 __device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
                                                uint32_t (&words)[STRIDE + 1])
@@ -122,13 +127,14 @@ __device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, in
     return 8 * before;
 }
 
-/** Byte selectors that extract a word of one channel from words b g r b | g r b g | r b g r without a shift, by the index 0 .. 5 of the
-first pixel's byte: bytes of the first two words, of these and the third, of these and the fourth. */
+/** Byte selectors that extract a word of one channel, without a shift, from words b g r b | g r b g | r b g r, by the
+index 0 .. 5 of the first pixel's byte: bytes of the first two words, of these and the third, of these and the fourth. */
 __constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0x0741, 0x6210, 0x3210},
                                                     {0x0052, 0x7410, 0x3210}, {0x0063, 0x3510, 0x4210},
                                                     {0x0074, 0x3610, 0x5210}, {0x0005, 0x3740, 0x6210}};
 
-//! Expands channel `plane` of raw rows and, if SPLIT, the bytes of its squares, plane after plane. @param x, y first pixel of the raw image.
+//! Expands channel `plane` of raw rows and, if SPLIT, the bytes of its squares, plane after plane. @param x, y first
+//! pixel of the raw image.
 template <int STRIDE, bool SPLIT>
 __device__ __forceinline__ void expandPlane(const ByteImageView& frame, int x, int y, int rows, int plane,
                                             const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
@@ -202,8 +208,8 @@ __device__ __forceinline__ void expandChannel(const ByteImageView& frame, int x,
         expandPlane<4, SPLIT>(frame, x, y, rows, plane, plan, raw, expanded);
 }
 
-/** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes per thread and step; by asynchronous copies as
-in fetchRaw() unless SPLIT. */
+/** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes per thread and step; by
+asynchronous copies as in fetchRaw() unless SPLIT. */
 template <bool SPLIT>
 __device__ __forceinline__ void stageTemplate(const uint32_t* templ, const uint32_t* weights, int pitch, int rows,
                                               int words, uint32_t* t, uint32_t* tLow, uint32_t* q)

@@ -26,8 +26,10 @@ template <Metric METRIC, bool WEIGHTED, int P> struct Sums
 
     __device__ __forceinline__ SumsAt at(int i) { return {sum[i], squares[i], squaresLow[i], cross[i], crossLow[i]}; }
 
-    //! Adds `rows` rows of a template, `width` pixels each. Steps are in words from row to row, all rows 16-byte aligned.
-    //! @param expandedWords if SPLIT, words from the image to the high bytes of its squares, and from these to the low bytes.
+    //! Adds `rows` rows of a template, `width` pixels each. Steps are in words from row to row, all rows 16-byte
+    //! aligned.
+    //! @param expandedWords if SPLIT, words from the image to the high bytes of its squares, and from these to the low
+    //! bytes.
     __device__ __forceinline__ void addRows(const uint32_t* image, int imageStep, int expandedWords, const uint32_t* t,
                                             const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
     {
@@ -66,7 +68,8 @@ template <Metric METRIC, bool WEIGHTED, int P> struct Sums
     }
 
 private:
-    //! Adds WORDS columns of words. LAST: the columns may extend beyond the width; unweighted sums mask these pixels with the weights.
+    //! Adds WORDS columns of words. LAST: the columns may extend beyond the width; unweighted sums mask these pixels
+    //! with the weights.
     template <int WORDS, bool LAST>
     __device__ __forceinline__ void addColumns(const uint32_t* pixels, int imageStep, int expandedWords,
                                                const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,

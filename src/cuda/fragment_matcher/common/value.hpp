@@ -41,8 +41,9 @@ template <int FACTOR> __device__ __noinline__ float znccScoreSlowly(int64_t n, i
     return znccScoreOf(FACTOR * FACTOR * n, FACTOR * FACTOR * v, deviation);
 }
 
-/** Returns znccScoreOf(FACTOR^2 n, FACTOR^2 v, deviation), bit for bit, in most cases without its square root and division. Both ways have a
-relative error of less than 2^-49, so both are rounded to the same float unless the score is close to the midpoint of two floats.
+/** Returns znccScoreOf(FACTOR^2 n, FACTOR^2 v, deviation), bit for bit, in most cases without its square root and
+division. Both ways have a relative error of less than 2^-49, so both are rounded to the same float unless the score is
+close to the midpoint of two floats.
 @param scale FACTOR / deviation */
 template <int FACTOR>
 __device__ __forceinline__ float znccScoreQuickly(int64_t n, int64_t v, double deviation, double scale)
@@ -62,7 +63,8 @@ __device__ __forceinline__ float znccScoreQuickly(int64_t n, int64_t v, double d
     return fminf(fmaxf(static_cast<float>(score), -1.f), 1.f);
 }
 
-//! Returns the value of a position. @param cross, squares sum of products and box sum of squares; with weights, the two moments.
+//! Returns the value of a position. @param cross, squares sum of products and box sum of squares; with weights, the two
+//! moments.
 //! @param image without weights: S(I) of each channel.
 template <Metric METRIC, bool WEIGHTED, bool WIDE, int CHANNELS>
 __device__ __forceinline__ uint64_t valueOf(uint64_t cross, uint64_t squares, const uint32_t (&image)[CHANNELS],

@@ -14,7 +14,8 @@ using namespace device;
 
 const int WARPS = 9; // per block, one per point of a step
 
-//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64 bits, terms of at most 255^3.
+//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64
+//! bits, terms of at most 255^3.
 static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
                                            Metric metric, int x, int y)
 {
@@ -55,7 +56,8 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
     return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), fragment.variance));
 }
 
-/** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2) positions of w x h pixels. */
+/** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2)
+positions of w x h pixels. */
 __global__ void __launch_bounds__(32 * WARPS)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
@@ -120,8 +122,8 @@ namespace gpu {
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
-    detail::launch("walk", walkKernel, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream,
-                   frame, batch, settings, valueScale(settings.metric, batch.weighted), walked, out);
+    detail::launch("walk", walkKernel, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
+                   settings, valueScale(settings.metric, batch.weighted), walked, out);
 }
 
 } // namespace gpu

@@ -34,8 +34,7 @@ std::optional<BoundPlan> planBounds(const MatchCase& given, const Load& load)
     const Rect4& region = load.region;
     const int side = std::min(fragment.width, fragment.height), channels = given.frame.channels;
     if (!given.fullSearch || given.metric != Metric::SAD || side < tuning::BOUND_LEAST_SIDE ||
-        static_cast<int64_t>(fragment.width) * fragment.height > tuning::BOUND_MOST_PIXELS ||
-        !worthBounds(given, load))
+        static_cast<int64_t>(fragment.width) * fragment.height > tuning::BOUND_MOST_PIXELS || !worthBounds(given, load))
         return std::nullopt;
     BoundPlan plan = {};
     const auto level = [&](int block)
@@ -79,7 +78,10 @@ class BoundedTiles final : public TilesPlan
 {
 public:
     BoundedTiles(const MatchCase& given, const Load& load, const BoundPlan& theBounds)
-        : TilesPlan(given, load), bounds(theBounds), channels(given.frame.channels), tiles_(listedTiles(bounds, given, load))
+        : TilesPlan(given, load),
+          bounds(theBounds),
+          channels(given.frame.channels),
+          tiles_(listedTiles(bounds, given, load))
     {}
 
     // How much is eliminated cannot be estimated, but the tile of the best position of each window remains.
@@ -121,7 +123,8 @@ void BoundedTiles::takeMemory(detail::Parts& working, detail::Parts& zeros, int 
     memory_.limits = working.take<gpu::BoundLimit>(entries);
     tiles_.finished = working.take<unsigned>(tiles);
     for (gpu::TileList* list : {&tiles_.listed, &tiles_.refined})
-        *list = {working.take<int>(tiles), working.take<uint32_t>(tiles), working.take<int>(entries), working.take<int>(1)};
+        *list = {working.take<int>(tiles), working.take<uint32_t>(tiles), working.take<int>(entries),
+                 working.take<int>(1)};
 }
 
 } // namespace

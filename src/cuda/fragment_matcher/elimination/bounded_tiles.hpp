@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route BOUNDED_TILES: SAD of large fragments in tiles, without those that cannot hold a peak by bounds of their values
-// (src/fragment_matcher/bounds.hpp).
+// FragmentMatcher, route BOUNDED_TILES: SAD of large fragments in tiles, without those that cannot hold a peak by
+// bounds of their values (src/fragment_matcher/bounds.hpp).
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BOUNDED_TILES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BOUNDED_TILES_HPP
 
@@ -16,21 +16,36 @@ namespace tuning {
 
 // Bounds are compared where a call has so much work that their own cost, which does not depend on the image, is small.
 
-const int BOUND_THREADS = 128;         // threads per block of the bounds
-const int BOUND_MEANS_THREADS = 256;   // threads per block of the means
-const int BOUND_PLACE_THREADS = 1024;  // threads per block that scores a place
-const int BOUND_LIST_THREADS = 1024;   // threads per block that lists tiles
-const int BOUND_REFINE_THREADS = 384;  // threads per block of the fine bounds; 12 warps, one or three channels
-const int BOUND_OTHER_PLACES = 30;     // most places beside those that a limit takes
-const int BOUND_REFINERS = 2;          // blocks of the fine bounds per multiprocessor
-const int BOUND_FINE_SIDE = 80;        // least side for fine bounds by blocks of 4 x 4
-const int BOUND_LEAST_SIDE = 48;       // least width and height of the largest fragment
-const int BOUND_WIDE_SIDE = 64;        // least side for blocks of 8 x 8 pixels; below: 4 x 4
-const int BOUND_MOST_PIXELS = 1 << 18; // largest fragment: sums of weighted differences fit 32 bits
-const double BOUND_LEAST_TERMS = 4e9;  // least byte differences of a call
-const double BOUND_LEAST_TERMS_PER_BYTE = 1000; // least byte differences per byte of the searched part of the image
-const int BOUND_PART_ROWS = 16;        // least rows of a fragment per part
-const int BOUND_WAVES = 4;             // blocks that share few tiles, as a multiple of those that are resident at once
+//! Threads per block of the bounds.
+const int BOUND_THREADS = 128;
+//! Threads per block of the means.
+const int BOUND_MEANS_THREADS = 256;
+//! Threads per block that scores a place.
+const int BOUND_PLACE_THREADS = 1024;
+//! Threads per block that lists tiles.
+const int BOUND_LIST_THREADS = 1024;
+//! Threads per block of the fine bounds; 12 warps, one or three channels.
+const int BOUND_REFINE_THREADS = 384;
+//! Most places beside those that a limit takes.
+const int BOUND_OTHER_PLACES = 30;
+//! Blocks of the fine bounds per multiprocessor.
+const int BOUND_REFINERS = 2;
+//! Least side for fine bounds by blocks of 4 x 4.
+const int BOUND_FINE_SIDE = 80;
+//! Least width and height of the largest fragment.
+const int BOUND_LEAST_SIDE = 48;
+//! Least side for blocks of 8 x 8 pixels; below: 4 x 4.
+const int BOUND_WIDE_SIDE = 64;
+//! Largest fragment: sums of weighted differences fit 32 bits.
+const int BOUND_MOST_PIXELS = 1 << 18;
+//! Least byte differences of a call.
+const double BOUND_LEAST_TERMS = 4e9;
+//! Least byte differences per byte of the searched part of the image.
+const double BOUND_LEAST_TERMS_PER_BYTE = 1000;
+//! Least rows of a fragment per part.
+const int BOUND_PART_ROWS = 16;
+//! Blocks that share few tiles, as a multiple of those that are resident at once.
+const int BOUND_WAVES = 4;
 
 } // namespace tuning
 

@@ -14,20 +14,21 @@ namespace {
 using namespace device;
 using gpu::BoundLevel;
 using gpu::BoundMeans;
-using gpu::TileBound;
 using gpu::BoundMemory;
 using gpu::BoundPlan;
 using gpu::ListedTiles;
+using gpu::TileBound;
 using gpu::Windows;
 
 const int BOUND_THREADS = tuning::BOUND_THREADS, REFINE_THREADS = tuning::BOUND_REFINE_THREADS;
 
-// B / 4 warps compute the bounds of B / 4 tiles, one below the other. A lane has 8 positions B columns apart in 4 rows B rows apart: words of
-// the image serve four rows of the fragment, and by shifts eight columns.
+// B / 4 warps compute the bounds of B / 4 tiles, one below the other. A lane has 8 positions B columns apart in 4 rows
+// B rows apart: words of the image serve four rows of the fragment, and by shifts eight columns.
 
 const int LANE_COLS = 8, LANE_ROWS = 4; //!< positions per lane
 
-//! Sums of differences of means: BOUND_MOST_PIXELS / 16 blocks of three channels and of weight 255 stay below TileBound::NO_BOUND.
+//! Sums of differences of means: BOUND_MOST_PIXELS / 16 blocks of three channels and of weight 255 stay below
+//! TileBound::NO_BOUND.
 typedef uint32_t LaneBounds[LANE_ROWS][LANE_COLS];
 
 //! Moves all rows on by one, and loads the first.
@@ -43,9 +44,11 @@ template <int WORDS> __device__ __forceinline__ void pushRow(uint32_t (&rows)[LA
     }
 }
 
-/** Adds WORDS columns of words of a fragment's means. PARTIAL: without weights, the last word has blocks beyond the fragment.
-@param image word of the lane's first block in row 0 of the region. @param row the lane's first row. @param lastRow of the region: positions
-beyond the window may not read more. @param shift bits before the first block. @param words, rows size of the fragment's means.
+/** Adds WORDS columns of words of a fragment's means. PARTIAL: without weights, the last word has blocks beyond the
+fragment.
+@param image word of the lane's first block in row 0 of the region. @param row the lane's first row. @param lastRow of
+the region: positions beyond the window may not read more. @param shift bits before the first block. @param words, rows
+size of the fragment's means.
 @param lastMask bytes of the last word that are blocks. @param wanted bit r: the lane's row r is wanted. */
 template <int B, int WORDS, bool WEIGHTED, bool PARTIAL>
 __device__ __forceinline__ void addMeans(const uint8_t* image, int row, int lastRow, int pitch, int shift,
@@ -109,7 +112,8 @@ struct LanePlace
     int x, y; //!< the first
 };
 
-//! Returns the least bound of a tile to all lanes, from a warp's positions. @param firstRow first of LANE_ROWS rows in the tile.
+//! Returns the least bound of a tile to all lanes, from a warp's positions. @param firstRow first of LANE_ROWS rows in
+//! the tile.
 template <int B>
 __device__ __forceinline__ TileBound tileBound(const LaneBounds& sums, const LanePlace& mine, int firstRow,
                                                const SearchWindow& window)
@@ -131,9 +135,9 @@ __device__ __forceinline__ TileBound tileBound(const LaneBounds& sums, const Lan
     return {static_cast<uint32_t>(best.value), best.index - y * window.cols, y, 0};
 }
 
-/** Returns the least bound of a cell from a warp's positions. The positions of a warp with an index k of columns and r of rows are a cell if
-B = 8; if B = 4 they are halves of two cells, whose other halves have the next k. Lane 8 r + k returns that of cell (k, r) of these, for B = 4 with
-the cell's column as k. */
+/** Returns the least bound of a cell from a warp's positions. The positions of a warp with an index k of columns and r
+of rows are a cell if B = 8; if B = 4 they are halves of two cells, whose other halves have the next k. Lane 8 r + k
+returns that of cell (k, r) of these, for B = 4 with the cell's column as k. */
 template <int B>
 __device__ __forceinline__ uint32_t leastOfCell(const LaneBounds& sums, const LanePlace& mine,
                                                 const SearchWindow& window)
@@ -237,14 +241,14 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     boundTilesKernel(const ByteImageView frame, const Batch batch, const BoundPlan plan, const BoundMemory memory,
                      const Windows windows, const ListedTiles tiles)
 {
-    constexpr int LANES = 8 * B, UNITS = BOUND_THREADS / LANES, TILES = B / 4; // per unit
-    __shared__ TileBound parts[BOUND_THREADS / 32][TILES];
-    const int gridTiles = windows.tiles(), unitsY = detail::ceilDiv(windows.tilesY, TILES);
+    constexpr int LANES = 8 * B, UNITS = BOUND_THREADS / LANES, UNIT_TILES = B / 4; // per unit
+    __shared__ TileBound parts[BOUND_THREADS / 32][UNIT_TILES];
+    const int gridTiles = windows.tiles(), unitsY = detail::ceilDiv(windows.tilesY, UNIT_TILES);
     const int64_t unit = static_cast<int64_t>(blockIdx.x) * UNITS + threadIdx.x / LANES;
     const int e = static_cast<int>(unit / (windows.tilesX * unitsY)),
               inEntry = static_cast<int>(unit % (windows.tilesX * unitsY));
     const int tileX = inEntry % windows.tilesX * tuning::TILE_COLS,
-              tileY = inEntry / windows.tilesX * TILES * tuning::TILE_ROWS;
+              tileY = inEntry / windows.tilesX * UNIT_TILES * tuning::TILE_ROWS;
     const int lane = threadIdx.x % LANES;
     Entry entry = {};
     bool any = e < batch.count && openEntry(frame, batch, e, entry) == STATUS_FOUND;
@@ -261,10 +265,10 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     {
         const LanePlace mine = {tileX + lane % B + B * LANE_COLS * (lane / B % (8 / B)), tileY + lane / 8};
         LaneBounds sums = {};
-        sumMeans<B, WEIGHTED>(batch, entry, mine, e, plan.region, plan.coarse, memory.coarse, 0,
-                              batch.channels, 0, entry.fragment.height / B, ~0u, sums);
+        sumMeans<B, WEIGHTED>(batch, entry, mine, e, plan.region, plan.coarse, memory.coarse, 0, batch.channels, 0,
+                              entry.fragment.height / B, ~0u, sums);
 #pragma unroll
-        for (int t = 0; t < TILES; ++t)
+        for (int t = 0; t < UNIT_TILES; ++t)
         {
             const TileBound bound = tileBound<B>(sums, mine, t * (16 / B), entry.window);
             if (threadIdx.x % 32 == 0)
@@ -272,23 +276,23 @@ __global__ void __launch_bounds__(BOUND_THREADS)
         }
         const uint32_t least = leastOfCell<B>(sums, mine, entry.window);
         // Rows of cells of a unit: of B = 8, each warp has every other one.
-        const int row = TILES * (lane % 32 / 8) + lane / 32, rows = tuning::TILE_ROWS / gpu::CELL_ROWS;
+        const int row = UNIT_TILES * (lane % 32 / 8) + lane / 32, rows = tuning::TILE_ROWS / gpu::CELL_ROWS;
         if (hasTile(row / rows))
             memory.cells[(first + firstTile + row / rows * tilesX) * gpu::CELLS + row % rows * gpu::CELLS_X +
-                                lane % gpu::CELLS_X] = least;
+                         lane % gpu::CELLS_X] = least;
         if (tiles.parts > 1)
         {
             const size_t at = static_cast<size_t>(e) * windows.cols * windows.rows;
             if (windows.wide)
                 clearTile(static_cast<uint64_t*>(windows.values) + at, entry.window, tileX, tileY,
-                          TILES * tuning::TILE_ROWS, lane, LANES);
+                          UNIT_TILES * tuning::TILE_ROWS, lane, LANES);
             else
                 clearTile(static_cast<uint32_t*>(windows.values) + at, entry.window, tileX, tileY,
-                          TILES * tuning::TILE_ROWS, lane, LANES);
+                          UNIT_TILES * tuning::TILE_ROWS, lane, LANES);
         }
     }
     __syncthreads(); // the bounds of all warps are complete
-    if (!any || lane >= TILES || !hasTile(lane))
+    if (!any || lane >= UNIT_TILES || !hasTile(lane))
         return;
     TileBound bound = parts[threadIdx.x / 32][lane];
 #pragma unroll
@@ -332,8 +336,8 @@ __global__ void __launch_bounds__(REFINE_THREADS)
         for (int i = threadIdx.x; i < 32 * LANE_ROWS * LANE_COLS; i += REFINE_THREADS)
             shared[i / 32][i % 32] = 0;
         LaneBounds sums = {};
-        sumMeans<B, WEIGHTED>(batch, entry, mine, e, plan.region, plan.fine, memory.fine, channel,
-                              channel + 1, part * rows / parts, (part + 1) * rows / parts, wanted, sums);
+        sumMeans<B, WEIGHTED>(batch, entry, mine, e, plan.region, plan.fine, memory.fine, channel, channel + 1,
+                              part * rows / parts, (part + 1) * rows / parts, wanted, sums);
         __syncthreads(); // all sums are zero
 #pragma unroll
         for (int i = 0; i < LANE_ROWS * LANE_COLS; ++i)
@@ -345,8 +349,7 @@ __global__ void __launch_bounds__(REFINE_THREADS)
             for (int i = 0; i < LANE_ROWS * LANE_COLS; ++i)
                 sums[i / LANE_COLS][i % LANE_COLS] = shared[i][lane];
             const uint32_t least = leastOfCell<B>(sums, mine, entry.window);
-            const CellTest mayHoldPeak =
-                testOf(memory.limits[e], memory.fine.losses[e], B, entry, settings);
+            const CellTest mayHoldPeak = testOf(memory.limits[e], memory.fine.losses[e], B, entry, settings);
             const uint32_t cells =
                 coarse & __ballot_sync(~0u, mayHoldPeak(least, boxOf(tileX, tileY, lane, entry.window)));
             if (lane == 0 && cells != 0)
@@ -358,8 +361,8 @@ __global__ void __launch_bounds__(REFINE_THREADS)
             }
             else if (lane == 0)
                 windows.bests[static_cast<size_t>(e) * gridTiles +
-                             tileY / tuning::TILE_ROWS * detail::ceilDiv(entry.window.cols, tuning::TILE_COLS) +
-                             tileX / tuning::TILE_COLS] = {~0ull, Best::NONE, 0};
+                              tileY / tuning::TILE_ROWS * detail::ceilDiv(entry.window.cols, tuning::TILE_COLS) +
+                              tileX / tuning::TILE_COLS] = {~0ull, Best::NONE, 0};
         }
         __syncthreads(); // all sums have been read
     }

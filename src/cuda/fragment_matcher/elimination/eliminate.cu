@@ -4,8 +4,8 @@
 // FragmentMatcher, eliminate: lists the tiles and cells that can hold a peak of SAD, by bounds of all positions
 // (src/fragment_matcher/bounds.hpp). Means and bounds: means.cu and bounds.cu.
 //
-// Cost: places are scored by a block each; the list reads 16 bytes per tile and 128 per tile that may hold a peak, by one block per fragment,
-// bound by latency.
+// Cost: places are scored by a block each; the list reads 16 bytes per tile and 128 per tile that may hold a peak, by
+// one block per fragment, bound by latency.
 
 #include "eliminate.hpp"
 
@@ -17,9 +17,9 @@ using namespace device;
 using gpu::BoundLimit;
 using gpu::BoundMemory;
 using gpu::BoundPlace;
-using gpu::TileBound;
 using gpu::BoundPlan;
 using gpu::ListedTiles;
+using gpu::TileBound;
 using gpu::Windows;
 
 const int PLACE_THREADS = tuning::BOUND_PLACE_THREADS, LIST_THREADS = tuning::BOUND_LIST_THREADS;
@@ -72,8 +72,9 @@ __device__ uint64_t valueOf(const ByteImageView& frame, const Batch& batch, cons
     return scratch->score;
 }
 
-/** Chooses a place and scores it, by a block. The first places are those that the limit takes: least bounds, apart from each other. The others
-are the least bounds of parts of the tiles outside the zone of the first, because the least bounds need not have the least values. */
+/** Chooses a place and scores it, by a block. The first places are those that the limit takes: least bounds, apart from
+each other. The others are the least bounds of parts of the tiles outside the zone of the first, because the least
+bounds need not have the least values. */
 template <int STRIDE, bool WEIGHTED>
 __global__ void __launch_bounds__(PLACE_THREADS)
     scorePlacesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const BoundPlan plan,
@@ -130,8 +131,8 @@ __global__ void __launch_bounds__(PLACE_THREADS)
         memory.places[blockIdx.x] = place;
 }
 
-/** Chooses `needed` of the places in their order, each `apart` from those before it and, unless null, outside the zones of the positions of
-`box`. @return the value of the last; UINT64_MAX: there are not enough. */
+/** Chooses `needed` of the places in their order, each `apart` from those before it and, unless null, outside the zones
+of the positions of `box`. @return the value of the last; UINT64_MAX: there are not enough. */
 __device__ uint64_t largestOfPlaces(const BoundPlace* places, int count, int needed, int apart, int distance,
                                     int exclusion, const Box* box)
 {
@@ -199,8 +200,8 @@ struct Tiles
     __device__ int count() const { return cols * rows; }
 };
 
-/** Calls test(least, cell) for the cells of all tiles whose least bound is not above `largest`, and body(tile, cells that passed) for all tiles. A
-warp takes 32 tiles; its lanes test a cell each. */
+/** Calls test(least, cell) for the cells of all tiles whose least bound is not above `largest`, and body(tile, cells
+that passed) for all tiles. A warp takes 32 tiles; its lanes test a cell each. */
 template <class Test, class Body>
 __device__ __forceinline__ void forTiles(const Tiles& tiles, uint32_t largest, const Test& test, const Body& body)
 {
@@ -268,7 +269,8 @@ __device__ uint64_t largestOfPeaks(const ListScratch& scratch, int count, const 
     return ::min(::min(scratch.largest, largest(settings.peaks, nullptr)), largest(settings.peaks - 1, &box));
 }
 
-//! Returns true if the least bounds of more than half of the tiles are not above `largest`. @param found 0. Two barriers.
+//! Returns true if the least bounds of more than half of the tiles are not above `largest`. @param found 0. Two
+//! barriers.
 __device__ bool mostHave(const Tiles& tiles, uint32_t largest, int* found)
 {
     int mine = 0;

@@ -12,7 +12,8 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace gpu {
 
-//! Computes the means of all blocks of a level, of the image and of fragments. @param early as in prepareBands() of matrix/bands.hpp.
+//! Computes the means of all blocks of a level, of the image and of fragments. @param early as in prepareBands() of
+//! matrix/bands.hpp.
 void computeMeans(const Job& job, const BoundPlan& plan, const BoundLevel& level, const BoundMeans& memory, bool early);
 //! Computes the coarse bounds of all tiles and cells.
 void boundTiles(const Job& job, const BoundPlan& plan, const BoundMemory& memory, const Windows& windows,

@@ -20,10 +20,11 @@ using gpu::BoundPlan;
 
 const int MEANS_THREADS = tuning::BOUND_MEANS_THREADS;
 
-// Byte k of word w B + p of a row is the mean of the block whose first column is 4 B w + p + k B, so that a word holds four neighbouring
-// blocks of a position.
+// Byte k of word w B + p of a row is the mean of the block whose first column is 4 B w + p + k B, so that a word holds
+// four neighbouring blocks of a position.
 
-//! Sums B pixels of a row, at most 8 * 255, for 16 positions per thread. @param sums rows of BOUND_COLS + 2 elements, channel by channel.
+//! Sums B pixels of a row, at most 8 * 255, for 16 positions per thread. @param sums rows of BOUND_COLS + 2 elements,
+//! channel by channel.
 template <int B, int STRIDE, int CHANNELS>
 __device__ void sumRows(const ByteImageView& frame, int x, int y, const gpu::StagePlan& plan, const uint32_t* raw,
                         uint16_t* sums)
@@ -84,7 +85,8 @@ __device__ void storeMeans(const uint16_t* sums, int x, int y, int height, const
     }
 }
 
-//! Returns word `word` of row `row` of the means of a fragment's channel, and the word of their weights. @param loss adds the loss.
+//! Returns word `word` of row `row` of the means of a fragment's channel, and the word of their weights. @param loss
+//! adds the loss.
 template <int B, bool WEIGHTED>
 __device__ uint32_t meansOf(const Batch& batch, const DeviceFragment& fragment, int channel, int row, int word,
                             uint32_t& weights, uint64_t& loss)
@@ -145,8 +147,9 @@ __device__ void storeFragment(const Batch& batch, int e, const BoundLevel& level
         memory.losses[e] = total;
 }
 
-/** Computes the means of the region in the first `imageBlocks` blocks, and those of a fragment in each of the others. Coarse means follow the call
-before, fine means may be computed while the kernel before, which does not touch them, still runs. */
+/** Computes the means of the region in the first `imageBlocks` blocks, and those of a fragment in each of the others.
+Coarse means follow the call before, fine means may be computed while the kernel before, which does not touch them,
+still runs. */
 template <int B, int STRIDE, bool WEIGHTED>
 __global__ void __launch_bounds__(MEANS_THREADS)
     computeMeansKernel(const ByteImageView frame, const Batch batch, const BoundPlan plan, const BoundLevel level,
@@ -190,10 +193,9 @@ void computeMeans(const Job& job, const BoundPlan& plan, const BoundLevel& level
                                                                    : computeMeansKernel<4, stride.value, false>);
         const int imageBlocks =
             detail::ceilDiv(plan.region.width, BOUND_COLS) * detail::ceilDiv(plan.region.height, BOUND_ROWS);
-        detail::launchAs(early, "computeMeans", kernel,
-                         detail::linearGrid(static_cast<int64_t>(imageBlocks) + job.batch.count, 1),
-                         dim3(MEANS_THREADS), plan.sharedBytes, job.stream, job.frame, job.batch, plan, level, memory,
-                         imageBlocks);
+        detail::launchAs(
+            early, "computeMeans", kernel, detail::linearGrid(static_cast<int64_t>(imageBlocks) + job.batch.count, 1),
+            dim3(MEANS_THREADS), plan.sharedBytes, job.stream, job.frame, job.batch, plan, level, memory, imageBlocks);
     };
     forStride(job.frame.pixelStride, ofStride);
 }

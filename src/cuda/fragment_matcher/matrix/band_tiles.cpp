@@ -21,7 +21,8 @@ std::optional<BandTiles> planBandTiles(const MatchCase& given, const Load& load)
     const int stride = given.frame.pixelStride, channels = given.frame.channels;
     const bool image = isCorrelation(given.metric);
     const auto bands = planBands(given, load); // has the same limits
-    if (!bands || given.weighted || bands->wide || fragment.height > tuning::BAND_TILE_HEIGHT || given.frame.step % 16 != 0)
+    if (!bands || given.weighted || bands->wide || fragment.height > tuning::BAND_TILE_HEIGHT ||
+        given.frame.step % 16 != 0)
         return std::nullopt;
     BandTiles plan = {};
     plan.blocksX =
@@ -81,8 +82,7 @@ CostTerms BandTilesPlan::terms(const MatchCase& given, const Load& load) const
 
 } // namespace
 
-static const CostFactors FACTORS[COST_KINDS] = {
-    {}, {9.06, 0.942, 0, 0.50, 0, 0}, {9.68, 0.993, 0.07, 0.83, 0, 0}, {}};
+static const CostFactors FACTORS[COST_KINDS] = {{}, {9.06, 0.942, 0, 0.50, 0, 0}, {9.68, 0.993, 0.07, 0.83, 0, 0}, {}};
 
 static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 {

@@ -1,16 +1,18 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions without weights, in one kernel, for windows whose blocks are all resident at once:
-// sums of products, box sums, values, best of each tile; the block that finishes a fragment's last tile finds its peaks.
+// FragmentMatcher, SSD and ZNCC by matrix instructions without weights, in one kernel, for windows whose blocks are all
+// resident at once: sums of products, box sums, values, best of each tile; the block that finishes a fragment's last
+// tile finds its peaks.
 //
-// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the image stays in registers for 8 rows
-// of the template, and a lane extracts its share of a band from the template row by a shift. Concurrently, the other warps sum up columns
-// of the image. In the end, the bytes of these sums are multiplied with a band of ones, which gives the box sums.
+// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the image stays in
+// registers for 8 rows of the template, and a lane extracts its share of a band from the template row by a shift.
+// Concurrently, the other warps sum up columns of the image. In the end, the bytes of these sums are multiplied with a
+// band of ones, which gives the box sums.
 //
-// Cost for a fragment of w x h pixels, C channels, M positions: C M h 32 ceil((w + 7) / 32) products of bytes; bytes: (128 + w)
-// (rows + h) C read per block, from cache, and 4 written per position. Bound by the matrix units and by the latency of the steps before and
-// after them.
+// Cost for a fragment of w x h pixels, C channels, M positions: C M h 32 ceil((w + 7) / 32) products of bytes; bytes:
+// (128 + w) (rows + h) C read per block, from cache, and 4 written per position. Bound by the matrix units and by the
+// latency of the steps before and after them.
 
 #include "band_tiles.hpp"
 #include "bands_device.hpp"
@@ -32,14 +34,15 @@ const int ROWS = gpu::BAND_ROWS, COLS = gpu::BAND_COLS;
 
 // --- staging ---------------------------------------------------------------------------------------------------------
 
-//! Returns the bytes from the last multiple of 16 to a row's first pixel; equal for all rows, because plans require a step of 16 bytes.
+//! Returns the bytes from the last multiple of 16 to a row's first pixel; equal for all rows, because plans require a
+//! step of 16 bytes.
 __device__ __forceinline__ int behindUnit(const ByteImageView& frame, int x)
 {
     return static_cast<int>(reinterpret_cast<uintptr_t>(frame.pixel(x, 0)) & 15);
 }
 
-//! Starts to copy `rows` rows of the image as they are, from the unit of 16 bytes on that holds pixel (x, y). Bytes outside the image are
-//! not written, or 0.
+//! Starts to copy `rows` rows of the image as they are, from the unit of 16 bytes on that holds pixel (x, y). Bytes
+//! outside the image are not written, or 0.
 __device__ __forceinline__ void fetchRows(const ByteImageView& frame, int x, int y, int rows, int pitch,
                                           uint32_t* target)
 {
@@ -103,8 +106,8 @@ __device__ __forceinline__ void stageTemplate(const uint32_t* arena, int width, 
 
 // --- products --------------------------------------------------------------------------------------------------------
 
-/** Words of lane (g, t) for image operands of 32 KC columns: 8 KC pixels of an image row from 8g + 8 KC t on, and those 64 columns to the
-right. Loaded word by word, as each has a fixed place among the four registers of an operand. */
+/** Words of lane (g, t) for image operands of 32 KC columns: 8 KC pixels of an image row from 8g + 8 KC t on, and those
+64 columns to the right. Loaded word by word, as each has a fixed place among the four registers of an operand. */
 template <int KC> struct ImageWords
 {
     uint32_t words[KC][4];
@@ -162,8 +165,8 @@ template <int KC> struct LaneAt
     }
 };
 
-/** Adds the products of `rows` template rows and 32 KC rows of their bands to ROWS rows of positions. Image rows are in a ring of registers: row
-r is in ring[r % ROWS]. */
+/** Adds the products of `rows` template rows and 32 KC rows of their bands to ROWS rows of positions. Image rows are in
+a ring of registers: row r is in ring[r % ROWS]. */
 template <int KC>
 __device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uint32_t* image, int pitch,
                                             const uint32_t* templ, int step, int rows)
@@ -270,8 +273,8 @@ template <bool IMAGE, int CHANNELS> struct WordSums
     }
 };
 
-/** Computes, per column and row of positions, the bytes of the sums over `height` rows of pixels from that row on. For the warps that do not
-multiply. */
+/** Computes, per column and row of positions, the bytes of the sums over `height` rows of pixels from that row on. For
+the warps that do not multiply. */
 template <bool IMAGE, int CHANNELS>
 __device__ __forceinline__ void sumColumns(const BandTiles& plan, int width, int height, const uint32_t* planes,
                                            uint32_t* boxes)
@@ -394,8 +397,8 @@ __device__ __forceinline__ void storeValues(const BandTiles& plan, const SearchW
         bests[half] = {least[half], leastIndex[half]};
 }
 
-/** Stores the best of each TILE_COLS columns of a block, from the bests of its warps. @param y first row of the block. @return true in the
-last of `blocks` blocks. */
+/** Stores the best of each TILE_COLS columns of a block, from the bests of its warps. @param y first row of the block.
+@return true in the last of `blocks` blocks. */
 template <typename Value>
 __device__ bool storeBests(const Best (&mine)[2], int cols, int y, TileBest* bests, Best (*scratch)[WARPS], int blocks,
                            unsigned* finished)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route BAND_TILES: SSD and ZNCC without weights by matrix instructions in one kernel, for windows whose blocks are all
-// resident at once.
+// FragmentMatcher, route BAND_TILES: SSD and ZNCC without weights by matrix instructions in one kernel, for windows
+// whose blocks are all resident at once.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BAND_TILES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BAND_TILES_HPP
 
@@ -14,10 +14,14 @@ namespace tuning {
 
 // Four warps sum up columns while the others multiply, with 128 registers per thread.
 
-const int BAND_TILE_THREADS = 512;  // threads per block
-const int BAND_TILE_WARPS = 12;     // warps per block that multiply
-const int BAND_TILE_HEIGHT = 256;   // highest fragment: sums of 256 bytes fit 16 bits
-// Upper bound of the static shared memory per block, which Common_CudaPlans.staticMemory compares with the compiled kernels.
+//! Threads per block.
+const int BAND_TILE_THREADS = 512;
+//! Warps per block that multiply.
+const int BAND_TILE_WARPS = 12;
+//! Highest fragment: sums of 256 bytes fit 16 bits.
+const int BAND_TILE_HEIGHT = 256;
+//! Upper bound of the static shared memory per block, which Common_CudaPlans.staticMemory compares with the compiled
+//! kernels.
 const size_t BAND_TILE_STATIC_BYTES = 4 * 1024;
 
 } // namespace tuning
@@ -32,7 +36,8 @@ const int IMAGE_BYTES = 2; //!< bytes of a sum of one channel down such a column
 struct BandTiles
 {
     int units,
-        parts; //!< warps per block that multiply: units of BAND_ROWS rows of positions x parts of the rows of a fragment
+        //! warps per block that multiply: units of BAND_ROWS rows of positions x parts of the rows of a fragment
+        parts;
     int blocksX, blocks; //!< blocks per row of a window, and per window
     int imageRows;       //!< rows of the image per block
     int pitch;           //!< words from row to row of a plane of the image, a multiple of 4

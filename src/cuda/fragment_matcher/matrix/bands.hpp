@@ -13,19 +13,27 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-const int BAND_THREADS = 256; // threads per block of correlate and of values
-// Blocks of values per multiprocessor that registers must allow. ZNCC with few blocks has two: more registers, less time.
+//! Threads per block of correlate and of values.
+const int BAND_THREADS = 256;
+//! Blocks of values per multiprocessor that registers must allow. ZNCC with few blocks has two: more registers, less
+//! time.
 const int BAND_VALUE_BLOCKS = 3;
-const int BAND_PREPARE_THREADS = 256;        // threads per block of prepare
-const int BAND_PREPARE_WORDS = 4;            // words of bands per thread of prepare
-const int BAND_WIDTH = 1024;                 // widest fragment; wider ones are matched by byte sums
-const size_t BAND_SHARED_BYTES = 110 * 1024; // most shared memory per block, so that two fit a multiprocessor
-const int BAND_COLUMN_ROWS = 32;             // rows of positions per block of sums of columns
-const size_t BAND_BESTS_BYTES = 32 * 1024;   // most shared memory for bests of tiles in the search for peaks
+//! Threads per block of prepare.
+const int BAND_PREPARE_THREADS = 256;
+//! Words of bands per thread of prepare.
+const int BAND_PREPARE_WORDS = 4;
+//! Widest fragment; wider ones are matched by byte sums.
+const int BAND_WIDTH = 1024;
+//! Most shared memory per block, so that two fit a multiprocessor.
+const size_t BAND_SHARED_BYTES = 110 * 1024;
+//! Rows of positions per block of sums of columns.
+const int BAND_COLUMN_ROWS = 32;
+//! Most shared memory for bests of tiles in the search for peaks.
+const size_t BAND_BESTS_BYTES = 32 * 1024;
 
-// Least work for matrix instructions in place of byte sums, in terms of a call: ZNCC or weighted, and unweighted SSD.
+//! Least work for matrix instructions in place of byte sums, in terms of a call: ZNCC or weighted, and unweighted SSD.
 const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6;
-// Least positions of a window for fragments of less than BAND_LEAST_PIXELS pixels.
+//! Least positions of a window for fragments of less than BAND_LEAST_PIXELS pixels.
 const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
 
 } // namespace tuning
@@ -50,10 +58,12 @@ struct BandPlan
     int chunkRows;      //!< rows of a fragment in shared memory at a time, a multiple of BAND_ROWS
     int bandsOffset;    //!< offset of the bands in shared memory, words
     size_t sharedBytes; //!< shared memory per block of correlate
-    //! Sums over a fragment, of products or of squares of the image, may exceed 32 bits; moments of weighted fragments always do.
+    //! Sums over a fragment, of products or of squares of the image, may exceed 32 bits; moments of weighted fragments
+    //! always do.
     bool wide;
-    int sumsPitch; //!< columns of sums, a multiple of BAND_COLS; the first is up to 15 columns before the window's first
-    int sumsRows;  //!< rows of sums per fragment
+    //! columns of sums, a multiple of BAND_COLS; the first is up to 15 columns before the window's first
+    int sumsPitch;
+    int sumsRows;            //!< rows of sums per fragment
     size_t sumsEach;         //!< sums per fragment; of both moments if weighted
     size_t columnsEach;      //!< TRANSFORMS: words of the sums of columns of a fragment; 0: values computes them
     int slabRows, slabPitch; //!< rows of box sums in shared memory at a time, and their pitch in elements
@@ -69,8 +79,8 @@ struct OpenEntry
     DeviceFragment fragment;
 };
 
-// Upper bound of the static shared memory of correlate, which plans leave free. Common_CudaPlans.staticMemory compares it with the compiled
-// kernels.
+// Upper bound of the static shared memory of correlate, which plans leave free. Common_CudaPlans.staticMemory compares
+// it with the compiled kernels.
 const size_t CORRELATE_STATIC_BYTES = sizeof(OpenEntry);
 
 //! Device memory of matchBands().
@@ -80,8 +90,8 @@ struct BandMemory
     uint32_t* pixels; //!< pixels of three channels without weights, one word each
     uint32_t* bands;  //!< indexed by entry, plane, row, chunk, lane
     void* sums;       //!< sumsEach per entry: uint64_t if BandPlan::wide, else uint32_t
-    /** Indexed by entry, plane (squares of all channels, then each channel), row of positions, column of the planes. Fragments of TRANSFORMS
-    have at most 2,160 rows, so 32 bits hold their squares. */
+    /** Indexed by entry, plane (squares of all channels, then each channel), row of positions, column of the planes.
+    Fragments of TRANSFORMS have at most 2,160 rows, so 32 bits hold their squares. */
     uint32_t* columns;
     OpenEntry* entries;
 };
@@ -96,8 +106,8 @@ void matchBands(const Job& job, const BandPlan& plan, const BandMemory& memory, 
 //! @param early needs nothing of the kernel that is launched before it, with which it may run concurrently.
 void prepareBands(const Job& job, const BandPlan& plan, const BandMemory& memory, bool early);
 void correlateBands(const Job& job, const BandPlan& plan, const BandMemory& memory);
-/** Computes BandMemory::columns, of plans that have them. Needs what prepareBands() wrote, and nothing of the kernel that is launched
-before it, with which it may run concurrently. */
+/** Computes BandMemory::columns, of plans that have them. Needs what prepareBands() wrote, and nothing of the kernel
+that is launched before it, with which it may run concurrently. */
 void sumColumns(const Job& job, const BandPlan& plan, const BandMemory& memory);
 //! Computes values from sums, finds peaks and reports them.
 void valuesOfBands(const Job& job, const BandPlan& plan, const BandMemory& memory, const Windows& windows);

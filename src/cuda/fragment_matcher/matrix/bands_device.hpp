@@ -3,19 +3,23 @@
 
 // FragmentMatcher: declarations that the kernels of matrix instructions, for SSD and ZNCC, share.
 //
-// Except box sums, all sums that these metrics need are correlations of bytes. With x = 8m + n, row v of a template T adds
+// Except box sums, all sums that these metrics need are correlations of bytes. With x = 8m + n, row v of a template T
+// adds
 //
 //   sum over k of I(y + v, 8m + k) B(k, n),    B(k, n) = T(v, k - n), 0 outside the template,
 //
-// to position (x, y): a product of the image's row, taken every 8 pixels, with a banded Toeplitz matrix B of width + 7 rows and 8 columns,
-// below called the band of the template row. So one instruction of 16 x 32 by 32 x 8 bytes adds the products of 32 columns of one template
-// row to 128 positions. The image's operand is read from shared memory as it is; the band is made once. Exact: products of bytes, added
-// modulo 2^32, and extended to 64 bits before they could overflow.
+// to position (x, y): a product of the image's row, taken every 8 pixels, with a banded Toeplitz matrix B of width + 7
+// rows and 8 columns, below called the band of the template row. So one instruction of 16 x 32 by 32 x 8 bytes adds the
+// products of 32 columns of one template row to 128 positions. The image's operand is read from shared memory as it is;
+// the band is made once. Exact: products of bytes, added modulo 2^32, and extended to 64 bits before they could
+// overflow.
 //
-//   prepare     converts the image to planes of bytes, one per channel, and templates to bands, in the order in which lanes hold them
-//   correlate   computes the sums of products of all positions; with weights, whose products of 16 bits take several planes of bytes,
-//               all moments
-//   values      computes box sums of I and I^2 (without weights), values, and the best of each tile; the last block finds the peaks
+//   prepare     converts the image to planes of bytes, one per channel, and templates to bands, in the order in which
+//               lanes hold them
+//   correlate   computes the sums of products of all positions; with weights, whose products of 16 bits take several
+//               planes of bytes, all moments
+//   values      computes box sums of I and I^2 (without weights), values, and the best of each tile; the last block
+//               finds the peaks
 //
 // Without weights, if all blocks are resident at once, one kernel does all of this (band_tiles.cu). For small
 // windows there is another one (fused_bands.cu).
@@ -86,7 +90,8 @@ __device__ __forceinline__ void loadEntry(const BandMemory& memory, int e, gpu::
             __ldg(reinterpret_cast<const uint32_t*>(memory.entries + e) + threadIdx.x);
 }
 
-//! Returns the pixels from the last multiple of 16 in the planes to the start of a window; its sums start that many columns late.
+//! Returns the pixels from the last multiple of 16 in the planes to the start of a window; its sums start that many
+//! columns late.
 __device__ __forceinline__ int beforeWindow(const BandPlan& plan, int windowX)
 {
     return (windowX - plan.region.x) & 15;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, small windows by matrix instructions: values of a lane's positions, or estimates of them, and the best position of a
-// block.
+// FragmentMatcher, small windows by matrix instructions: values of a lane's positions, or estimates of them, and the
+// best position of a block.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_CHOICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_CHOICE_HPP
 
@@ -20,7 +20,8 @@ struct alignas(16) LaneScratch
 };
 static_assert(sizeof(LaneScratch) <= gpu::ONE_BLOCK_SCRATCH_BYTES, "plans count on it");
 
-//! Returns 1 / sqrt(x) with a relative error of 2^-22, for x that is neither negative nor denormal; rsqrtf() would check for these.
+//! Returns 1 / sqrt(x) with a relative error of 2^-22, for x that is neither negative nor denormal; rsqrtf() would
+//! check for these.
 __device__ __forceinline__ float reciprocalRoot(float x)
 {
     float y;
@@ -105,9 +106,9 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::SSD, WEIGHTED, 
     }
 };
 
-/** ZNCC: registers keep estimates of n / sqrt(v) with a relative error of 2^-21; scores are computed only for positions that may be the best.
-Scores and estimates have the same order except for the rounding of scores to float, 2^-24. n / sqrt(v) is at most the deviation of the
-template, from which the margin follows. */
+/** ZNCC: registers keep estimates of n / sqrt(v) with a relative error of 2^-21; scores are computed only for positions
+that may be the best. Scores and estimates have the same order except for the rounding of scores to float, 2^-24. n /
+sqrt(v) is at most the deviation of the template, from which the margin follows. */
 template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::ZNCC, WEIGHTED, CHANNELS>
 {
     using Value = uint32_t;

@@ -3,9 +3,9 @@
 
 // FragmentMatcher, SSD and ZNCC by matrix instructions: computes the sums of products of all positions.
 //
-// Cost for one fragment of w x h pixels, C channels, M positions: C M h 16 ceil((w + 7) / 16) products of bytes, when weighted
-// 2 C + 3 (ZNCC 3 C + 3) in place of C, bound by the matrix units; bytes: (128 + w)(rows + h) C and the bands read per
-// block, from cache, and 4 (weighted: 16 for most of the planes) written per position.
+// Cost for one fragment of w x h pixels, C channels, M positions: C M h 16 ceil((w + 7) / 16) products of bytes, when
+// weighted 2 C + 3 (ZNCC 3 C + 3) in place of C, bound by the matrix units; bytes: (128 + w)(rows + h) C and the bands
+// read per block, from cache, and 4 (weighted: 16 for most of the planes) written per position.
 
 #include "bands_device.hpp"
 #include "mma.hpp"
@@ -19,8 +19,8 @@ using namespace device;
 
 const int THREADS = tuning::BAND_THREADS, ROWS = gpu::BAND_ROWS, COLS = gpu::BAND_COLS;
 
-/** Sums of a warp: ROWS rows of 128 columns of positions. Lane (g, t) has columns 8g + 2t, 8g + 2t + 1, and the columns 64 to the right of
-these. */
+/** Sums of a warp: ROWS rows of 128 columns of positions. Lane (g, t) has columns 8g + 2t, 8g + 2t + 1, and the columns
+64 to the right of these. */
 template <int KC> struct BandSums
 {
     uint32_t
@@ -34,8 +34,8 @@ template <int KC> struct BandSums
             sums[j][0] = sums[j][1] = sums[j][2] = sums[j][3] = 0;
     }
 
-    /** Adds the products of `rows` (a multiple of ROWS) rows of a template and 16 KC rows of their bands. Pointers are those of the lane,
-    steps are in words. */
+    /** Adds the products of `rows` (a multiple of ROWS) rows of a template and 16 KC rows of their bands. Pointers are
+    those of the lane, steps are in words. */
     __device__ __forceinline__ void add(const uint32_t* image, int pitch, const uint32_t* bands, int step, int rows)
     {
         uint32_t held[ROWS][KC]; // bands of the last ROWS rows of the template: held[v % ROWS]
@@ -118,8 +118,9 @@ struct Product
     }
 };
 
-/** Adds the sums of a group to the moments of two neighbouring positions, modulo 2^64, which the results fit. SSD: S(qIT) and S(qI^2); ZNCC: n_c
-and v_c, summed over channels. Of ZNCC, S(qI) of a channel must come at once, as it is squared: 53,824 pixels are less than gpu::BAND_TERMS.
+/** Adds the sums of a group to the moments of two neighbouring positions, modulo 2^64, which the results fit. SSD:
+S(qIT) and S(qI^2); ZNCC: n_c and v_c, summed over channels. Of ZNCC, S(qI) of a channel must come at once, as it is
+squared: 53,824 pixels are less than gpu::BAND_TERMS.
 @param begins overwrites what is in memory. */
 template <Metric METRIC>
 __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* variances, uint32_t first,
@@ -186,8 +187,8 @@ template <int KC> __device__ __forceinline__ void mergeParts(BandSums<KC>& sums,
             sums.sums[k / 4][k % 4] += mine[(other * plan.units + unit) * 128 * ROWS + 32 * k];
 }
 
-/** Stores the sums of a warp, at most `rows` rows, in device memory from index `at` on. @param group group of the products. @param begins
-overwrites what is in memory; else the sums are added to it. */
+/** Stores the sums of a warp, at most `rows` rows, in device memory from index `at` on. @param group group of the
+products. @param begins overwrites what is in memory; else the sums are added to it. */
 template <Metric METRIC, bool WEIGHTED, bool WIDE, int KC>
 __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPlan& plan, void* target, size_t at,
                                           int rows, int group, const TemplateSums& templ, bool begins)

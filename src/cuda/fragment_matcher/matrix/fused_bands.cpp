@@ -17,7 +17,8 @@ using gpu::FusedBands;
 
 namespace {
 
-//! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match them.
+//! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match
+//! them.
 //! @param limit most dynamic shared memory per block
 bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& given, size_t limit)
 {
@@ -52,8 +53,10 @@ bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& gi
     wider.planesAt =
         std::max(wider.squaresAt() + (channels == 1 ? 2 : 3) * wider.squareWords, given.weighted ? 0 : wider.partWords);
     wider.planesEnd = wider.planesAt + channels * wider.planeWords;
-    // Computed from the widened plan: a later size may enlarge blocks and areas, which moves the offsets of earlier sizes.
-    wider.sharedBytes = gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
+    // Computed from the widened plan: a later size may enlarge blocks and areas, which moves the offsets of earlier
+    // sizes.
+    wider.sharedBytes =
+        gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
     if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > limit)
         return false;
     plan = wider;
@@ -98,7 +101,8 @@ bool FusedBandsPlan::usual(const MatchCase& given, const Load& load) const
         return false;
     double terms = 0;
     for (const SizeGroup& group : load.groups)
-        terms += static_cast<double>(group.count) * group.window.width * group.window.height * termsOf(group.fragment, given);
+        terms += static_cast<double>(group.count) * group.window.width * group.window.height *
+                 termsOf(group.fragment, given);
     return given.weighted || isCorrelation(given.metric) || terms >= tuning::FUSED_BAND_LEAST_SSD_TERMS;
 }
 

@@ -1,17 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC of many small windows by matrix instructions: score, findPeaks and report of a fragment by one block, which
-// keeps all moments of all positions in registers.
+// FragmentMatcher, SSD and ZNCC of many small windows by matrix instructions: score, findPeaks and report of a fragment
+// by one block, which keeps all moments of all positions in registers.
 //
-// The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every group, one operand of
-// the image serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Box sums of the image,
-// which ZNCC needs per channel, are computed after all other moments and one row of positions at a time, so that 80 registers per thread
-// suffice.
+// The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every
+// group, one operand of the image serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products
+// with a band of ones. Box sums of the image, which ZNCC needs per channel, are computed after all other moments and
+// one row of positions at a time, so that 80 registers per thread suffice.
 //
-// Cost for N fragments of w x h pixels, C channels, M positions each: C N M h 32 ceil((w + 7) / 32) products of bytes, ZNCC
-// about twice that, when weighted 2 C + 3 (ZNCC 3 C + 3) in place of C; bytes: each area and fragment once. Bound by latency,
-// by loads of shared memory and, for ZNCC, by the scores.
+// Cost for N fragments of w x h pixels, C channels, M positions each: C N M h 32 ceil((w + 7) / 32) products of bytes,
+// ZNCC about twice that, when weighted 2 C + 3 (ZNCC 3 C + 3) in place of C; bytes: each area and fragment once. Bound
+// by latency, by loads of shared memory and, for ZNCC, by the scores.
 
 #include "choice.hpp"
 
@@ -169,8 +169,8 @@ template <Metric METRIC, bool WEIGHTED> void launchFusedBands(const gpu::Job& jo
                                    : matchFusedBandsKernel<METRIC, WEIGHTED, 1, MOST_WARPS>)
                             : (few ? matchFusedBandsKernel<METRIC, WEIGHTED, 3, tuning::FUSED_BAND_FEW_WARPS>
                                    : matchFusedBandsKernel<METRIC, WEIGHTED, 3, MOST_WARPS>);
-    detail::launch("matchFusedBands", kernel, dim3(job.batch.count), dim3(32 * plan.warps), plan.sharedBytes, job.stream,
-                   job.frame, job.batch, job.settings, plan, job.walked, job.outputs);
+    detail::launch("matchFusedBands", kernel, dim3(job.batch.count), dim3(32 * plan.warps), plan.sharedBytes,
+                   job.stream, job.frame, job.batch, job.settings, plan, job.walked, job.outputs);
 }
 
 } // namespace

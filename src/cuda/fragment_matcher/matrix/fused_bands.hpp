@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route FUSED_BANDS: SSD and ZNCC by matrix instructions in one kernel, one block per fragment, for small windows.
+// FragmentMatcher, route FUSED_BANDS: SSD and ZNCC by matrix instructions in one kernel, one block per fragment, for
+// small windows.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_BANDS_HPP
 
@@ -13,16 +14,20 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace tuning {
 
-// Three of four warps have 33 x 33 positions; eight blocks of three warps fit a multiprocessor (80 registers), so that 1000 fragments are
-// resident at once.
+// Three of four warps have 33 x 33 positions; eight blocks of three warps fit a multiprocessor (80 registers), so that
+// 1000 fragments are resident at once.
 
-const int FUSED_BAND_FEW_WARPS = 4;       // most warps per block of the kernel for small windows
-const int FUSED_BAND_WARPS = 8;           // most warps per block
-const int FUSED_BAND_BLOCKS = 6;          // blocks of four warps per multiprocessor that registers must allow
-const int FUSED_BAND_WEIGHTED_BLOCKS = 3; // the same with weights
-// Least terms of a call of unweighted SSD; one with less is faster by byte sums.
+//! Most warps per block of the kernel for small windows.
+const int FUSED_BAND_FEW_WARPS = 4;
+//! Most warps per block.
+const int FUSED_BAND_WARPS = 8;
+//! Blocks of four warps per multiprocessor that registers must allow.
+const int FUSED_BAND_BLOCKS = 6;
+//! FUSED_BAND_BLOCKS with weights.
+const int FUSED_BAND_WEIGHTED_BLOCKS = 3;
+//! Least terms of a call of unweighted SSD; one with less is faster by byte sums.
 const double FUSED_BAND_LEAST_SSD_TERMS = 400e6;
-// Largest window for which the route is usual. In larger ones it has to be estimated to be quicker than others.
+//! Largest window for which the route is usual. In larger ones it has to be estimated to be quicker than others.
 const int FUSED_BAND_USUAL_COLS = 52, FUSED_BAND_USUAL_ROWS = 48;
 
 } // namespace tuning
@@ -45,7 +50,8 @@ struct FusedBands
     int blocks;                //!< largest number of blocks of 8 columns of positions
     int rawWords;              //!< words of the raw image, which sums of squares replace
     int templateWords;
-    int partWords; //!< ZNCC: words of n and v of all positions of a block, which replace images and templates; 0: not kept
+    //! ZNCC: words of n and v of all positions of a block, which replace images and templates; 0: not kept
+    int partWords;
     int mapWords; //!< words of the values of the largest window
     int planesAt; //!< offset of the channels' planes, after the raw image, templates and planes of squares
     int planesEnd;

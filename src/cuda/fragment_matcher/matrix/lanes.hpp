@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, small windows by matrix instructions: assignment of positions to lanes, and images and templates in shared memory.
+// FragmentMatcher, small windows by matrix instructions: assignment of positions to lanes, and images and templates in
+// shared memory.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 
@@ -15,7 +16,8 @@ using gpu::FusedBands;
 
 const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
 
-//! Maps the two rows of the matrix instruction that a lane holds (r and r + 8) to groups of image rows and blocks of 8 columns.
+//! Maps the two rows of the matrix instruction that a lane holds (r and r + 8) to groups of image rows and blocks of 8
+//! columns.
 struct LaneBlocks
 {
     int blocks, groups; //!< blocks and groups per instruction, blocks * groups <= 16
@@ -158,8 +160,8 @@ __device__ __forceinline__ void makePlanes(const ByteImageView& frame, const Rec
     }
 }
 
-/** Copies the planes of a template (see bandPlanes()) to shared memory, plane after plane; without weights by asynchronous copies as in
-fetchRaw(). */
+/** Copies the planes of a template (see bandPlanes()) to shared memory, plane after plane; without weights by
+asynchronous copies as in fetchRaw(). */
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int pitch, int step,
                                           uint32_t* __restrict__ templ)
@@ -208,9 +210,9 @@ __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[
     ones[0] = static_cast<uint32_t>(bytes), ones[1] = static_cast<uint32_t>(bytes >> 32);
 }
 
-/** Computes, per row of the area and per column of positions, the sum of squares over the fragment's width (less than that over its pixels, which
-fits 32 bits): products of the squares' bytes with a band of ones, one row of an instruction per 8 columns. @param planes planes of these
-bytes, from makePlanes(). */
+/** Computes, per row of the area and per column of positions, the sum of squares over the fragment's width (less than
+that over its pixels, which fits 32 bits): products of the squares' bytes with a band of ones, one row of an instruction
+per 8 columns. @param planes planes of these bytes, from makePlanes(). */
 template <int SQUARES>
 __device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan,
                                           const LaneBlocks& lane, int rows, int width, uint32_t* lines)

@@ -8,7 +8,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-/** Adds the product a b, a of 16 x 32 and b of 32 x 8 bytes, to sums; by a warp, exact modulo 2^32. With g = lane / 4, t = lane % 4:
+/** Adds the product a b, a of 16 x 32 and b of 32 x 8 bytes, to sums; by a warp, exact modulo 2^32. With g = lane / 4,
+t = lane % 4:
     a[0]     row g, columns 4t .. 4t+3; a[2]: row g, columns 4t+16 .. 4t+19; a[1], a[3]: these columns of row g + 8
     b[0]     column g, rows 4t .. 4t+3; b[1]: rows 4t+16 .. 4t+19
     sums[0]  row g, column 2t; sums[1]: column 2t + 1; sums[2], sums[3]: these columns of row g + 8 */

@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: all moments of a lane's positions, which share their operands.
 // FragmentMatcher, small windows by matrix instructions: the moments of a lane's positions.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_MOMENTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_MOMENTS_HPP
@@ -9,7 +10,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Sums of a lane's positions, indexed by [j][2 half + column]; see LanePositions. At most gpu::BAND_TERMS products of two bytes, so 32 bits.
+//! Sums of a lane's positions, indexed by [j][2 half + column]; see LanePositions. At most gpu::BAND_TERMS products of
+//! two bytes, so 32 bits.
 typedef uint32_t LaneSums[LANE_ROWS][4];
 
 __device__ __forceinline__ void clear(LaneSums& tile)
@@ -19,8 +21,8 @@ __device__ __forceinline__ void clear(LaneSums& tile)
         tile[j][0] = tile[j][1] = tile[j][2] = tile[j][3] = 0;
 }
 
-/** Operands of a warp: the lane's words of the image and of template rows. Lane (g, t) has pixels 8t - g .. 8t + 7 - g of a template row as
-its share of the band. */
+/** Operands of a warp: the lane's words of the image and of template rows. Lane (g, t) has pixels 8t - g .. 8t + 7 - g
+of a template row as its share of the band. */
 struct BandOperands
 {
     const uint32_t *first, *second; //!< words of the image for the two halves
@@ -44,7 +46,8 @@ __device__ __forceinline__ void loadRow(const uint32_t* first, const uint32_t* s
     image[0] = first[0], image[1] = second[0], image[2] = first[1], image[3] = second[1];
 }
 
-/** Multiplies LANE_ROWS rows of the image with LANE_ROWS template rows each, of BANDS planes. @param left END: remaining template rows. */
+/** Multiplies LANE_ROWS rows of the image with LANE_ROWS template rows each, of BANDS planes. @param left END:
+remaining template rows. */
 template <Part PART, int BANDS>
 __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2],
                                         LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
@@ -91,8 +94,8 @@ __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, Lan
     addRows<LAST>(from, 0, held, sums0, sums1, sums2);
 }
 
-//! Moments of a lane's positions. Weighted: high and low bytes of q T and of the squares of I have separate sums. The two higher bytes of
-//! squares share one: at most 22,017 pixels of three channels, 255 * 762 each.
+//! Moments of a lane's positions. Weighted: high and low bytes of q T and of the squares of I have separate sums. The
+//! two higher bytes of squares share one: at most 22,017 pixels of three channels, 255 * 762 each.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 {
     static constexpr bool IMAGE = isCorrelation(METRIC);
@@ -220,8 +223,8 @@ template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
     }
 };
 
-/** Box sums S(I) of each channel, without weights, for one row of a lane's positions at a time: products with a band of ones. For the next row,
-the products of the uppermost image row are subtracted and those of the row below are added. */
+/** Box sums S(I) of each channel, without weights, for one row of a lane's positions at a time: products with a band of
+ones. For the next row, the products of the uppermost image row are subtracted and those of the row below are added. */
 template <int CHANNELS> struct LaneBoxes
 {
     uint32_t sums[CHANNELS][4];     //!< at most 255 per pixel

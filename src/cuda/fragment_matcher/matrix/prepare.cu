@@ -3,8 +3,8 @@
 
 // FragmentMatcher, SSD and ZNCC by matrix instructions: converts image and templates to the operands of these.
 //
-// Cost in bytes: the image, read once and written once (another four bytes per pixel of three channels, seven if weighted), and
-// 8 ceil((w + 7) / 16) 16 / w bytes written per byte of the templates.
+// Cost in bytes: the image, read once and written once (another four bytes per pixel of three channels, seven if
+// weighted), and 8 ceil((w + 7) / 16) 16 / w bytes written per byte of the templates.
 
 #include "bands_device.hpp"
 
@@ -16,7 +16,8 @@ using namespace device;
 
 const int THREADS = tuning::BAND_PREPARE_THREADS;
 
-/** Stores what four pixels need besides their channels: one word per pixel or, with weights, the bytes of the sums of their squares. */
+/** Stores what four pixels need besides their channels: one word per pixel or, with weights, the bytes of the sums of
+their squares. */
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNELS], const BandPlan& plan,
                                                const BandMemory& memory, size_t at)

@@ -14,10 +14,11 @@ const int BAND_ROWS = 8;   //!< rows of positions per warp
 //! Number of terms of 255 * 255 that a 32-bit sum holds.
 const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
 
-//! Returns the number of planes of the image: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
+//! Returns the number of planes of the image: its channels and, with weights, the high, middle and low bytes of the
+//! sums of their squares.
 CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
-//! Returns the number of planes of a fragment that have bands: its channels; with weights, the high and the low bytes of their products
-//! with q, and q.
+//! Returns the number of planes of a fragment that have bands: its channels; with weights, the high and the low bytes
+//! of their products with q, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
 //! Returns the number of chunks of 32 rows of a band that is made by shifting a row of a template.

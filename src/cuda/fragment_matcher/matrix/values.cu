@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: computes the values of all positions and the best of each tile; the block that
-// finishes a fragment's last tile finds its peaks.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: computes the values of all positions and the best of each tile;
+// the block that finishes a fragment's last tile finds its peaks.
 //
-// Without weights, box sums of I and I^2 come from running sums down the columns and a scan of each row: exact, with a cost that does not
-// depend on the fragment's width; h + rows loads per column of a block.
+// Without weights, box sums of I and I^2 come from running sums down the columns and a scan of each row: exact, with a
+// cost that does not depend on the fragment's width; h + rows loads per column of a block.
 //
-// Cost in bytes: 4 to 16 read and 4 or 8 written per position, and 4 (h + rows) / rows read of the image, mostly from cache. Bound by
-// latency and, for ZNCC, by four scans per row.
+// Cost in bytes: 4 to 16 read and 4 or 8 written per position, and 4 (h + rows) / rows read of the image, mostly from
+// cache. Bound by latency and, for ZNCC, by four scans per row.
 
 #include "bands_device.hpp"
 #include "../common/value.hpp"
@@ -27,9 +27,9 @@ const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS; // positions per bloc
 const int GROUPS = WARPS * tuning::TILE_COLS / COLS;       // warps that share 64 x 16 positions
 const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions per thread
 
-/** Lines of prefix sums in shared memory, for the box sums of a block's rows of positions: of I^2 over all channels and, with IMAGE, of I
-per channel. Element x of a line is the sum of the columns before x, modulo 2^32 or 2^64, which box sums fit: those of I have at most 53,824
-pixels. */
+/** Lines of prefix sums in shared memory, for the box sums of a block's rows of positions: of I^2 over all channels
+and, with IMAGE, of I per channel. Element x of a line is the sum of the columns before x, modulo 2^32 or 2^64, which
+box sums fit: those of I have at most 53,824 pixels. */
 template <typename Square> struct Boxes
 {
     Square* squares;
@@ -71,7 +71,8 @@ template <bool IMAGE, int CHANNELS> struct ColumnSums
     }
 };
 
-//! Computes, per column and for each of `rows` rows of positions, the sums over `height` rows of pixels from that row on.
+//! Computes, per column and for each of `rows` rows of positions, the sums over `height` rows of pixels from that row
+//! on.
 template <bool IMAGE, typename Pixel, typename Square>
 __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
 {
@@ -114,7 +115,8 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
             {
                 if (j + i >= end)
                     break;
-                // WIDE: only rows that entered or left since the first. Otherwise all, and box sums fit 32 bits, whatever columns do.
+                // WIDE: only rows that entered or left since the first. Otherwise all, and box sums fit 32 bits,
+                // whatever columns do.
                 boxes.squares[to] = first + static_cast<Square>(static_cast<int32_t>(entered.squares - left.squares));
                 if (IMAGE)
                 {
@@ -129,8 +131,8 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
     }
 }
 
-/** Replaces lines of `cols` sums by their prefix sums, cols + 1 of them: a box sum is the difference of two. A warp processes two lines at a
-time, so that steps of one hide the latency of the other. */
+/** Replaces lines of `cols` sums by their prefix sums, cols + 1 of them: a box sum is the difference of two. A warp
+processes two lines at a time, so that steps of one hide the latency of the other. */
 template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int lines, int cols, int pitch)
 {
     constexpr int SHARE = 7, TWO = 2; // SHARE: elements per lane; odd, to avoid bank conflicts
@@ -217,7 +219,8 @@ __device__ void copyColumns(const uint32_t* columns, const BandPlan& plan, int c
     __pipeline_wait_prior(0);
 }
 
-/** Computes the box sums of `rows` rows of positions from position (x, y) of the window of entry e on. Begins and ends with a barrier.
+/** Computes the box sums of `rows` rows of positions from position (x, y) of the window of entry e on. Begins and ends
+with a barrier.
 @param cols columns of pixels. */
 template <bool IMAGE, int CHANNELS, typename Square>
 __device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int e, const SearchWindow& window, int x, int y,
@@ -252,7 +255,8 @@ __device__ __forceinline__ void boxAt(const Boxes<Square>& boxes, int box, int w
     }
 }
 
-//! Positions of a thread, among those of a block that starts at (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
+//! Positions of a thread, among those of a block that starts at (x, y) of the window: every 32nd column of 64, in every
+//! GROUPS-th row.
 struct ThreadPositions
 {
     int cols, rows; //!< size of the block in positions

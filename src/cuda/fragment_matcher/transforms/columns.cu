@@ -1,13 +1,16 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms: transforms of columns, and the products of spectra.
+// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms: transforms of columns, and the products of
+// spectra.
 //
-// A block transforms some neighbouring columns of the image's and of the template's spectra, adds up the products of all channels in
-// registers, and transforms the sum back. Values of the image, of the template and later of the sum lie in shared memory.
+// A block transforms some neighbouring columns of the image's and of the template's spectra, adds up the products of
+// all channels in registers, and transforms the sum back. Values of the image, of the template and later of the sum lie
+// in shared memory.
 //
-// Cost in bytes: 16 read per channel and value of the image, and of the templates' rows; 16 written per value. Seven transforms per column
-// for three channels: 58 us for one fragment of 128 x 128 in 1920 x 1080 BGR (H200), of which loads and stores alone take 33.
+// Cost in bytes: 16 read per channel and value of the image, and of the templates' rows; 16 written per value. Seven
+// transforms per column for three channels: 58 us for one fragment of 128 x 128 in 1920 x 1080 BGR (H200), of which
+// loads and stores alone take 33.
 
 #include "../matrix/bands_device.hpp"
 #include "fft.hpp"
@@ -25,7 +28,8 @@ using gpu::TransformPlan;
 
 const int COLS = gpu::TRANSFORM_COLS;
 
-//! A column of spectra of rows, of which the upper `rows` are there; the others are 0. @param pitch values from row to row.
+//! A column of spectra of rows, of which the upper `rows` are there; the others are 0. @param pitch values from row to
+//! row.
 struct SpectrumColumn
 {
     const Complex* values;

@@ -1,15 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-
-// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms in double precision: arithmetic of the transforms. g++ compiles it
-// too.
+// over budget: one arithmetic of all radices, lengths and stages.
+// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms in double precision: arithmetic of the
+// transforms. g++ compiles it too.
 //
-// A transform has three stages, of radices R0, R1 and R2 (mixed-radix, decimation in frequency). All stages are in place, so the spectrum
-// stays in the order in which the last one leaves it: products of spectra do not depend on the order, and the way back runs the stages
-// transposed and in reverse (decimation in time), from that order to the natural one. A thread computes one butterfly per stage. Values lie
-// in shared memory in rows of R2, an odd number of values apart, so that eight lanes read different banks in every stage.
+// A transform has three stages, of radices R0, R1 and R2 (mixed-radix, decimation in frequency). All stages are in
+// place, so the spectrum stays in the order in which the last one leaves it: products of spectra do not depend on the
+// order, and the way back runs the stages transposed and in reverse (decimation in time), from that order to the
+// natural one. A thread computes one butterfly per stage. Values lie in shared memory in rows of R2, an odd number of
+// values apart, so that eight lanes read different banks in every stage.
 //
-// The way back is a forward transform too: with real and imaginary part exchanged before and after, it is the inverse, except for scale.
+// The way back is a forward transform too: with real and imaginary part exchanged before and after, it is the inverse,
+// except for scale.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FFT_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FFT_HPP
 
@@ -50,7 +52,8 @@ CT_HOST_DEVICE Complex addScaled(Complex a, double factor, Complex b)
 CT_HOST_DEVICE Complex turned(Complex a) { return {a.im, -a.re}; }
 CT_HOST_DEVICE Complex exchanged(Complex a) { return {a.im, a.re}; }
 
-//! Loads a factor. The device's read-only load may move before stores to shared memory, and so all factors of a butterfly are under way at once.
+//! Loads a factor. The device's read-only load may move before stores to shared memory, and so all factors of a
+//! butterfly are under way at once.
 CT_HOST_DEVICE Complex loadFactor(const Complex* factor)
 {
 #ifdef __CUDA_ARCH__
@@ -61,7 +64,7 @@ CT_HOST_DEVICE Complex loadFactor(const Complex* factor)
 #endif
 }
 
-// --- butterflies -------------------------------------------------------------------------------------------------------------
+// --- butterflies -----------------------------------------------------------------------------------------------------
 
 //! Returns exp(-2 pi i k / R), for those R and k that square radices need.
 template <int R> CT_HOST_DEVICE constexpr Complex constantFactor(int k)
@@ -239,13 +242,14 @@ template <> struct Butterfly<15> : CoprimeButterfly<3, 5>
 template <> struct Butterfly<16> : FactoredButterfly<4, 4>
 {};
 
-// --- stages ------------------------------------------------------------------------------------------------------------------
+// --- stages ----------------------------------------------------------------------------------------------------------
 
-/** A length that is R0 * R1 * R2, and the stages of its transform. `factors` are those of factorsOf(); `values`, in shared memory,
-have LANES transforms side by side.
+/** A length that is R0 * R1 * R2, and the stages of its transform. `factors` are those of factorsOf(); `values`, in
+shared memory, have LANES transforms side by side.
 
-Forward: first(), a barrier, middle(), a barrier, last(). Back: lastBack(), a barrier, middleBack(), a barrier, firstBack(). Butterfly j of
-the first and last ones has the elements j + q * OUTER and LAST * j + q of the natural order and of the spectrum. */
+Forward: first(), a barrier, middle(), a barrier, last(). Back: lastBack(), a barrier, middleBack(), a barrier,
+firstBack(). Butterfly j of the first and last ones has the elements j + q * OUTER and LAST * j + q of the natural order
+and of the spectrum. */
 template <int FIRST_, int MIDDLE_, int LAST_> struct Length
 {
     static constexpr int FIRST = FIRST_, MIDDLE = MIDDLE_, LAST = LAST_; //!< radices
@@ -338,7 +342,8 @@ template <class Body> bool forRow(int length, const Body& body)
                     Length<8, 12, 16>, Length<8, 16, 16>, Length<9, 15, 16>>(length, body);
 }
 
-//! Calls body(length) with the Length of columns of `length` values, whose last radix is small: a thread keeps that many sums.
+//! Calls body(length) with the Length of columns of `length` values, whose last radix is small: a thread keeps that
+//! many sums.
 template <class Body> bool forColumn(int length, const Body& body)
 {
     return forOneOf<Length<8, 6, 8>, Length<8, 8, 8>, Length<8, 10, 8>, Length<12, 8, 8>, Length<12, 9, 8>,

@@ -1,36 +1,40 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms: transforms of rows, of image and templates and back to sums of
-// products.
+// FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms: transforms of rows, of image and templates
+// and back to sums of products.
 //
 //   transformRows     bytes of the image and of templates to spectra of rows
 //   multiplyColumns   the rest of both transforms, the products, and their way back down the columns (columns.cu)
 //   transformBack     spectra of rows to integers, the sums of products
 //
-// prepare, sumColumns and values are kernels of matrix instructions (bands.hpp): planes of bytes, sums of columns for box sums, and
-// values with peaks. The first two run concurrently with the last blocks of transformRows and of multiplyColumns.
+// prepare, sumColumns and values are kernels of matrix instructions (bands.hpp): planes of bytes, sums of columns for
+// box sums, and values with peaks. The first two run concurrently with the last blocks of transformRows and of
+// multiplyColumns.
 //
-// Proof that these are exact: a sum is an integer, and the result of the transforms has an error of less than 1/4, so rounding gives that
-// integer. Let u = 2^-53, N the number of values of a transform in two dimensions, |x| the root of a sum of squares. A stage of radix r
-// rounds each of its sums at most 8 log2(r) times by u, the factors' own relative error of 3 u included:
+// Proof that these are exact: a sum is an integer, and the result of the transforms has an error of less than 1/4, so
+// rounding gives that integer. Let u = 2^-53, N the number of values of a transform in two dimensions, |x| the root of
+// a sum of squares. A stage of radix r rounds each of its sums at most 8 log2(r) times by u, the factors' own relative
+// error of 3 u included:
 //
 //   radix              | 6  | 8  | 9  | 10 | 12 | 15 | 16
 //   roundings, at most | 10 | 13 | 18 | 12 | 11 | 15 | 14
 //   8 log2(r)          | 20 | 24 | 25 | 26 | 28 | 31 | 32
 //
-// Stages are unitary except for scale, so the error of a spectrum is at most 8 u log2(N) times its norm (Higham, Accuracy and Stability of
-// Numerical Algorithms, 24.1). On the way back, a stage combines to each value a correlation of parts of both spectra, whose magnitudes add
-// up to at most |I| |T| (Cauchy-Schwarz), so that it adds an error of at most 8 u log2(r) |I| |T|. Both spectra and the way back:
-// 24 u log2(N) |I| |T|, and a few u for products and scale. With bytes, two parts of the image in N <= 2160^2 values, and P planes in a
-// sum, |I| <= sqrt(2 N) 255 and |T| <= 255 sqrt(w h), so the error of the sum is at most
+// Stages are unitary except for scale, so the error of a spectrum is at most 8 u log2(N) times its norm (Higham,
+// Accuracy and Stability of Numerical Algorithms, 24.1). On the way back, a stage combines to each value a correlation
+// of parts of both spectra, whose magnitudes add up to at most |I| |T| (Cauchy-Schwarz), so that it adds an error of at
+// most 8 u log2(r) |I| |T|. Both spectra and the way back: 24 u log2(N) |I| |T|, and a few u for products and scale.
+// With bytes, two parts of the image in N <= 2160^2 values, and P planes in a sum, |I| <= sqrt(2 N) 255 and |T| <= 255
+// sqrt(w h), so the error of the sum is at most
 //
 //   24 * 2^-53 * 22.2 * 3055 * 255^2 sqrt(w h) P  =  1.18e-5 sqrt(w h) P,
 //
 // 0.077 for the largest fragment, of 2160 x 2160 pixels in three channels.
 //
-// Cost in bytes: 16 written (transformBack: read) per value; a row has some half as many values as pixels. transformRows takes 26 us for
-// one fragment of 128 x 128 in 1920 x 1080 BGR (H200), of which writing would take 14 at the rate of memory.
+// Cost in bytes: 16 written (transformBack: read) per value; a row has some half as many values as pixels.
+// transformRows takes 26 us for one fragment of 128 x 128 in 1920 x 1080 BGR (H200), of which writing would take 14 at
+// the rate of memory.
 
 #include "../matrix/bands_device.hpp"
 #include "fft.hpp"

@@ -19,7 +19,8 @@ using gpu::TransformPlan;
 
 namespace {
 
-//! Returns exp(-2 pi i k / length), from an angle of at most a quarter of pi, so that the error is little more than one rounding.
+//! Returns exp(-2 pi i k / length), from an angle of at most a quarter of pi, so that the error is little more than one
+//! rounding.
 Complex factorOf(int64_t k, int length)
 {
     const int64_t eighths = 8 * k; // angle in eighths of a turn, times length
@@ -161,8 +162,8 @@ void Transforms::upload(const detail::Call& call, detail::Uploader& uploader, de
     const uint64_t version = static_cast<uint64_t>(plan.cols) << 32 | static_cast<uint64_t>(plan.rows);
     const std::vector<Complex> factors =
         tables.has(version) ? std::vector<Complex>() : gpu::factorsOf(plan.cols, plan.rows);
-    memory_.factors = static_cast<const Complex*>(tables.put(call, uploader, version, factors.data(),
-                                                            sizeof(Complex) * plan.factors, "factors of transforms"));
+    memory_.factors = static_cast<const Complex*>(
+        tables.put(call, uploader, version, factors.data(), sizeof(Complex) * plan.factors, "factors of transforms"));
 }
 
 } // namespace

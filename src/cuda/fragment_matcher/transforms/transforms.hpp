@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route TRANSFORMS: SSD and ZNCC without weights by Fourier transforms in double precision, for large fragments.
+// FragmentMatcher, route TRANSFORMS: SSD and ZNCC without weights by Fourier transforms in double precision, for large
+// fragments.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TRANSFORMS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TRANSFORMS_HPP
 
@@ -13,8 +14,9 @@ namespace gpu {
 
 const int TRANSFORM_COLS = 2; //!< columns of spectra per block: 32 bytes of each row, a sector of memory
 
-/** Plan of matchTransforms(). Products are a circular correlation of cols x rows complex values: the region's first `half` columns of
-positions are the real parts, the others the imaginary ones. A BandPlan describes the planes of bytes, sums and values. */
+/** Plan of matchTransforms(). Products are a circular correlation of cols x rows complex values: the region's first
+`half` columns of positions are the real parts, the others the imaginary ones. A BandPlan describes the planes of bytes,
+sums and values. */
 struct TransformPlan
 {
     int cols, rows;          //!< lengths of the transforms of rows and of columns

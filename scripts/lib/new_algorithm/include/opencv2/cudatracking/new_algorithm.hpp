@@ -32,8 +32,8 @@ public:
     /** @brief Inverts an image. Waits only for an output on the host from an image on the device.
     @param image CV_8UC1 of any size.
     @param result 255 minus each value: CV_8UC1, of the size of the image.
-    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream. The call can be captured into a graph if
-    `result` is a GpuMat.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream. The call can be captured into a graph
+    if `result` is a GpuMat.
     @throws cv::Exception if the image is of another type. */
     CV_WRAP virtual void compute(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
