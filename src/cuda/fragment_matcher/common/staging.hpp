@@ -128,7 +128,8 @@ __device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, in
 }
 
 /** Byte selectors that extract a word of one channel, without a shift, from words b g r b | g r b g | r b g r, by the
-index 0 .. 5 of the first pixel's byte: bytes of the first two words, of these and the third, of these and the fourth. */
+index 0 .. 5 of the first pixel's byte: bytes of the first two words, of these and the third, of these and the
+fourth. */
 __constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0x0741, 0x6210, 0x3210},
                                                     {0x0052, 0x7410, 0x3210}, {0x0063, 0x3510, 0x4210},
                                                     {0x0074, 0x3610, 0x5210}, {0x0005, 0x3740, 0x6210}};
