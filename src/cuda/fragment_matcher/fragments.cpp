@@ -6,6 +6,7 @@
 #ifdef HAVE_CUDA
 
 #include "fragments.hpp"
+#include "common/stages.hpp"
 #include "free_slots.hpp"
 #include <algorithm>
 #include <climits>
