@@ -85,7 +85,7 @@ template <class Row> void expectSpectrum(const std::vector<Complex>& row, const 
             sum += Exact(row[i].re, row[i].im) * turns[static_cast<int64>(i) * k % n];
         error += std::norm(sum - Exact(spectrum[place].re, spectrum[place].im));
     }
-    // The bound of transforms_rows.cu, for the whole spectrum: its norm is sqrt(n) times that of the row.
+    // The bound of transforms/rows.cu, for the whole spectrum: its norm is sqrt(n) times that of the row.
     EXPECT_LE(std::sqrt(error), 8 * std::pow(2.L, -53) * std::log2(n) * std::sqrt(n * norm)) << n << " values";
 }
 
