@@ -120,8 +120,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 ### CUDA graphs
 - A capture records work and executes nothing: no result and no state changes until the graph is launched. All capture
   modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
-  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and the TLD
-  classes name exceptions. Memory that such a call needs is allocated outside of the graph.
+  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher,
+  QuickShift and the TLD classes name exceptions. Memory that such a call needs is allocated outside of the graph.
 - In a capture in the global or thread-local mode, release no GpuMat: CUDA would end the capture with an error.
   In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
@@ -180,8 +180,8 @@ A lack of host memory can also throw std::bad_alloc.
   file, the bytes are appended to it.
 - A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
-  the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read() and
-  cv::Algorithm::load<T>(), the only readers of FragmentMatcher's files, are not: some malicious files make FileStorage
+  the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read(), the
+  only reader of FragmentMatcher's files, and cv::Algorithm::load<T>() are not: some malicious files make FileStorage
   hang or overflow its stack. */
 
 #include "opencv2/cudatracking/stream.hpp"

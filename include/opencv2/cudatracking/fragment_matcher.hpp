@@ -417,7 +417,7 @@ public:
     //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads parameters; those that the node lacks keep their values. There is no reader for untrusted files:
-    FileStorage, which parses the file for Algorithm::load<FragmentMatcher>() too, is not safe with malicious ones.
+    FileStorage is not safe with malicious ones. Algorithm::load<FragmentMatcher>() gives an empty Ptr, see empty().
     @throws cv::Exception if the node has none of the parameters, or one that is out of its range or of another type,
     such as a fraction for an integer; no parameter changes then. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
