@@ -6,7 +6,7 @@
 
     faces = ct.CascadeClassifier("frontalface_default")  # every Haar and LBP cascade of OpenCV; ct.cascades() lists them
     boxes = faces.detect(image)                            # n x 4: x, y, width, height
-    labels = ct.quickshift(image, ratio=.5, kernel_size=3, max_dist=6)
+    labels = ct.quickshift(image[:, :, ::-1], ratio=.5, kernel_size=3, max_dist=6)  # takes RGB; all others take BGR
     tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)
     matcher = ct.FragmentMatcher(metric="zncc"); matcher.cut(frame, regions); found = matcher.match(frame)
 

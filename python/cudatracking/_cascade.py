@@ -87,7 +87,7 @@ class Tables(NamedTuple):
 
 class CascadeClassifier(Worker):
     """Detects objects, such as faces, with a boosted cascade: reads every Haar and LBP cascade of OpenCV, and returns the boxes of
-    cv2.CascadeClassifier.
+    cv2.CascadeClassifier, with three exceptions (doc/cascade.md, "Equivalence with cv::CascadeClassifier").
 
         >>> faces = ct.CascadeClassifier("frontalface_default", device="cpu")
         >>> faces.detect(image)  # doc/pics/astronaut.jpg
@@ -111,8 +111,7 @@ class CascadeClassifier(Worker):
     Calls of several threads on one object are made one after the other; clone() makes objects that work at the same time. Files are checked
     completely, so they may come from untrusted sources. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
 
-    Semantics and the three differences from cv2.CascadeClassifier: doc/cascade.md. Sources: Viola and Jones 2001, Lienhart and Maydt 2002,
-    Liao et al. 2007.
+    Semantics: doc/cascade.md. Sources: Viola and Jones 2001, Lienhart and Maydt 2002, Liao et al. 2007.
     """
 
     _instead_of_pickle = "pass the name, the path or the bytes of the cascade, and make it in the other process"
@@ -244,7 +243,8 @@ class CascadeClassifier(Worker):
 
         Args:
             image: uint8, height x width, x 3 (BGR) or x 4 (BGRA), on the host or a device. Empty: no objects.
-            scale_factor, min_neighbors, min_size, max_size: values for this call; None (default): those of this object.
+            scale_factor, min_neighbors, min_size, max_size: values for this call; None (default): those of this object. find_largest is
+                always that of this object; max_objects does not matter here.
             mask: bool or uint8, height x width. Candidates whose centre is at a 0 are ignored. Default: none.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.

@@ -116,8 +116,8 @@ class FragmentMatcher(Worker):
         [205 103] 1.0 FOUND
 
     Args:
-        metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect
-            match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels. Capital
+        metric: "sad" (default) or "ssd": absolute or squared difference, summed over channels and averaged over pixels with their weights; 0 is a
+            perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels. Capital
             letters mean the same.
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
@@ -283,7 +283,7 @@ class FragmentMatcher(Worker):
     def match(self, frame: ImageLike, areas: Optional[BoxesLike] = None, *, predictions: Optional[BoxesLike] = None, stream: Any = None,
               out: Optional[Union[Matches, Sequence[Any]]] = None) -> Matches:
         """Locates all fragments in a frame. With a frame on a device the results are on that device, and the call does not wait unless
-        areas or predictions are on the host.
+        areas or predictions are on the host, or predictions on a device are not int32.
 
         Args:
             frame: image to search, of the type of the fragments.
@@ -402,9 +402,9 @@ class FragmentMatcher(Worker):
 
         Args:
             template: uint8 image on the host.
-            weights: array of its size on the host: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
             angle: rotation in degrees, counter-clockwise.
             scale: scale factor, above 0.
+            weights: array of its size on the host: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
         """
         image = _arrays.image(template, "template", ("u1",))
         cover = None if weights is None else _arrays.weights(weights, "weights")

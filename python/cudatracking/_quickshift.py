@@ -310,8 +310,8 @@ class QuickShift(Worker):
         return np.zeros((0, 2), np.int32) if pairs is None or not np.size(pairs) else np.asarray(pairs, np.int32).reshape(-1, 2)
 
     def enforce_connectivity(self, min_size: int = 1, *, stream: Any = None) -> int:
-        """Splits superpixels into 4-connected components and merges components of fewer than min_size pixels into an adjacent one. Waits.
-        Returns the new number of superpixels.
+        """Splits superpixels into 4-connected components and merges components of fewer than min_size pixels into their largest adjacent
+        one. Smaller ones remain only where no other is adjacent, as with a mask. Returns the new number of superpixels. Waits.
 
         Args:
             min_size: smallest size of a component in pixels, at least 1. Default 1: nothing is merged.

@@ -27,6 +27,8 @@ class State(enum.IntEnum):
     A box is valid while the tracker trusts it; only then the detector may learn from it. It is supported in a frame if the detector finds at least
     weak evidence of the object there: a window that overlaps the box by more than 0.6 has enough variance and fern posteriors that sum to 1 or
     more. (A fern is a small classifier by comparisons of pixels, a posterior the share of positive examples among those with the same results.)
+
+    In every state update() returns False while the score is below TLDParams.min_reply_score, which is 0 by default.
     """
 
     LOST = 0
@@ -500,8 +502,8 @@ class MultiTracker(_Frames):
                 current stream of torch or CuPy for their arrays, else the null stream.
 
         Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
-        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1). Objects that ended in this
-        call have no element; those that started have one.
+        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1); update_async() has them in another
+        order. Objects that ended in this call have no element; those that started have one.
         """
         table = self.update_async(image, boxes, stream=stream)
         rows = table.numpy() if isinstance(table, DeviceArray) else table
@@ -523,7 +525,8 @@ class MultiTracker(_Frames):
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Not possible
                 if boxes are given and start_from_boxes or end_after_misses is set. Default: a new one.
 
-        Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box.
+        Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box. In update() the id
+        comes first.
         """
         frame = _arrays.image(image, "image", ("u1",))
         given = None if boxes is None else _arrays.integers(boxes, "boxes", 4)
