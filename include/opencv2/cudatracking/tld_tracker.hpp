@@ -302,7 +302,7 @@ public:
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it. Edges of a floating-point box are rounded to whole
     pixels.
-    @param boundingBox box inside of the image, sides at least 12 and at least TLDParams.minWindow.
+    @param boundingBox box inside of the image, sides at least 12 and TLDParams.minWindow; a Rect2d: resetToRounded().
     @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
     file of TLDDetector, or of one of an older version whose object was lost, until the next frame. */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
@@ -463,9 +463,9 @@ public:
     @param image next frame, of the size, type and memory (host or device) of the first one.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
     columns; in Python also a list of tuples. Or, if image is a GpuMat, a GpuMat: one row of
-    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used. An empty list means that the detector has
-    found nothing. noArray() means that it did not run: this is update() without boxes. In Python call update() for
-    that, because None counts as an empty list.
+    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used; such a row in a Mat is no list of boxes:
+    use convertDetections(). An empty list means that the detector has found nothing. noArray() means that it did not
+    run: this is update() without boxes. In Python call update() for that, because None counts as an empty list.
     @param results CV_64FC1, one row per object in the order of getIds() after the call, 11 columns: x, y, width,
     height, score, state, located, learned, event, id, box: index in boxes of the box that is associated with the object
     or has started it, or -1.
