@@ -31,7 +31,12 @@ namespace fs = std::filesystem;
 struct Folder
 {
     Folder() : path(cv::tempfile("_folder")) { fs::create_directory(path); }
-    ~Folder() { fs::remove_all(path); }
+    ~Folder()
+    {
+        std::error_code ignored; // destructors never throw
+        fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
+        fs::remove_all(path, ignored);
+    }
     std::string file(const std::string& name) const { return (fs::path(path) / name).string(); }
     std::vector<std::string> names() const
     {

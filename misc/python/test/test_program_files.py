@@ -309,7 +309,9 @@ class ProgramFilesTest(Programs):
                 self.assertEqual(done.returncode, 0, done.err)
                 self.assertEqual((sorted(os.listdir(self.out("out"))), os.listdir(self.out("tmp"))), (before, []))
                 self.assertEqual([made for made in before if content(self.out("out", made)) == b"old"], [])
+                os.chmod(self.out("out"), 0o755)
                 os.remove(file)  # a new one cannot be made
+                os.chmod(self.out("out"), 0o555)
                 done = self.run_program(name, *arguments, env={**os.environ, "TMPDIR": self.out("tmp")}, **user)
                 self.assert_fails(done, 1, os.path.basename(file) + ": Permission denied")
                 self.assertEqual(os.listdir(self.out("tmp")), [])
