@@ -168,7 +168,7 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
     if (route == "BOUNDED_TILES")
         if (const char* const wrong = sums::wrongWith(*fm::planBounds(given, load), c))
             return wrong;
-    if (route == "TILES" || route == "GRAY_TILES" || route == "BOUNDED_TILES")
+    if (route == "TILES" || route == "BOUNDED_TILES")
         return sums::wrongWith(fm::planTiles(given, load), c);
     if (route == "BANDS")
         return sums::wrongWith(*fm::planBands(given, load), c);

@@ -140,7 +140,6 @@ inline Route routeOf(const std::string& route, const fm::MatchCase& given)
         return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
     const std::map<std::string, Route> routes = {{"FUSED", FUSED_BYTES},
                                                  {"FUSED_BANDS", zncc ? FUSED_ZNCC : FUSED_SSD},
-                                                 {"GRAY_TILES", TILES},
                                                  {"TILES", TILES},
                                                  {"BANDS", zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD},
                                                  {"SLICES", SLICES},
@@ -491,7 +490,7 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
                 wrongWith(bounds, fm::listedTiles(bounds, given, load), windows, given, load.fragment, batch))
             return wrong;
     }
-    if (route == "TILES" || route == "GRAY_TILES" || route == "BOUNDED_TILES")
+    if (route == "TILES" || route == "BOUNDED_TILES")
         return wrongWithTiles(fm::planTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "BANDS")
         return wrongWith(*fm::planBands(given, load), windows, given, load.fragment, load.window, batch);

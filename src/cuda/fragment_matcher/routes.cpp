@@ -10,10 +10,9 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-extern const Route FUSED_BANDS, FUSED, BAND_TILES, BANDS, BOUNDED_TILES, TILES, SLICES, TRANSFORMS, GRAY_TILES;
+extern const Route FUSED_BANDS, FUSED, BAND_TILES, BANDS, BOUNDED_TILES, TILES, SLICES, TRANSFORMS;
 
-const Route* const ROUTES[] = {&FUSED_BANDS, &FUSED,  &BAND_TILES, &BANDS,     &BOUNDED_TILES,
-                               &TILES,       &SLICES, &TRANSFORMS, &GRAY_TILES};
+const Route* const ROUTES[] = {&FUSED_BANDS, &FUSED, &BAND_TILES, &BANDS, &BOUNDED_TILES, &TILES, &SLICES, &TRANSFORMS};
 const size_t ROUTE_COUNT = sizeof(ROUTES) / sizeof(ROUTES[0]);
 
 }}} // namespace cv::cuda::fragment_matcher
