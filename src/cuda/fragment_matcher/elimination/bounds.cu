@@ -238,8 +238,9 @@ __device__ void clearTile(Value* values, const SearchWindow& window, int x, int 
 
 template <int B, bool WEIGHTED>
 __global__ void __launch_bounds__(BOUND_THREADS)
-    boundTilesKernel(const ByteImageView frame, const Batch batch, const BoundPlan plan, const BoundMemory memory,
-                     const Windows windows, const ListedTiles tiles)
+    boundTilesKernel(const ByteImageView frame, const Batch batch, const __grid_constant__ BoundPlan plan,
+                     const __grid_constant__ BoundMemory memory, const __grid_constant__ Windows windows,
+                     const __grid_constant__ ListedTiles tiles)
 {
     constexpr int LANES = 8 * B, UNITS = BOUND_THREADS / LANES, UNIT_TILES = B / 4; // per unit
     __shared__ TileBound parts[BOUND_THREADS / 32][UNIT_TILES];
@@ -305,8 +306,9 @@ __global__ void __launch_bounds__(BOUND_THREADS)
 //! Compares listed tiles once more, tile by tile: warps divide channels and rows of the fragment among each other.
 template <bool WEIGHTED>
 __global__ void __launch_bounds__(REFINE_THREADS)
-    refineTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const BoundPlan plan,
-                      const BoundMemory memory, const Windows windows, const ListedTiles tiles)
+    refineTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
+                      const __grid_constant__ BoundPlan plan, const __grid_constant__ BoundMemory memory,
+                      const __grid_constant__ Windows windows, const __grid_constant__ ListedTiles tiles)
 {
     const int B = 4;
     __shared__ uint32_t shared[LANE_ROWS * LANE_COLS][32]; // sums of a lane's positions

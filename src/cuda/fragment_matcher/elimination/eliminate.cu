@@ -77,8 +77,9 @@ each other. The others are the least bounds of parts of the tiles outside the zo
 bounds need not have the least values. */
 template <int STRIDE, bool WEIGHTED>
 __global__ void __launch_bounds__(PLACE_THREADS)
-    scorePlacesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const BoundPlan plan,
-                      const BoundMemory memory, const Windows windows)
+    scorePlacesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
+                      const __grid_constant__ BoundPlan plan, const __grid_constant__ BoundMemory memory,
+                      const __grid_constant__ Windows windows)
 {
     __shared__ PlaceScratch scratch;
     detail::letNextKernelBegin();
@@ -298,8 +299,10 @@ __device__ bool hasNeighbour(const Tiles& tiles, int tile)
 
 //! Lists the tiles of an entry, by a block. Clears the bests of all others.
 __global__ void __launch_bounds__(LIST_THREADS)
-    listTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const BoundPlan plan,
-                    const BoundMemory bounds, const Windows windows, const ListedTiles listed, const Outputs out)
+    listTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
+                    const __grid_constant__ BoundPlan plan, const __grid_constant__ BoundMemory bounds,
+                    const __grid_constant__ Windows windows, const __grid_constant__ ListedTiles listed,
+                    const Outputs out)
 {
     __shared__ ListScratch scratch;
     detail::letNextKernelBegin();

@@ -309,7 +309,8 @@ __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, 
 
 template <Metric METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
-    bandValuesKernel(const Settings settings, const BandPlan bands, const BandMemory memory, const Windows windows,
+    bandValuesKernel(const Settings settings, const __grid_constant__ BandPlan bands,
+                     const __grid_constant__ BandMemory memory, const __grid_constant__ Windows windows,
                      const Best* walked, const Outputs out)
 {
     using Value = std::conditional_t<!isCorrelation(METRIC) && WIDE, uint64_t, uint32_t>;
@@ -388,7 +389,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 //! Sums up THREADS columns for BAND_COLUMN_ROWS rows of positions in each block.
 template <bool IMAGE, int CHANNELS>
-__global__ void __launch_bounds__(THREADS) sumColumnsKernel(const BandPlan plan, const BandMemory memory)
+__global__ void __launch_bounds__(THREADS)
+    sumColumnsKernel(const __grid_constant__ BandPlan plan, const __grid_constant__ BandMemory memory)
 {
     const int blocksX = detail::ceilDiv(plan.pitch, THREADS);
     const int blocks = blocksX * detail::ceilDiv(plan.sumsRows, tuning::BAND_COLUMN_ROWS);
