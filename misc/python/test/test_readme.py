@@ -87,7 +87,10 @@ class ReadmeTest(unittest.TestCase):
 
     @staticmethod
     def shell(lines, folder, *more):
-        """Runs lines of a page, which make the folder build/try, with another folder in its place."""
+        """Runs lines of a page, which make the folder build/try, with another folder in its place; for the version of OpenCV that was built."""
+        version = re.match(r"opencv-(\d[\d.]*\d)-", os.path.basename(BUILD))
+        if version:
+            lines = lines.replace("--print-paths", f"--opencv={version.group(1)} --print-paths")
         script = "\n".join(["set -e", lines.replace("build/try", folder).replace("../../doc", os.path.join(ROOT, "doc")), *more])
         status, _, err = run(["bash", "-c", script], cwd=ROOT, env={**os.environ, "CUDATRACKING_BUILD_ROOT": os.path.dirname(BUILD)})
         assert status == 0, err
