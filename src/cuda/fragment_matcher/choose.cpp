@@ -166,8 +166,9 @@ std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& size
     {
         if (fragments.empty())
             return;
-        const Load load = loadOf(windows, fragments);
-        parts.push_back({std::move(fragments), load, chooseRoute(given, load)});
+        Load load = loadOf(windows, fragments);
+        Choice choice = chooseRoute(given, load);
+        parts.push_back({std::move(fragments), std::move(load), std::move(choice)});
     };
     for (size_t r = 0; r < ROUTE_COUNT && !left.empty(); ++r)
     {

@@ -8,6 +8,7 @@
 
 #include "slices.hpp"
 #include "../../../common/parts.hpp"
+#include "../common/one_block.hpp"
 #include "../route.hpp"
 #include <algorithm>
 
@@ -51,8 +52,7 @@ void stageSlice(SlicePlan& plan, int sliceRows, Extent window, Extent fragment, 
     plan.stage.expandedWords = imageRows * 16 * plan.stage.units;
     const int totals = gpu::sumsPerPosition(given.metric, given.weighted) * plan.positions * plan.items();
     const int words = plan.expandedAt() + expandedPlanes(split) * plan.stage.expandedWords + totals;
-    const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1);
-    plan.sharedBytes = 4 * static_cast<size_t>(std::max(words, mapWords));
+    plan.sharedBytes = 4 * static_cast<size_t>(std::max(words, mapWordsOf(window, given)));
 }
 
 } // namespace
