@@ -9,6 +9,7 @@
 #include "choose.hpp"
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -126,17 +127,16 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
 {
     std::vector<Choice> others;
     Choice best = {nullptr, nullptr};
-    bool hasTiles = false; // of a usual route
+    bool hasTiles = false;
     for (size_t r = 0; r < ROUTE_COUNT; ++r)
     {
-        Choice choice = {ROUTES[r], nullptr};
-        if (!(choice.route->inTiles && hasTiles))
-            choice.plan = choice.route->plan(given, load);
+        Choice choice = {ROUTES[r], ROUTES[r]->plan(given, load)};
         if (!choice.plan)
             continue;
-        const bool usual = choice.plan->usual(given, load);
-        hasTiles = hasTiles || (usual && choice.route->inTiles);
-        if (usual && !best.plan)
+        const Preference preference = choice.plan->preference(given, load);
+        if (preference == Preference::USUAL_IN_TILES && std::exchange(hasTiles, true))
+            continue;
+        if (preference != Preference::BY_TIME && !best.plan)
             best = std::move(choice);
         else
             others.push_back(std::move(choice));

@@ -20,6 +20,14 @@ class Uploader;
 
 namespace fragment_matcher {
 
+//! How a route comes to be taken for a load.
+enum class Preference
+{
+    BY_TIME,       //!< if it is estimated to take clearly less time than the usual one
+    USUAL,         //!< unless another one is estimated to take clearly less time
+    USUAL_IN_TILES //!< as USUAL, but not after another of these: estimates do not tell them from each other
+};
+
 //! The decisions of a route for a load, and the memory that it got for the fragments of one launch.
 class Plan
 {
@@ -27,8 +35,7 @@ public:
     virtual ~Plan() = default;
 
     virtual CostTerms terms(const MatchCase& given, const Load& load) const = 0;
-    //! Returns true if this route is taken unless another one is estimated to take clearly less time.
-    virtual bool usual(const MatchCase&, const Load&) const { return false; }
+    virtual Preference preference(const MatchCase&, const Load&) const { return Preference::BY_TIME; }
     //! Returns the least part of the estimated time that the launch may take, whatever the image contains.
     virtual double leastShare() const { return 1; }
 
@@ -61,15 +68,13 @@ struct Route
     //! Plans a load; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
     const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
-    //! Estimates do not tell such routes from each other: those that follow a usual one in ROUTES are not considered.
-    bool inTiles = false;
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
     //! route whose limits do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
 };
 
-/** All routes. Of those that are Plan::usual() the first that applies is taken, unless another one is estimated to take
-clearly less time. Fragments that do not fit a route with `fits` are a load of their own. */
+/** All routes. The first that applies and is not BY_TIME is the usual one: it is taken unless another one is estimated
+to take clearly less time. Fragments that do not fit a route with `fits` are a load of their own. */
 extern const Route* const ROUTES[];
 extern const size_t ROUTE_COUNT;
 

@@ -101,7 +101,7 @@ class Fused final : public Plan
 public:
     explicit Fused(const FusedPlan& thePlan) : plan(thePlan) {}
 
-    bool usual(const MatchCase&, const Load&) const override { return true; }
+    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchFused(job, plan); }
 
@@ -149,7 +149,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route FUSED;
-const Route FUSED = {"FUSED", plan, FACTORS, false, fitsOf};
+const Route FUSED = {"FUSED", plan, FACTORS, fitsOf};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -67,7 +67,7 @@ std::optional<SlicePlan> planSlices(const MatchCase& given, const Load& load)
     const int widest = 4 * (gpu::SLICE_GROUP_WORDS * tuning::SLICE_GROUPS + 1);
     if (given.scoresOnly || window.width > widest ||
         static_cast<int64_t>(window.width) * window.height > tuning::SLICE_POSITIONS ||
-        fragment.width > tuning::SLICE_WIDTH || pixels * largest > 0xffffffffll)
+        fragment.width > tuning::WIDEST_FRAGMENT || pixels * largest > 0xffffffffll)
         return std::nullopt;
     SlicePlan plan = {};
     plan.cols = window.width;

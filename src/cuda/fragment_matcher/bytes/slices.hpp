@@ -20,8 +20,6 @@ const int SLICE_BLOCKS = 2;
 const int SLICE_GROUPS = 4;
 //! Most positions of a window, because one block reads all their sums.
 const int SLICE_POSITIONS = 16384;
-//! Widest fragment.
-const int SLICE_WIDTH = 1024;
 //! Least rows of a fragment per block.
 const int SLICE_LEAST_ROWS = 4;
 //! Most shared memory per block, so that two fit a multiprocessor.

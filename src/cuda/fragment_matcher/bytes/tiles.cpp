@@ -85,7 +85,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route TILES;
-const Route TILES = {"TILES", plan, TILES_FACTORS, true};
+const Route TILES = {"TILES", plan, TILES_FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

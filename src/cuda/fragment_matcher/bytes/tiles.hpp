@@ -5,7 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TILES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TILES_HPP
 
-#include "../common/tiled_plan.hpp"
+#include "../tiled_plan.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -95,7 +95,7 @@ public:
         : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
     {}
 
-    bool usual(const MatchCase&, const Load&) const override { return true; }
+    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL_IN_TILES; }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchTiles(job, plan, windows_, {}); }
 

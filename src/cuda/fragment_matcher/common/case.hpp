@@ -63,6 +63,13 @@ struct MatchCase
     bool scoresOnly = false;  //!< the values of all positions are wanted, not peaks
 };
 
+namespace tuning {
+
+//! Widest fragment of routes that keep rows of a fragment in shared memory as a whole; wider ones are matched in tiles.
+const int WIDEST_FRAGMENT = 1024;
+
+} // namespace tuning
+
 //! Returns the number of products of bytes, each at most 255 * 255, in a sum.
 inline int64_t termsOf(Extent fragment, const MatchCase& given)
 {

@@ -136,7 +136,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route BOUNDED_TILES;
-const Route BOUNDED_TILES = {"BOUNDED_TILES", plan, TILES_FACTORS, true}; // as if nothing were eliminated
+const Route BOUNDED_TILES = {"BOUNDED_TILES", plan, TILES_FACTORS}; // as if nothing were eliminated
 
 }}} // namespace cv::cuda::fragment_matcher
 

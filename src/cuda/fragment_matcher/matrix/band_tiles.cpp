@@ -64,7 +64,10 @@ public:
         windows_.tilesY = ceilDiv(windows_.rows, plan.units * gpu::BAND_ROWS);
     }
 
-    bool usual(const MatchCase& given, const Load& load) const override { return worthBands(given, load); }
+    Preference preference(const MatchCase& given, const Load& load) const override
+    {
+        return preferenceOfBands(given, load);
+    }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchBandTiles(job, plan, windows_); }
 
@@ -91,7 +94,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route BAND_TILES;
-const Route BAND_TILES = {"BAND_TILES", plan, FACTORS, true};
+const Route BAND_TILES = {"BAND_TILES", plan, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

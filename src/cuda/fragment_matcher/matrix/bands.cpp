@@ -71,14 +71,15 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
 
 } // namespace
 
-bool worthBands(const MatchCase& given, const Load& load)
+Preference preferenceOfBands(const MatchCase& given, const Load& load)
 {
     const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
     const double terms = static_cast<double>(positions) * load.count * termsOf(load.fragment, given);
     const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
-    return terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
-           (positions >= tuning::BAND_LEAST_POSITIONS ||
-            load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
+    const bool worth = terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::LEAST_SSD_TERMS) &&
+                       (positions >= tuning::BAND_LEAST_POSITIONS ||
+                        load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
+    return worth ? Preference::USUAL_IN_TILES : Preference::BY_TIME;
 }
 
 bool planBandSums(BandPlan& plan, const MatchCase& given, const Load& load)
@@ -98,7 +99,7 @@ std::optional<BandPlan> planBands(const MatchCase& given, const Load& load)
 {
     const Extent fragment = load.fragment;
     BandPlan plan = {};
-    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !planBandSums(plan, given, load))
+    if (!isProduct(given.metric) || fragment.width > tuning::WIDEST_FRAGMENT || !planBandSums(plan, given, load))
         return std::nullopt;
     const int chunks = ceilDiv(fragment.width + 7, 16);
     plan.group = 5;
@@ -136,7 +137,10 @@ public:
         : TiledPlan(windowsOf(given, load)), plan(thePlan), channels(given.frame.channels), weighted(given.weighted)
     {}
 
-    bool usual(const MatchCase& given, const Load& load) const override { return worthBands(given, load); }
+    Preference preference(const MatchCase& given, const Load& load) const override
+    {
+        return preferenceOfBands(given, load);
+    }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override
     {
@@ -184,7 +188,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route BANDS;
-const Route BANDS = {"BANDS", plan, FACTORS, true};
+const Route BANDS = {"BANDS", plan, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -5,7 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_HPP
 
-#include "../common/tiled_plan.hpp"
+#include "../tiled_plan.hpp"
 #include "terms.hpp"
 #include <optional>
 
@@ -22,8 +22,6 @@ const int BAND_VALUE_BLOCKS = 3;
 const int BAND_PREPARE_THREADS = 256;
 //! Words of bands per thread of prepare.
 const int BAND_PREPARE_WORDS = 4;
-//! Widest fragment; wider ones are matched by byte sums.
-const int BAND_WIDTH = 1024;
 //! Most shared memory per block, so that two fit a multiprocessor.
 const size_t BAND_SHARED_BYTES = 110 * 1024;
 //! Rows of positions per block of sums of columns.
@@ -31,8 +29,8 @@ const int BAND_COLUMN_ROWS = 32;
 //! Most shared memory for bests of tiles in the search for peaks.
 const size_t BAND_BESTS_BYTES = 32 * 1024;
 
-//! Least work for matrix instructions in place of byte sums, in terms of a call: ZNCC or weighted, and unweighted SSD.
-const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6;
+//! Least terms of a call of ZNCC or with weights; with less it is faster by byte sums.
+const double BAND_LEAST_TERMS = 80e6;
 //! Least positions of a window for fragments of less than BAND_LEAST_PIXELS pixels.
 const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
 
@@ -118,8 +116,8 @@ void valuesOfBands(const Job& job, const BandPlan& plan, const BandMemory& memor
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, const Load& load);
 //! Plans planes of bytes, sums and values; returns false if the shared memory of a block is too small.
 bool planBandSums(gpu::BandPlan& plan, const MatchCase& given, const Load& load);
-//! Returns true if a load has enough work for matrix instructions to be faster than byte sums.
-bool worthBands(const MatchCase& given, const Load& load);
+//! Usual where a load has enough work for matrix instructions to be faster than byte sums.
+Preference preferenceOfBands(const MatchCase& given, const Load& load);
 //! Takes memory for `count` entries. @param channels, weighted of the call.
 gpu::BandMemory takeBands(detail::Parts& working, const gpu::BandPlan& plan, int channels, bool weighted, int count);
 

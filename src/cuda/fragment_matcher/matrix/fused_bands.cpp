@@ -86,7 +86,7 @@ class FusedBandsPlan final : public Plan
 public:
     explicit FusedBandsPlan(const FusedBands& thePlan) : plan(thePlan) {}
 
-    bool usual(const MatchCase& given, const Load& load) const override;
+    Preference preference(const MatchCase& given, const Load& load) const override;
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchFusedBands(job, plan); }
 
@@ -94,16 +94,17 @@ private:
     const FusedBands plan;
 };
 
-bool FusedBandsPlan::usual(const MatchCase& given, const Load& load) const
+Preference FusedBandsPlan::preference(const MatchCase& given, const Load& load) const
 {
     if (plan.sharedBytes > oneBlockBytes(given) || load.window.width > tuning::FUSED_BAND_USUAL_COLS ||
         load.window.height > tuning::FUSED_BAND_USUAL_ROWS)
-        return false;
+        return Preference::BY_TIME;
     double terms = 0;
     for (const SizeGroup& group : load.groups)
         terms += static_cast<double>(group.count) * group.window.width * group.window.height *
                  termsOf(group.fragment, given);
-    return given.weighted || isCorrelation(given.metric) || terms >= tuning::FUSED_BAND_LEAST_SSD_TERMS;
+    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
+    return expensive || terms >= tuning::LEAST_SSD_TERMS ? Preference::USUAL : Preference::BY_TIME;
 }
 
 CostTerms FusedBandsPlan::terms(const MatchCase& given, const Load& load) const

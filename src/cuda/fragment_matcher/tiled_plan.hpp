@@ -5,8 +5,8 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TILED_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TILED_PLAN_HPP
 
-#include "../../../common/parts.hpp"
-#include "../route.hpp"
+#include "../../common/parts.hpp"
+#include "route.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
