@@ -11,11 +11,7 @@
 
 namespace opencv_test { namespace {
 
-Mat texture(uint64 seed, Size size)
-{
-    RNG rng(seed);
-    return randomImage(rng, size, CV_8UC1, 5);
-}
+Mat texture(uint64 seed, Size size) { return randomImage(seed, size, CV_8UC1, 5); }
 
 TEST(Cascade_Oracle, shippedCascades)
 {

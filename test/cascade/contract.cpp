@@ -281,8 +281,7 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
     detect();
     const Mat before = scene->truth();
     const auto graph = capture([&] { detect(); });
-    RNG rng(42);
-    const Mat large = randomImage(rng, Size(700, 500), CV_8UC3, 5);
+    const Mat large = randomImage(42, Size(700, 500), CV_8UC3, 5);
     scene->cascade->setScaleFactor(1.15);
     scene->cascade->setMinNeighbors(2);
     scene->cascade->setMaxCandidates(65536);

@@ -376,8 +376,7 @@ TEST_F(Cascade_Cuda, together)
 
 TEST_F(Cascade_Cuda, countPasses)
 {
-    RNG rng(20251129);
-    const Mat image = randomImage(rng, Size(150, 100), CV_8UC3);
+    const Mat image = randomImage(20251129, Size(150, 100), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
     Mat expected, actual;
     cascade->countPasses(image, expected);
@@ -390,8 +389,7 @@ TEST_F(Cascade_Cuda, countPasses)
 
 TEST_F(Cascade_Cuda, refusesOutputsAndMasksOnTheOtherSide)
 {
-    RNG rng(20251130);
-    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1);
+    const Mat image = randomImage(20251130, Size(60, 50), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
     std::vector<Rect> objects;
     GpuMat table;
@@ -431,8 +429,7 @@ TEST_F(Cascade_Cuda, streams)
 
 TEST_F(Cascade_Cuda, doesNotWait)
 {
-    RNG rng(20251202);
-    const Mat image = randomImage(rng, Size(160, 120), CV_8UC3);
+    const Mat image = randomImage(20251202, Size(160, 120), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(92, image).make());
     const CascadeTables expected = tablesOf(*cascade, std::vector<Mat>{image});
     const GpuMat device(image);
@@ -497,8 +494,7 @@ TEST_F(Cascade_Cuda, captureAndReplay)
 
 TEST_F(Cascade_Cuda, whatWaitsCannotBeCaptured)
 {
-    RNG rng(20251204);
-    const Mat image = randomImage(rng, Size(100, 80), CV_8UC1);
+    const Mat image = randomImage(20251204, Size(100, 80), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(95, image).make());
     const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
@@ -520,8 +516,7 @@ TEST_F(Cascade_Cuda, whatWaitsCannotBeCaptured)
 //! Repeated captures take no more memory after their graphs are destroyed.
 TEST_F(Cascade_Cuda, graphsGiveMemoryBack)
 {
-    RNG rng(20251205);
-    const Mat image = randomImage(rng, Size(100, 80), CV_8UC3);
+    const Mat image = randomImage(20251205, Size(100, 80), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(96, image).make());
     const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);

@@ -13,11 +13,7 @@ using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
 using Cascade_CudaMemory = OnCuda;
 
-Mat noise(uint64 seed, Size size)
-{
-    RNG rng(seed);
-    return randomImage(rng, size, CV_8UC1, 3);
-}
+Mat noise(uint64 seed, Size size) { return randomImage(seed, size, CV_8UC1, 3); }
 
 //! A cascade that finds every window with contrast.
 OracleCascade acceptsAll(Size window)

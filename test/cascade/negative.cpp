@@ -130,8 +130,7 @@ TEST(Cascade_Negative, badFilesAreRefused)
 {
     const std::string good(GOOD);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(good);
-    RNG rng(5);
-    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1);
+    const Mat image = randomImage(5, Size(60, 50), CV_8UC1);
     Mat before, after;
     cascade->detectAsync(image, before);
     std::vector<BadFile> files = badTexts();

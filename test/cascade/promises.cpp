@@ -11,11 +11,7 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-Mat noise(uint64 seed, Size size, int type = CV_8UC1)
-{
-    RNG rng(seed);
-    return randomImage(rng, size, type, 5);
-}
+Mat noise(uint64 seed, Size size, int type = CV_8UC1) { return randomImage(seed, size, type, 5); }
 
 //! A Haar cascade of one stage and one feature; all windows with contrast pass.
 OracleCascade simplest(Size window)

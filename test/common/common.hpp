@@ -103,6 +103,12 @@ inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels =
     return image;
 }
 
+inline Mat randomImage(uint64 seed, Size size, int type, int blur = 3, int levels = 256)
+{
+    RNG rng(seed);
+    return randomImage(rng, size, type, blur, levels);
+}
+
 //! Returns a copy inside of a larger matrix, at an odd offset: neither continuous nor aligned.
 inline Mat asRoi(const Mat& source)
 {

@@ -58,8 +58,7 @@ TEST_F(Common_CudaAlignmentOfResults, fragmentMatcher)
     RNG rng(9700);
     const scenes::Scene scene =
         scenes::randomScene(rng, scenes::makeParams(FM::SAD, 1), CV_8UC1, scenes::NO_WEIGHTS, Size(83, 61), 20, 3);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    scenes::give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const GpuMat frame(scene.frame);
     GpuMat locations, scores;
     matcher->match(frame, noArray(), locations, scores);
@@ -90,9 +89,8 @@ TEST_F(Common_CudaAlignmentOfResults, tld)
 
 TEST_F(Common_CudaAlignmentOfResults, quickShift)
 {
-    RNG rng(9701);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
-    q->compute(GpuMat(randomImage(rng, Size(64, 48), CV_8UC3)));
+    q->compute(GpuMat(randomImage(9701, Size(64, 48), CV_8UC3)));
     GpuMat expected, labels = at(48, 64, CV_32SC1, 2);
     q->getLabels(expected);
     expectRefused([&] { q->getLabels(labels); }, {"labels", "multiples of 4"});

@@ -13,8 +13,7 @@ using namespace scenes;
 
 Scene smallScene(int count, int peaks)
 {
-    RNG rng(9400);
-    Scene scene = randomScene(rng, makeParams(FM::SAD, peaks), CV_8UC1, NO_WEIGHTS, Size(83, 61), 20, count);
+    Scene scene = randomScene(9400, makeParams(FM::SAD, peaks), CV_8UC1, NO_WEIGHTS, Size(83, 61), 20, count);
     for (Rect& area : scene.areas)
         area = Rect(3, 2, 70, 50);
     return scene;
@@ -23,8 +22,7 @@ Scene smallScene(int count, int peaks)
 TEST(Common_Inputs, dimensionsOfFragmentMatcher)
 {
     const Scene scene = smallScene(3, 1);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = run(*matcher, scene);
     const Mat image = scene.templates[0];
     const std::vector<Mat> two = {image, cube()};
@@ -57,8 +55,7 @@ TEST(Common_Inputs, dimensionsOfFragmentMatcher)
 
 TEST(Common_Inputs, dimensionsOfQuickShift)
 {
-    RNG rng(9401);
-    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(9401, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     const Results truth = resultsOf(*q);
@@ -87,8 +84,7 @@ TEST(Common_Inputs, deviceArraysWithoutElements)
     uchar pixel = 0;
     const cuda::GpuMat noRows(0, 160, CV_8UC1, &pixel, 160), noColumns(120, 0, CV_8UC1, &pixel, 160);
     const Scene scene = smallScene(3, 1);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     for (const cuda::GpuMat& none : {noRows, noColumns})
     {
@@ -115,8 +111,7 @@ TEST(Common_Inputs, predictionsInVectors)
         Scene scene = smallScene(count, 2);
         scene.params.search = FM::THREE_STEP;
         const Result truth = expected(scene);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        give(*matcher, scene);
+        const Ptr<FM> matcher = matcherOf(scene);
         {
             std::vector<Point> points(scene.predictions.begin<Point>(), scene.predictions.end<Point>());
             matcher->setPredictions(points);
@@ -135,8 +130,7 @@ TEST(Common_Outputs, vectorsOfFragmentMatcher)
     for (const int count : {1, 3, 200})
     {
         const Scene scene = smallScene(count, 1);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        give(*matcher, scene);
+        const Ptr<FM> matcher = matcherOf(scene);
         const Result truth = run(*matcher, scene);
         std::vector<Point> locations;
         std::vector<float> scores, confidence(7, 777.f);
@@ -170,8 +164,7 @@ TEST(Common_Outputs, vectorsOfFragmentMatcher)
 TEST(Common_Outputs, refused)
 {
     const Scene scene = smallScene(3, 2);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = run(*matcher, scene);
     std::vector<Point> tooNarrow;
     std::vector<int> ints;
@@ -192,8 +185,7 @@ TEST(Common_Outputs, refused)
 TEST(Common_Outputs, untouchedByRefusedCalls)
 {
     const Scene scene = smallScene(3, 2);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     const Mat old(5, 7, CV_8UC2, Scalar(3, 4));
     Mat out = old.clone(), wrongSize(2, 9, CV_8UC1);
@@ -225,8 +217,7 @@ TEST(Common_Outputs, untouchedByRefusedCalls)
 //! Results on the host do not go into a GpuMat: not silently, and not empty.
 TEST(Common_Outputs, hostResultsOfQuickShift)
 {
-    RNG rng(9402);
-    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(9402, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     const Results truth = resultsOf(*q);
@@ -247,8 +238,7 @@ TEST(Common_Outputs, hostResultsOfQuickShift)
 
 TEST(Common_Outputs, vectorsOfQuickShift)
 {
-    RNG rng(9403);
-    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(9403, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     Mat areas, centroids, boxes, heights, counts;
@@ -273,8 +263,7 @@ TEST(Common_Outputs, vectorsOfQuickShift)
 TEST(Common_Outputs, tilesOnCuda)
 {
     requireCuda();
-    RNG rng(9404);
-    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(9404, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->computeTiled(image, Size(30, 20), true);
     cuda::GpuMat device;
@@ -291,11 +280,9 @@ TEST(Common_Outputs, downloadsAllocateNothingOnCuda)
 {
     requireCuda();
     faults::require(faults::CUDA);
-    RNG rng(9405);
     const Scene scene = smallScene(5, 1);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
-    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
+    const Ptr<FM> matcher = matcherOf(scene);
+    const Mat image = randomImage(9405, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     const cuda::GpuMat frame(scene.frame), input(image);
     Mat m[5], map, maps, areas, labels, density, parents, distances, contours, cut, heights, counts, mean, s[4];
@@ -336,8 +323,7 @@ TEST(Common_Outputs, pinnedMemoryOnCuda)
     requireCuda();
 #ifdef HAVE_CUDA
     const Scene scene = smallScene(5, 2);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = run(*matcher, scene);
     const cuda::GpuMat frame(scene.frame), areas = uploadAreas(scene.areas);
     cuda::Stream stream(static_cast<size_t>(1)); // does not wait for the null stream

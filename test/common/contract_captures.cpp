@@ -134,8 +134,7 @@ TEST_F(Common_CudaCaptures, updatedFragments)
     Matcher m(stream);
     m.match();
     const auto graph = capture([&] { m.match(); });
-    RNG rng(9511);
-    const Mat templ = randomImage(rng, m.scene.templates[2].size(), m.frame.type());
+    const Mat templ = randomImage(9511, m.scene.templates[2].size(), m.frame.type());
     m.matcher->updateFragment(2, uploadRoi(templ), uploadRoi(m.scene.weights[2]), stream);
     m.scene.templates[2] = templ;
     replay(*graph);

@@ -48,8 +48,7 @@ TEST_F(Common_CudaStreams, editThenMatchElsewhere)
     for (const int metric : METRICS)
     {
         Scene scene = sceneOf(rng, metric);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        giveFromDevice(*matcher, scene);
+        const Ptr<FM> matcher = matcherOnDevice(scene);
         const GpuMat frame(scene.frame), areas = uploadAreas(scene.areas);
         DeviceResult result;
         launch(*matcher, frame, areas, result, streams[1]);
@@ -113,8 +112,7 @@ TEST_F(Common_CudaStreams, computeThenGetElsewhere)
 //! done.
 TEST_F(Common_CudaStreams, numberWhenTheStreamIsGone)
 {
-    RNG rng(9604);
-    const Mat image = randomImage(rng, Size(300, 200), CV_8UC3, 5);
+    const Mat image = randomImage(9604, Size(300, 200), CV_8UC3, 5);
     const GpuMat input(image);
     const Ptr<QuickShift> cpu = QuickShift::create(2.5, 20., 0.3), gpu = QuickShift::create(2.5, 20., 0.3);
     cpu->compute(image);
@@ -143,15 +141,13 @@ TEST_F(Common_CudaStreams, matcherAnywhere)
     for (const int metric : METRICS)
     {
         Scene scene = sceneOf(rng, metric);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        giveFromDevice(*matcher, scene);
+        const Ptr<FM> matcher = matcherOnDevice(scene);
         const GpuMat frame(scene.frame);
         require(cudaDeviceSynchronize());
         const int calls = 60;
         std::vector<DeviceResult> results(calls);
         std::vector<Result> truths;
-        const Ptr<FM> cpu = FM::create(scene.params);
-        give(*cpu, scene);
+        const Ptr<FM> cpu = matcherOf(scene);
         for (int i = 0; i < calls; ++i)
         {
             Stream& stream = streams[rng.uniform(0, 4)];

@@ -67,8 +67,7 @@ void leaveAnError()
 TEST(Common_Faults, olderErrorAfterInstancesOnCuda)
 {
     requireCuda();
-    RNG rng(8101);
-    const Mat image = randomImage(rng, Size(200, 160), CV_8UC3, 5);
+    const Mat image = randomImage(8101, Size(200, 160), CV_8UC3, 5);
     const GpuMat input(image);
     Mat out;
     Ptr<cuda::QuickShift> shift = cuda::QuickShift::create(2., 20., 0.3);

@@ -26,8 +26,7 @@ std::vector<Reader> readers()
     detector->init(scene.frame(0), scene.box(0));
     several->add(scene.frame(0), scene.box(0));
     const Ptr<cuda::QuickShift> shift = cuda::QuickShift::create();
-    RNG rng(20261125);
-    const OracleCascade cascade = CascadeGenerator(7, randomImage(rng, Size(97, 83), CV_8UC1, 5)).make();
+    const OracleCascade cascade = CascadeGenerator(7, randomImage(20261125, Size(97, 83), CV_8UC1, 5)).make();
     const auto cascadeIn = [cascade](const std::string& format) { return cascadeText(cascade, format); };
     const auto textIn = [](const auto& object)
     { return [object](const std::string& format) { return tld::textOf(*object, format); }; };

@@ -130,8 +130,7 @@ std::string repeated(const std::string& part, int count)
 
 std::vector<std::string> cascadeTexts(const std::string& format)
 {
-    RNG rng(1);
-    const Mat image = randomImage(rng, Size(64, 64), CV_8UC1, 3);
+    const Mat image = randomImage(1, Size(64, 64), CV_8UC1, 3);
     std::vector<std::string> texts;
     for (uint64 seed = 0; seed < 6; ++seed)
     {

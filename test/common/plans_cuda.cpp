@@ -35,10 +35,9 @@ int attributeOf(cudaDeviceAttr attribute)
 //! A search by matrix instructions that takes much shared memory: one large fragment in one kernel.
 Scene largeScene()
 {
-    RNG rng(0x3C6EF372);
     Scene scene;
     scene.params = makeParams(FM::ZNCC, 2);
-    scene.frame = randomImage(rng, Size(301, 297), CV_8UC3);
+    scene.frame = randomImage(0x3C6EF372, Size(301, 297), CV_8UC3);
     scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
     return scene;
 }

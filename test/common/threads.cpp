@@ -332,8 +332,7 @@ TEST(Common_ThreadsMemory, residentSize)
 {
     if (underSanitizer())
         throw SkipTestException("sanitizers keep memory that was freed");
-    RNG rng(9300);
-    const Mat frame = randomImage(rng, Size(8000, 3000), CV_8UC1);
+    const Mat frame = randomImage(9300, Size(8000, 3000), CV_8UC1);
     const int threads = cv::getNumThreads();
     cv::setNumThreads(4);
     const auto run = [&](Size size)

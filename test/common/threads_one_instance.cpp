@@ -8,6 +8,7 @@
 
 namespace opencv_test { namespace {
 
+using cuda::Stream;
 using fuzz::Engine;
 using fuzz::Outputs;
 
@@ -18,92 +19,89 @@ class Streams
 {
 public:
     explicit Streams(Engine engine) : streams_(engine == Engine::CUDA ? THREADS : 0) {}
-    cuda::Stream& operator[](int thread) { return streams_.empty() ? cuda::noStream() : streams_[thread]; }
+    Stream& operator[](int thread) { return streams_.empty() ? cuda::noStream() : streams_[thread]; }
 
 private:
-    std::vector<cuda::Stream> streams_;
+    std::vector<Stream> streams_;
 };
 
-//! Calls by thread i.
-typedef std::vector<std::function<void(int)>> Actions;
-typedef std::vector<std::function<Outputs(int)>> ExactCalls;
+//! A call on a thread's stream, and the arrays that it gives.
+typedef std::vector<Mat> Mats;
+typedef std::function<void(Mats&, Stream&)> Call;
 
 //! Calls of one instance.
 struct Calls
 {
-    Actions states;   //!< each replaces all that `exact` depends on
-    ExactCalls exact; //!< give what they give on one thread after one of `states`
-    Actions others;   //!< leave anything that `states` can replace; may throw cv::Exception
+    std::vector<Call> states; //!< each replaces all that `exact` depends on
+    std::vector<Call> exact;  //!< give what they give on one thread after one of `states`
+    std::vector<Call> others; //!< leave anything that `states` can replace; may throw cv::Exception
 };
 
 //! `exact` and `states` on all threads, then all calls.
-void expectWholeCalls(const Calls& calls, int count)
+void expectWholeCalls(Streams& streams, const Calls& calls, int count)
 {
-    std::vector<std::vector<Outputs>> truths(calls.exact.size());
-    for (const auto& state : calls.states)
+    const auto given = [&](const Call& call, int thread)
     {
-        state(0);
+        Mats arrays(5);
+        call(arrays, streams[thread]);
+        Outputs outputs;
+        for (const Mat& array : arrays)
+            outputs.emplace_back(cv::format("array %zu", outputs.size()), array);
+        return outputs;
+    };
+    std::vector<std::vector<Outputs>> truths(calls.exact.size());
+    for (const Call& state : calls.states)
+    {
+        given(state, 0);
         for (size_t k = 0; k < truths.size(); ++k)
-            truths[k].push_back(calls.exact[k](0));
+            truths[k].push_back(given(calls.exact[k], 0));
     }
     for (size_t k = 0; k < truths.size(); ++k)
         ASSERT_FALSE(fuzz::same(truths[k][0], truths[k][1])) << "call " << k << " tells nothing";
-    const int exact = static_cast<int>(calls.exact.size()), states = static_cast<int>(calls.states.size());
-    onThreads(THREADS,
-              [&](int thread) -> std::string
-              {
-                  RNG rng(thread + 1);
-                  for (int i = 0; i < count; ++i)
-                  {
-                      const int k = rng.uniform(0, exact + states);
-                      if (k >= exact)
-                      {
-                          calls.states[k - exact](thread);
-                          continue;
-                      }
-                      const Outputs given = calls.exact[k](thread);
-                      if (std::none_of(truths[k].begin(), truths[k].end(),
-                                       [&](const Outputs& truth) { return bool(fuzz::same(truth, given)); }))
-                          return cv::format("call %d of kind %d: %s", i, k, fuzz::same(truths[k][0], given).message());
-                  }
-                  return "";
-              });
+    std::vector<Call> all = calls.exact;
+    all.insert(all.end(), calls.states.begin(), calls.states.end());
+    const int exact = static_cast<int>(calls.exact.size()), certain = static_cast<int>(all.size());
+    all.insert(all.end(), calls.others.begin(), calls.others.end());
+    onThreads(
+        THREADS,
+        [&](int thread) -> std::string
+        {
+            RNG rng(thread + 1);
+            for (int i = 0; i < count; ++i)
+            {
+                const int k = rng.uniform(0, certain);
+                const Outputs outputs = given(all[k], thread);
+                if (k < exact && std::none_of(truths[k].begin(), truths[k].end(),
+                                              [&](const Outputs& truth) { return bool(fuzz::same(truth, outputs)); }))
+                    return cv::format("call %d of kind %d: %s", i, k, fuzz::same(truths[k][0], outputs).message());
+            }
+            return "";
+        });
     onThreads(THREADS,
               [&](int thread) -> std::string
               {
                   RNG rng(thread + 101);
-                  const int others = static_cast<int>(calls.others.size());
                   for (int i = 0; i < count; ++i)
-                  {
-                      const int k = rng.uniform(0, others + exact + states);
                       try
                       {
-                          if (k < others)
-                              calls.others[k](thread);
-                          else if (k < others + exact)
-                              calls.exact[k - others](thread);
-                          else
-                              calls.states[k - others - exact](thread);
+                          given(all[rng.uniform(0, static_cast<int>(all.size()))], thread);
                       }
                       catch (const cv::Exception&)
                       {} // the call does not fit what another thread has left
-                  }
                   return "";
               });
-    calls.states[0](0);
+    given(calls.states[0], 0);
     for (size_t k = 0; k < truths.size(); ++k)
-        EXPECT_TRUE(fuzz::same(truths[k][0], calls.exact[k](0))) << "call " << k;
+        EXPECT_TRUE(fuzz::same(truths[k][0], given(calls.exact[k], 0))) << "call " << k;
 }
 
-Outputs bytesOf(const std::string& text) { return {{"text", asRow(text).clone()}}; }
+Mat bytesOf(const std::string& text) { return asRow(text).clone(); }
 
 class Matcher
 {
 public:
     explicit Matcher(Engine engine)
-        : streams(engine),
-          rng(1),
-          frame(randomImage(rng, Size(90, 70), CV_8UC1)),
+        : frame(randomImage(1, Size(90, 70), CV_8UC1)),
           image(engine, frame),
           templ(engine, frame(Rect(20, 20, 9, 9)).clone()),
           predictions(engine, Mat(Mat::zeros(5, 1, CV_32SC2))),
@@ -115,72 +113,43 @@ public:
             second.emplace_back(60 - 11 * i, 5 + 7 * i, 11, 8);
         }
     }
-    Actions states()
+    Calls calls()
     {
-        return {[this](int i) { matcher->cutFragments(image.in(), first, noArray(), streams[i]); },
-                [this](int i) { matcher->cutFragments(image.in(), second, noArray(), streams[i]); }};
-    }
-    ExactCalls exact()
-    {
-        return {[this](int i) -> Outputs
-                {
-                    Mat locations, scores, confidence, status, refined;
-                    matcher->match(image.in(), noArray(), locations, scores, confidence, status, refined, streams[i]);
-                    return {{"locations", locations},
-                            {"scores", scores},
-                            {"confidence", confidence},
-                            {"status", status},
-                            {"refined", refined}};
-                },
-                [this](int i) -> Outputs
-                {
-                    std::vector<cuda::FragmentMatch> matches;
-                    matcher->find(image.in(), noArray(), matches, streams[i]);
-                    std::vector<Point> found;
-                    for (const cuda::FragmentMatch& match : matches)
-                        found.insert(found.end(), match.locations.begin(), match.locations.end());
-                    return {{"found", columnOf(found)}};
-                },
-                [this](int i) -> Outputs
-                {
-                    Mat map;
-                    matcher->scoreMap(2, image.in(), Rect(10, 10, 50, 40), map, CV_32F, streams[i]);
-                    return {{"map", map}};
-                },
-                [this](int) -> Outputs
-                {
-                    const Size size = matcher->getFragmentSize(3);
-                    return {{"size", Mat(Vec2i(size.width, size.height)).clone()}};
-                }};
-    }
-    Actions others()
-    {
-        return {[this](int i) { matcher->addFragment(templ.in(), noArray(), streams[i]); },
-                [this](int i) { matcher->updateFragment(1, templ.in(), noArray(), streams[i]); },
-                [this](int) { matcher->removeFragment(0); },
-                [this](int) { matcher->clear(); },
-                [this](int) { matcher->setPredictions(predictions.in()); },
-                [this](int) { matcher->setParams(matcher->getParams()); },
-                [this](int) { tld::textOf(*matcher); },
-                [this](int) { tld::readText(*matcher, text); },
-                [this](int) { EXPECT_LE(0, matcher->getFragmentCount() + int(matcher->empty())); },
-                [this](int) { matcher->workspaceBytes(); },
-                [this](int i)
-                {
-                    Mat areas;
-                    matcher->predictAreas(predictions.in(), 5, frame.size(), areas, streams[i]);
-                },
-                [this](int i)
-                {
-                    Mat buffer;
-                    std::vector<int> offsets;
-                    matcher->scoreMaps(image.in(), noArray(), buffer, offsets, CV_32F, streams[i]);
-                }};
+        return {{[this](Mats&, Stream& s) { matcher->cutFragments(image.in(), first, noArray(), s); },
+                 [this](Mats&, Stream& s) { matcher->cutFragments(image.in(), second, noArray(), s); }},
+                {[this](Mats& m, Stream& s) { matcher->match(image.in(), noArray(), m[0], m[1], m[2], m[3], m[4], s); },
+                 [this](Mats& m, Stream& s)
+                 {
+                     std::vector<cuda::FragmentMatch> matches;
+                     matcher->find(image.in(), noArray(), matches, s);
+                     for (const cuda::FragmentMatch& match : matches)
+                         m[0].push_back(columnOf(match.locations));
+                 },
+                 [this](Mats& m, Stream& s)
+                 { matcher->scoreMap(2, image.in(), Rect(10, 10, 50, 40), m[0], CV_32F, s); },
+                 [this](Mats& m, Stream&)
+                 {
+                     const Size size = matcher->getFragmentSize(3);
+                     m[0] = Mat(Vec2i(size.width, size.height)).clone();
+                 }},
+                {[this](Mats&, Stream& s) { matcher->addFragment(templ.in(), noArray(), s); },
+                 [this](Mats&, Stream& s) { matcher->updateFragment(1, templ.in(), noArray(), s); },
+                 [this](Mats&, Stream&) { matcher->removeFragment(0); }, [this](Mats&, Stream&) { matcher->clear(); },
+                 [this](Mats&, Stream&) { matcher->setPredictions(predictions.in()); },
+                 [this](Mats&, Stream&) { matcher->setParams(matcher->getParams()); },
+                 [this](Mats&, Stream&) { tld::textOf(*matcher); },
+                 [this](Mats&, Stream&) { tld::readText(*matcher, text); },
+                 [this](Mats&, Stream&) { EXPECT_LE(0, matcher->getFragmentCount() + int(matcher->empty())); },
+                 [this](Mats&, Stream&) { matcher->workspaceBytes(); },
+                 [this](Mats& m, Stream& s) { matcher->predictAreas(predictions.in(), 5, frame.size(), m[0], s); },
+                 [this](Mats& m, Stream& s)
+                 {
+                     std::vector<int> offsets;
+                     matcher->scoreMaps(image.in(), noArray(), m[0], offsets, CV_32F, s);
+                 }}};
     }
 
 private:
-    Streams streams;
-    RNG rng;
     const Mat frame;
     const tld::Image image, templ, predictions;
     const Ptr<cuda::FragmentMatcher> matcher = cuda::FragmentMatcher::create();
@@ -192,89 +161,55 @@ class Shift
 {
 public:
     explicit Shift(Engine engine)
-        : streams(engine),
-          rng(2),
+        : rng(2),
           first(randomImage(rng, Size(44, 36), CV_8UC3, 5)),
           one(engine, first),
           other(engine, randomImage(rng, Size(40, 37), CV_8UC3, 5)),
           text(tld::textOf(*q))
     {}
-    Actions states()
-    {
-        return {[this](int i) { q->compute(one.in(), noArray(), streams[i]); },
-                [this](int i) { q->compute(other.in(), noArray(), streams[i]); }};
-    }
-    ExactCalls exact()
+    Calls calls()
     {
         typedef cuda::QuickShift Q;
-        ExactCalls calls = {[this](int i) -> Outputs
-                            {
-                                Mat labels;
-                                q->segment(4., labels, streams[i]);
-                                return {{"labels", labels}};
-                            },
-                            [this](int i) -> Outputs
-                            {
-                                Mat heights, counts;
-                                q->getMergeHeights(heights, counts, streams[i]);
-                                return {{"heights", heights}, {"counts", counts}};
-                            },
-                            [this](int i) -> Outputs
-                            {
-                                Mat areas, centroids, boxes;
-                                q->getStatistics(noArray(), areas, noArray(), centroids, boxes, streams[i]);
-                                return {{"areas", areas}, {"centroids", centroids}, {"boxes", boxes}};
-                            }};
+        Calls calls = {
+            {[this](Mats&, Stream& s) { q->compute(one.in(), noArray(), s); },
+             [this](Mats&, Stream& s) { q->compute(other.in(), noArray(), s); }},
+            {[this](Mats& m, Stream& s) { q->segment(4., m[0], s); },
+             [this](Mats& m, Stream& s) { q->getMergeHeights(m[0], m[1], s); },
+             [this](Mats& m, Stream& s) { q->getStatistics(noArray(), m[0], noArray(), m[1], m[2], s); }},
+            {[this](Mats&, Stream& s) { q->applyTau(5., s); },
+             [this](Mats&, Stream& s) { q->enforceConnectivity(4, s); },
+             [this](Mats&, Stream& s) { q->tauForSuperpixels(10, s); },
+             [this](Mats&, Stream& s) { q->countSuperpixels(5., s); },
+             [this](Mats&, Stream&) { q->computeTiled(first, Size(20, 20), false); },
+             [this](Mats&, Stream&) { q->computeNoisy(first, Mat(Mat::zeros(first.size(), CV_64FC1))); },
+             [this](Mats&, Stream&) { q->getNumberOfSuperpixels(); }, [this](Mats&, Stream&) { q->workspaceBytes(); },
+             [this](Mats&, Stream&) { q->clear(); }, [this](Mats&, Stream&) { EXPECT_GE(1, int(q->empty())); },
+             [this](Mats&, Stream&) { tld::textOf(*q); }, [this](Mats&, Stream&) { tld::readText(*q, text); },
+             [this](Mats&, Stream&)
+             {
+                 q->setSigma(q->getSigma());
+                 q->setMaxDist(q->getMaxDist());
+                 q->setChannelScales(q->getChannelScales());
+                 q->setColorScale(q->getColorScale());
+                 q->setSearchRadius(q->getSearchRadius());
+                 q->setTieRule(q->getTieRule());
+                 q->setNormalizeDensity(q->getNormalizeDensity());
+             },
+             [this](Mats& m, Stream&) {
+                 q->computeBatch(Mats{first, first}, m);
+             },
+             [this](Mats& m, Stream& s)
+             {
+                 q->getMeanColor(one.in(), m[0], s);
+                 q->getLabelContourMask(m[0], true, s);
+             }}};
         for (const auto get : {&Q::getLabels, &Q::getDensity, &Q::getParents, &Q::getDistances, &Q::getSuperpixelCounts,
                                &Q::getAdjacency})
-            calls.push_back(
-                [this, get](int i) -> Outputs
-                {
-                    Mat out;
-                    ((*q).*get)(out, streams[i]);
-                    return {{"out", out}};
-                });
+            calls.exact.push_back([this, get](Mats& m, Stream& s) { ((*q).*get)(m[0], s); });
         return calls;
-    }
-    Actions others()
-    {
-        return {[this](int i) { q->applyTau(5., streams[i]); },
-                [this](int i) { q->enforceConnectivity(4, streams[i]); },
-                [this](int i) { q->tauForSuperpixels(10, streams[i]); },
-                [this](int i) { q->countSuperpixels(5., streams[i]); },
-                [this](int) { q->computeTiled(first, Size(20, 20), false); },
-                [this](int) { q->computeNoisy(first, Mat(Mat::zeros(first.size(), CV_64FC1))); },
-                [this](int) { q->getNumberOfSuperpixels(); },
-                [this](int) { q->workspaceBytes(); },
-                [this](int) { q->clear(); },
-                [this](int) { EXPECT_GE(1, int(q->empty())); },
-                [this](int) { tld::textOf(*q); },
-                [this](int) { tld::readText(*q, text); },
-                [this](int)
-                {
-                    q->setSigma(q->getSigma());
-                    q->setMaxDist(q->getMaxDist());
-                    q->setChannelScales(q->getChannelScales());
-                    q->setColorScale(q->getColorScale());
-                    q->setSearchRadius(q->getSearchRadius());
-                    q->setTieRule(q->getTieRule());
-                    q->setNormalizeDensity(q->getNormalizeDensity());
-                },
-                [this](int)
-                {
-                    std::vector<Mat> labels;
-                    q->computeBatch(std::vector<Mat>{first, first}, labels);
-                },
-                [this](int i)
-                {
-                    Mat dst;
-                    q->getMeanColor(one.in(), dst, streams[i]);
-                    q->getLabelContourMask(dst, true, streams[i]);
-                }};
     }
 
 private:
-    Streams streams;
     RNG rng;
     const Mat first;
     const tld::Image one, other;
@@ -285,101 +220,71 @@ private:
 class Cascade
 {
 public:
-    explicit Cascade(Engine engine)
-        : streams(engine), rng(3), frame(randomImage(rng, Size(70, 60), CV_8UC1, 5)), image(engine, frame)
+    explicit Cascade(Engine engine) : frame(randomImage(3, Size(70, 60), CV_8UC1, 5)), image(engine, frame)
     {
         for (const uint64 seed : {1, 2})
-            files.push_back(bytesOf(cascadeText(CascadeGenerator(seed, frame).make(), ".yml"))[0].second);
+            files.push_back(bytesOf(cascadeText(CascadeGenerator(seed, frame).make(), ".yml")));
         one->setMinNeighbors(0);
         other->setMinNeighbors(0);
         other->loadBuffer(files[0]);
     }
-    Actions states()
+    Calls calls()
     {
-        return {[this](int) { one->loadBuffer(files[0]); }, [this](int) { one->loadBuffer(files[1]); }};
-    }
-    ExactCalls exact()
-    {
-        return {[this](int i) -> Outputs
-                {
-                    std::vector<Rect> objects;
-                    std::vector<int> counts;
-                    one->detectMultiScale(image.in(), objects, counts, 1.2, 0, 0, Size(), Size(), noArray(),
-                                          streams[i]);
-                    return {{"objects", columnOf(objects)}, {"counts", columnOf(counts)}};
-                },
-                [this](int i) -> Outputs
-                {
-                    Mat objects, counts;
-                    one->detectAsync(image.in(), objects, counts, noArray(), noArray(), streams[i]);
-                    return {{"objects", objects}, {"counts", counts}};
-                },
-                [this](int i) {
-                    return together({one, other}, i);
-                },
-                [this](int i) {
-                    return together({other, one}, i);
-                }};
-    }
-    Actions others()
-    {
-        return {[this](int) { one->clear(); },
-                [this](int) { EXPECT_LE(0, one->getNumberOfStages() + int(one->empty())); },
-                [this](int) { EXPECT_LE(0, one->clone()->getOriginalWindowSize().width); },
-                [this](int) { EXPECT_LE(-1, one->getFeatureType() + one->getOriginalWindowSize().width); },
-                [this](int) { one->workspaceBytes(); },
-                [this](int) { tld::textOf(*one); },
-                [this](int) { tld::readText(*one, tld::textOf(*one)); },
-                [this](int)
-                {
-                    one->setScaleFactor(one->getScaleFactor());
-                    one->setMinNeighbors(one->getMinNeighbors());
-                    one->setMinObjectSize(one->getMinObjectSize());
-                    one->setMaxObjectSize(one->getMaxObjectSize());
-                    one->setFindLargestObject(one->getFindLargestObject());
-                    one->setMaxObjects(one->getMaxObjects());
-                    one->setMaxCandidates(one->getMaxCandidates());
-                },
-                [this](int)
-                {
-                    std::vector<double> scales;
-                    std::vector<Size> sizes;
-                    one->getScales(frame.size(), scales, sizes);
-                },
-                [this](int i)
-                {
-                    Mat passes;
-                    one->countPasses(image.in(), passes, streams[i]);
-                },
-                [this](int)
-                {
-                    std::vector<Rect> boxes;
-                    one->convertDetections(Mat(Mat::zeros(1, 3, CV_32SC4)), 0, boxes);
-                }};
+        return {{[this](Mats&, Stream&) { one->loadBuffer(files[0]); },
+                 [this](Mats&, Stream&) { one->loadBuffer(files[1]); }},
+                {[this](Mats& m, Stream& s)
+                 {
+                     std::vector<Rect> objects;
+                     std::vector<int> counts;
+                     one->detectMultiScale(image.in(), objects, counts, 1.2, 0, 0, Size(), Size(), noArray(), s);
+                     m = {columnOf(objects), columnOf(counts)};
+                 },
+                 [this](Mats& m, Stream& s) { one->detectAsync(image.in(), m[0], m[1], noArray(), noArray(), s); },
+                 // In either order: no thread waits for one while it keeps others from the other.
+                 [this](Mats& m, Stream& s) {
+                     Classifier::detectTogether({one, other}, image.in(), m, noArray(), noArray(), s);
+                 },
+                 [this](Mats& m, Stream& s) {
+                     Classifier::detectTogether({other, one}, image.in(), m, noArray(), noArray(), s);
+                 }},
+                {[this](Mats&, Stream&) { one->clear(); },
+                 [this](Mats&, Stream&) { EXPECT_LE(0, one->getNumberOfStages() + int(one->empty())); },
+                 [this](Mats&, Stream&) { EXPECT_LE(0, one->clone()->getOriginalWindowSize().width); },
+                 [this](Mats&, Stream&) { EXPECT_LE(-1, one->getFeatureType() + one->getOriginalWindowSize().width); },
+                 [this](Mats&, Stream&) { one->workspaceBytes(); }, [this](Mats&, Stream&) { tld::textOf(*one); },
+                 [this](Mats&, Stream&) { tld::readText(*one, tld::textOf(*one)); },
+                 [this](Mats&, Stream&)
+                 {
+                     one->setScaleFactor(one->getScaleFactor());
+                     one->setMinNeighbors(one->getMinNeighbors());
+                     one->setMinObjectSize(one->getMinObjectSize());
+                     one->setMaxObjectSize(one->getMaxObjectSize());
+                     one->setFindLargestObject(one->getFindLargestObject());
+                     one->setMaxObjects(one->getMaxObjects());
+                     one->setMaxCandidates(one->getMaxCandidates());
+                 },
+                 [this](Mats&, Stream&)
+                 {
+                     std::vector<double> scales;
+                     std::vector<Size> sizes;
+                     one->getScales(frame.size(), scales, sizes);
+                 },
+                 [this](Mats& m, Stream& s) { one->countPasses(image.in(), m[0], s); },
+                 [this](Mats&, Stream&)
+                 {
+                     std::vector<Rect> boxes;
+                     one->convertDetections(Mat(Mat::zeros(1, 3, CV_32SC4)), 0, boxes);
+                 }}};
     }
 
 private:
-    //! Detects with two instances in either order: no thread waits for one while it keeps others from the other.
-    Outputs together(const std::vector<Ptr<cuda::CascadeClassifierEx>>& cascades, int i)
-    {
-        std::vector<Mat> objects;
-        cuda::CascadeClassifierEx::detectTogether(cascades, image.in(), objects, noArray(), noArray(), streams[i]);
-        return {{"first", objects[0]}, {"second", objects[1]}};
-    }
+    typedef cuda::CascadeClassifierEx Classifier;
 
-    Streams streams;
-    RNG rng;
     const Mat frame;
     const tld::Image image;
-    std::vector<Mat> files;
-    const Ptr<cuda::CascadeClassifierEx> one = cuda::CascadeClassifierEx::create(), other = one->clone();
+    Mats files;
+    const Ptr<Classifier> one = Classifier::create(), other = one->clone();
 };
-
-template <class World> void wholeCalls(Engine engine)
-{
-    World world(engine);
-    expectWholeCalls({world.states(), world.exact(), world.others()}, 120);
-}
 
 //! Few windows and templates, so that a call takes little time.
 tld::TLDParams smallParams()
@@ -391,159 +296,151 @@ tld::TLDParams smallParams()
 struct TldScene
 {
     explicit TldScene(Engine engine)
-        : streams(engine), scene(CV_8UC1, Size(24, 22), 3), first(engine, scene.frame(0)), next(engine, scene.frame(1))
+        : scene(CV_8UC1, Size(24, 22), 3), first(engine, scene.frame(0)), next(engine, scene.frame(1))
     {}
 
     Rect box() const { return scene.box(0); }
     Rect otherBox() const { return Rect(90, 20, 30, 30); }
 
-    Streams streams;
     const tld::StandardScene scene;
     const tld::Image first, next;
 };
 
-Outputs templatesOf(const tld::TLDDetector& detector)
+template <class Learned> void saveAndLoad(Learned& learned)
 {
-    Mat positive;
-    detector.getTemplates(true, positive);
-    return {{"positive", positive}};
-}
-
-void tldDetector(Engine engine)
-{
-    TldScene s(engine);
-    const Ptr<tld::TLDDetector> detector = tld::TLDDetector::create(smallParams());
-    Calls calls;
-    calls.states = {[&](int i) { detector->init(s.first.in(), s.box(), s.streams[i]); },
-                    [&](int i) { detector->init(s.first.in(), s.otherBox(), s.streams[i]); }};
-    calls.exact = {[&](int i) -> Outputs
-                   {
-                       Mat objects;
-                       detector->detect(s.next.in(), objects, s.streams[i]);
-                       return {{"objects", objects}};
-                   },
-                   [&](int) { return templatesOf(*detector); }};
-    calls.others = {[&](int i) { detector->learn(s.next.in(), s.box(), s.streams[i]); },
-                    [&](int) { detector->clear(); },
-                    [&](int) { EXPECT_GE(1, int(detector->empty())); },
-                    [&](int) { EXPECT_EQ(3, detector->getParams().trees); },
-                    [&](int) { detector->workspaceBytes(); },
-                    [&](int) { tld::readText(*detector, tld::textOf(*detector)); },
-                    [&](int)
-                    {
-                        const TemporaryFile file(".yml");
-                        detector->save(file);
-                        detector->load(file);
-                    }};
-    expectWholeCalls(calls, 60);
-}
-
-void trackerTld(Engine engine)
-{
-    TldScene s(engine);
-    const Ptr<tld::TrackerTLD> tracker = tld::TrackerTLD::create(smallParams());
-    Calls calls;
-    calls.states = {[&](int) { tracker->init(s.first.in(), s.box()); },
-                    [&](int) { tracker->init(s.first.in(), s.otherBox()); }};
-    calls.exact = {[&](int) { return bytesOf(tld::textOf(*tracker)); },
-                   [&](int) -> Outputs
-                   {
-                       const Rect2d box = tracker->getBox();
-                       return {{"box", Mat(Vec4d(box.x, box.y, box.width, box.height))}};
-                   }};
-    calls.others = {[&](int)
-                    {
-                        Rect box;
-                        tracker->update(s.next.in(), box);
-                    },
-                    [&](int i)
-                    {
-                        Mat result;
-                        tracker->updateAsync(s.next.in(), result, s.streams[i]);
-                    },
-                    [&](int)
-                    { EXPECT_LE(0., tracker->getState() + tracker->getEvent() + tracker->getTrackingScore()); },
-                    [&](int)
-                    {
-                        Mat table;
-                        tracker->getDetections(table);
-                        tracker->getTemplates(false, table);
-                    },
-                    [&](int) { tracker->setLearning(tracker->getLearning()); },
-                    [&](int) { tracker->resetTo(s.box()); },
-                    [&](int) { EXPECT_EQ(3, tracker->getParams().trees); },
-                    [&](int) { tracker->workspaceBytes(); },
-                    [&](int) { tld::readText(*tracker, tld::textOf(*tracker)); },
-                    [&](int)
-                    {
-                        const TemporaryFile file(".yml");
-                        tracker->save(file);
-                        tracker->load(file);
-                    }};
-    expectWholeCalls(calls, 60);
-}
-
-void multiTrackerTld(Engine engine)
-{
-    TldScene s(engine);
-    const Ptr<tld::MultiTrackerTLD> tracker = tld::MultiTrackerTLD::create(smallParams());
-    tracker->add(s.first.in(), s.box(), s.streams[0]);
     const TemporaryFile file(".yml");
-    const std::string one = tld::textOf(*tracker);
-    tracker->saveObject(0, file);
-    tracker->add(s.first.in(), s.otherBox(), s.streams[0]);
-    const std::string two = tld::textOf(*tracker);
-    Calls calls;
-    calls.states = {[&](int) { tld::readText(*tracker, one); }, [&](int) { tld::readText(*tracker, two); }};
-    calls.exact = {[&](int) { return bytesOf(tld::textOf(*tracker)); },
-                   [&](int) -> Outputs {
-                       return {{"ids", columnOf(tracker->getIds())}};
-                   }};
-    calls.others = {[&](int i) { tracker->add(s.first.in(), s.box(), s.streams[i]); },
-                    [&](int)
-                    {
-                        for (const int id : tracker->getIds())
-                            tracker->remove(id);
-                    },
-                    [&](int i) { tracker->addFromFile(s.first.in(), file, s.streams[i]); },
-                    [&](int i)
-                    {
-                        Mat results;
-                        tracker->update(s.next.in(), results, s.streams[i]);
-                    },
-                    [&](int i)
-                    {
-                        Mat results;
-                        tracker->update(s.next.in(), std::vector<Rect>{s.otherBox()}, results, s.streams[i]);
-                        EXPECT_GE(11, results.cols);
-                    },
-                    [&](int)
-                    {
-                        Mat table;
-                        tracker->getDetections(0, table);
-                        tracker->getTemplates(0, true, table);
-                    },
-                    [&](int) { tracker->setLearning(tracker->getLearning()); },
-                    [&](int) { tracker->resetTo(0, s.box()); },
-                    [&](int) { EXPECT_EQ(3, tracker->getParams().trees); },
-                    [&](int) { tracker->workspaceBytes(); },
-                    [&](int) { tracker->clear(); },
-                    [&](int) { EXPECT_GE(1, int(tracker->empty())); },
-                    [&](int)
-                    {
-                        const TemporaryFile own(".yml");
-                        tracker->saveObject(0, own);
-                        tracker->save(own);
-                        tracker->load(own);
-                    }};
-    expectWholeCalls(calls, 60);
+    learned.save(file);
+    learned.load(file);
+}
+
+class Detector : TldScene
+{
+public:
+    using TldScene::TldScene;
+    Calls calls()
+    {
+        return {{[this](Mats&, Stream& s) { detector->init(first.in(), box(), s); },
+                 [this](Mats&, Stream& s) { detector->init(first.in(), otherBox(), s); }},
+                {[this](Mats& m, Stream& s) { detector->detect(next.in(), m[0], s); },
+                 [this](Mats& m, Stream&) { detector->getTemplates(true, m[0]); }},
+                {[this](Mats&, Stream& s) { detector->learn(next.in(), box(), s); },
+                 [this](Mats&, Stream&) { detector->clear(); },
+                 [this](Mats&, Stream&) { EXPECT_GE(1, int(detector->empty())); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, detector->getParams().trees); },
+                 [this](Mats&, Stream&) { detector->workspaceBytes(); },
+                 [this](Mats&, Stream&) { tld::readText(*detector, tld::textOf(*detector)); },
+                 [this](Mats&, Stream&) { saveAndLoad(*detector); }}};
+    }
+
+private:
+    const Ptr<tld::TLDDetector> detector = tld::TLDDetector::create(smallParams());
+};
+
+class Tracker : TldScene
+{
+public:
+    using TldScene::TldScene;
+    Calls calls()
+    {
+        return {{[this](Mats&, Stream&) { tracker->init(first.in(), box()); },
+                 [this](Mats&, Stream&) { tracker->init(first.in(), otherBox()); }},
+                {[this](Mats& m, Stream&) { m[0] = bytesOf(tld::textOf(*tracker)); },
+                 [this](Mats& m, Stream&)
+                 {
+                     const Rect2d box = tracker->getBox();
+                     m[0] = Mat(Vec4d(box.x, box.y, box.width, box.height)).clone();
+                 }},
+                {[this](Mats&, Stream&)
+                 {
+                     Rect box;
+                     tracker->update(next.in(), box);
+                 },
+                 [this](Mats& m, Stream& s) { tracker->updateAsync(next.in(), m[0], s); },
+                 [this](Mats&, Stream&)
+                 { EXPECT_LE(0., tracker->getState() + tracker->getEvent() + tracker->getTrackingScore()); },
+                 [this](Mats& m, Stream&)
+                 {
+                     tracker->getDetections(m[0]);
+                     tracker->getTemplates(false, m[0]);
+                 },
+                 [this](Mats&, Stream&) { tracker->setLearning(tracker->getLearning()); },
+                 [this](Mats&, Stream&) { tracker->resetTo(box()); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, tracker->getParams().trees); },
+                 [this](Mats&, Stream&) { tracker->workspaceBytes(); },
+                 [this](Mats&, Stream&) { tld::readText(*tracker, tld::textOf(*tracker)); },
+                 [this](Mats&, Stream&) { saveAndLoad(*tracker); }}};
+    }
+
+private:
+    const Ptr<tld::TrackerTLD> tracker = tld::TrackerTLD::create(smallParams());
+};
+
+class Trackers : TldScene
+{
+public:
+    explicit Trackers(Engine engine) : TldScene(engine)
+    {
+        tracker->add(first.in(), box());
+        one = tld::textOf(*tracker);
+        tracker->saveObject(0, file);
+        tracker->add(first.in(), otherBox());
+        two = tld::textOf(*tracker);
+    }
+    Calls calls()
+    {
+        return {{[this](Mats&, Stream&) { tld::readText(*tracker, one); },
+                 [this](Mats&, Stream&) { tld::readText(*tracker, two); }},
+                {[this](Mats& m, Stream&) { m[0] = bytesOf(tld::textOf(*tracker)); },
+                 [this](Mats& m, Stream&) { m[0] = columnOf(tracker->getIds()); }},
+                {[this](Mats&, Stream& s) { tracker->add(first.in(), box(), s); },
+                 [this](Mats&, Stream&)
+                 {
+                     for (const int id : tracker->getIds())
+                         tracker->remove(id);
+                 },
+                 [this](Mats&, Stream& s) { tracker->addFromFile(first.in(), file, s); },
+                 [this](Mats& m, Stream& s) { tracker->update(next.in(), m[0], s); },
+                 [this](Mats& m, Stream& s)
+                 {
+                     tracker->update(next.in(), std::vector<Rect>{otherBox()}, m[0], s);
+                     EXPECT_GE(11, m[0].cols);
+                 },
+                 [this](Mats& m, Stream&)
+                 {
+                     tracker->getDetections(0, m[0]);
+                     tracker->getTemplates(0, true, m[0]);
+                 },
+                 [this](Mats&, Stream&) { tracker->setLearning(tracker->getLearning()); },
+                 [this](Mats&, Stream&) { tracker->resetTo(0, box()); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, tracker->getParams().trees); },
+                 [this](Mats&, Stream&) { tracker->workspaceBytes(); }, [this](Mats&, Stream&) { tracker->clear(); },
+                 [this](Mats&, Stream&) { EXPECT_GE(1, int(tracker->empty())); },
+                 [this](Mats&, Stream&)
+                 {
+                     const TemporaryFile own(".yml");
+                     tracker->saveObject(0, own);
+                     saveAndLoad(*tracker);
+                 }}};
+    }
+
+private:
+    const Ptr<tld::MultiTrackerTLD> tracker = tld::MultiTrackerTLD::create(smallParams());
+    const TemporaryFile file{".yml"};
+    std::string one, two;
+};
+
+template <class World> void wholeCalls(Engine engine)
+{
+    Streams streams(engine);
+    World world(engine);
+    expectWholeCalls(streams, world.calls(), std::is_base_of<TldScene, World>::value ? 60 : 120);
 }
 
 //! All frames are the same, so the model after so many calls does not depend on which threads make them.
 void sameModelAfterUpdates(Engine engine)
 {
-    TldScene s(engine);
-    const int each = 5;
+    Streams streams(engine);
+    const TldScene s(engine);
     const Ptr<tld::TrackerTLD> expected = tld::TrackerTLD::create(smallParams()),
                                tracker = tld::TrackerTLD::create(smallParams());
     for (const auto& one : {expected, tracker})
@@ -551,24 +448,21 @@ void sameModelAfterUpdates(Engine engine)
     const auto update = [&](tld::TrackerTLD& one, int thread)
     {
         Mat row;
-        for (int i = 0; i < each; ++i)
-            one.updateAsync(s.next.in(), row, s.streams[thread]);
+        for (int i = 0; i < 5; ++i)
+            one.updateAsync(s.next.in(), row, streams[thread]);
+        return std::string();
     };
     for (int thread = 0; thread < THREADS; ++thread)
         update(*expected, thread);
-    onThreads(THREADS,
-              [&](int thread) -> std::string
-              {
-                  update(*tracker, thread);
-                  return "";
-              });
-    EXPECT_TRUE(fuzz::same(bytesOf(tld::textOf(*expected)), bytesOf(tld::textOf(*tracker))));
+    onThreads(THREADS, [&](int thread) { return update(*tracker, thread); });
+    EXPECT_TRUE(sameBits(bytesOf(tld::textOf(*expected)), bytesOf(tld::textOf(*tracker))));
 }
 
 //! Each new fragment and each new object gets an index or id of its own.
 void differentNumbers(Engine engine)
 {
-    TldScene s(engine);
+    Streams streams(engine);
+    const TldScene s(engine);
     const Ptr<cuda::FragmentMatcher> matcher = cuda::FragmentMatcher::create();
     const Ptr<tld::MultiTrackerTLD> tracker = tld::MultiTrackerTLD::create(smallParams());
     std::vector<std::vector<int>> indices(THREADS), ids(THREADS);
@@ -577,8 +471,8 @@ void differentNumbers(Engine engine)
               {
                   for (int i = 0; i < 4; ++i)
                   {
-                      indices[thread].push_back(matcher->addFragment(s.first.in(), noArray(), s.streams[thread]));
-                      ids[thread].push_back(tracker->add(s.first.in(), s.box(), s.streams[thread]));
+                      indices[thread].push_back(matcher->addFragment(s.first.in(), noArray(), streams[thread]));
+                      ids[thread].push_back(tracker->add(s.first.in(), s.box(), streams[thread]));
                   }
                   return "";
               });
@@ -596,9 +490,9 @@ void differentNumbers(Engine engine)
 TEST(Common_OneInstance, fragmentMatcher) { wholeCalls<Matcher>(Engine::CPU); }
 TEST(Common_OneInstance, quickShift) { wholeCalls<Shift>(Engine::CPU); }
 TEST(Common_OneInstance, cascade) { wholeCalls<Cascade>(Engine::CPU); }
-TEST(Common_OneInstance, tldDetector) { tldDetector(Engine::CPU); }
-TEST(Common_OneInstance, trackerTld) { trackerTld(Engine::CPU); }
-TEST(Common_OneInstance, multiTrackerTld) { multiTrackerTld(Engine::CPU); }
+TEST(Common_OneInstance, tldDetector) { wholeCalls<Detector>(Engine::CPU); }
+TEST(Common_OneInstance, trackerTld) { wholeCalls<Tracker>(Engine::CPU); }
+TEST(Common_OneInstance, multiTrackerTld) { wholeCalls<Trackers>(Engine::CPU); }
 TEST(Common_OneInstance, sameModelAfterUpdates) { sameModelAfterUpdates(Engine::CPU); }
 TEST(Common_OneInstance, differentNumbers) { differentNumbers(Engine::CPU); }
 
@@ -611,9 +505,9 @@ void onCuda(void (*test)(Engine))
 TEST(Common_CudaOneInstance, fragmentMatcher) { onCuda(wholeCalls<Matcher>); }
 TEST(Common_CudaOneInstance, quickShift) { onCuda(wholeCalls<Shift>); }
 TEST(Common_CudaOneInstance, cascade) { onCuda(wholeCalls<Cascade>); }
-TEST(Common_CudaOneInstance, tldDetector) { onCuda(tldDetector); }
-TEST(Common_CudaOneInstance, trackerTld) { onCuda(trackerTld); }
-TEST(Common_CudaOneInstance, multiTrackerTld) { onCuda(multiTrackerTld); }
+TEST(Common_CudaOneInstance, tldDetector) { onCuda(wholeCalls<Detector>); }
+TEST(Common_CudaOneInstance, trackerTld) { onCuda(wholeCalls<Tracker>); }
+TEST(Common_CudaOneInstance, multiTrackerTld) { onCuda(wholeCalls<Trackers>); }
 TEST(Common_CudaOneInstance, sameModelAfterUpdates) { onCuda(sameModelAfterUpdates); }
 TEST(Common_CudaOneInstance, differentNumbers) { onCuda(differentNumbers); }
 

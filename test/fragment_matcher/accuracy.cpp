@@ -30,8 +30,7 @@ TEST_P(FragmentMatcher_Oracle, scoreMaps)
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
     RNG rng(0xB5297A4Du + metric * 131 + weightKind * 17 + type);
     Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(83, 61), 24, 12);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     for (const int depth : {CV_32F, CV_64F})
     {
         if (metric == FM::ZNCC && depth != CV_32F)
@@ -127,8 +126,7 @@ TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
         scene.areas.clear();
         expectSame(expected(scene), runCpu(scene));
         const std::vector<Rect> whole(scene.templates.size(), Rect(Point(), scene.frame.size()));
-        const Ptr<FM> matcher = FM::create(scene.params);
-        give(*matcher, scene);
+        const Ptr<FM> matcher = matcherOf(scene);
         expectSame(run(*matcher, scene), run(*matcher, scene.frame, whole));
         // Whatever is empty stands for noArray(), as the Python bindings give it.
         expectSame(run(*matcher, scene), run(*matcher, scene.frame, Mat()));
@@ -139,10 +137,8 @@ TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
 //! Areas as vector<Rect>, as a column, as a row and as part of a larger matrix.
 TEST(FragmentMatcher_Accuracy, formsOfAreas)
 {
-    RNG rng(20265);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, NO_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(20265, makeParams(FM::SAD), CV_8UC3, NO_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = expected(scene);
     const Mat column = columnOf(scene.areas);
     ASSERT_EQ(CV_32SC4, column.type());
@@ -156,8 +152,7 @@ TEST(FragmentMatcher_Accuracy, formsOfAreas)
 //! Coordinates whose sums do not fit into int.
 TEST(FragmentMatcher_Accuracy, hugeAreas)
 {
-    RNG rng(20266);
-    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 7);
+    Scene scene = randomScene(20266, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 7);
     scene.areas = hugeAreas();
     expectSame(expected(scene), runCpu(scene));
 }
@@ -165,10 +160,8 @@ TEST(FragmentMatcher_Accuracy, hugeAreas)
 //! Metrics and options may be changed with the fragments in place.
 TEST(FragmentMatcher_Accuracy, parametersChangeUnderFragments)
 {
-    RNG rng(20267);
-    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    Scene scene = randomScene(20267, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     matcher->setPredictions(scene.predictions);
     for (const int metric : {FM::ZNCC, FM::SAD, FM::SSD, FM::ZNCC})
         for (const int search : {FM::THREE_STEP, FM::FULL})
@@ -211,8 +204,7 @@ TEST(FragmentMatcher_Accuracy, threeStepWithoutPredictions)
 //! Locations of match() are good predictions as they are, further peaks and (-1,-1) included.
 TEST(FragmentMatcher_Accuracy, predictionsFromLocations)
 {
-    RNG rng(20269);
-    Scene scene = randomScene(rng, makeParams(FM::SAD, 3), CV_8UC1, NO_WEIGHTS);
+    Scene scene = randomScene(20269, makeParams(FM::SAD, 3), CV_8UC1, NO_WEIGHTS);
     const Result first = runCpu(scene);
     scene.params.search = FM::THREE_STEP;
     scene.predictions = first.locations;
@@ -222,10 +214,8 @@ TEST(FragmentMatcher_Accuracy, predictionsFromLocations)
 //! A Mat is kept by reference, so that values written to it later are used.
 TEST(FragmentMatcher_Accuracy, predictionsMayChangeInPlace)
 {
-    RNG rng(20271);
-    Scene scene = randomScene(rng, makeParams(FM::SAD, 1, FM::SQUARE, 0, FM::THREE_STEP), CV_8UC1, NO_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    Scene scene = randomScene(20271, makeParams(FM::SAD, 1, FM::SQUARE, 0, FM::THREE_STEP), CV_8UC1, NO_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     Mat starts(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(2, 3));
     matcher->setPredictions(starts);
     scene.predictions = starts;

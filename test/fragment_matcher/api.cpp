@@ -122,8 +122,7 @@ TEST(FragmentMatcher_Fragments, editsEqualRebuilding)
         for (const int type : TYPES)
         {
             Scene scene = randomScene(rng, makeParams(metric), type, SOME_WEIGHTS);
-            const Ptr<FM> matcher = FM::create(scene.params);
-            give(*matcher, scene);
+            const Ptr<FM> matcher = matcherOf(scene);
             for (int edit = 0; edit < 15; ++edit)
             {
                 editOne(rng, edit, scene, *matcher, onTheHost);
@@ -136,8 +135,7 @@ TEST(FragmentMatcher_Fragments, editsEqualRebuilding)
 
 TEST(FragmentMatcher_Fragments, areCopied)
 {
-    RNG rng(412);
-    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, WEIGHTS_32F);
+    Scene scene = randomScene(412, makeParams(FM::SAD), CV_8UC3, WEIGHTS_32F);
     const Result truth = expected(scene);
     const Ptr<FM> matcher = FM::create(scene.params);
     std::vector<Mat> templates, weights;
@@ -189,10 +187,8 @@ TEST(FragmentMatcher_Fragments, cutFromAFrame)
 
 TEST(FragmentMatcher_Outputs, areOptionalAndReused)
 {
-    RNG rng(415);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true), CV_8UC1, NO_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(415, makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true), CV_8UC1, NO_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     Result truth = expected(scene), one;
     matcher->match(scene.frame, scene.areas, one.locations);
     EXPECT_TRUE(sameBits(truth.locations, one.locations));
@@ -223,10 +219,8 @@ TEST(FragmentMatcher_Outputs, areOptionalAndReused)
 
 TEST(FragmentMatcher_Outputs, umat)
 {
-    RNG rng(416);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, NO_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(416, makeParams(FM::SAD), CV_8UC3, NO_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     UMat frame, locations;
     scene.frame.copyTo(frame);
     matcher->match(frame, scene.areas, locations);
@@ -261,8 +255,7 @@ TEST(FragmentMatcher_Outputs, convertWithoutStatus)
 //! The peaks of one fragment are one row, which a std::vector can hold as well as a column.
 TEST(FragmentMatcher_Outputs, rowInAVector)
 {
-    RNG rng(418);
-    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
+    const Mat frame = randomImage(418, Size(40, 30), CV_8UC1);
     const Ptr<FM> matcher = FM::create(makeParams(FM::SAD, 3));
     matcher->setFragments(std::vector<Mat>(1, frame(Rect(7, 8, 6, 5)).clone()));
     Mat locations, scores;
@@ -277,10 +270,8 @@ TEST(FragmentMatcher_Outputs, rowInAVector)
 
 TEST(FragmentMatcher_Outputs, findAndConvert)
 {
-    RNG rng(417);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD, 5, FM::SQUARE, 9, FM::FULL, true), CV_8UC3, SOME_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(417, makeParams(FM::SAD, 5, FM::SQUARE, 9, FM::FULL, true), CV_8UC3, SOME_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = expected(scene);
     std::vector<FragmentMatch> found, converted;
     matcher->find(scene.frame, scene.areas, found);
@@ -391,10 +382,8 @@ TEST(FragmentMatcher_Areas, rowsOfIntegers)
 
 TEST(FragmentMatcher_Areas, predict)
 {
-    RNG rng(419);
-    Scene scene = randomScene(rng, makeParams(FM::SAD, 2), CV_8UC1, NO_WEIGHTS, Size(83, 61), 24, 40);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    Scene scene = randomScene(419, makeParams(FM::SAD, 2), CV_8UC1, NO_WEIGHTS, Size(83, 61), 24, 40);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result result = run(*matcher, scene);
     const Rect frame(Point(), scene.frame.size());
     int lost = 0;
@@ -466,8 +455,7 @@ TEST(FragmentMatcher_Warp, identityAndQuarterTurns)
 //! Whole turns change nothing, however many there are.
 TEST(FragmentMatcher_Warp, anglesOfManyTurns)
 {
-    RNG rng(422);
-    const Mat templ = randomImage(rng, Size(21, 14), CV_8UC3);
+    const Mat templ = randomImage(422, Size(21, 14), CV_8UC3);
     Mat expected, expectedWeights, warped, weights;
     for (const double angle : {360e5 + 30., -360e5 + 30., 360. * (1ll << 42) + 30., 6e307, -6e307, 1.7e308})
     {
@@ -482,8 +470,7 @@ TEST(FragmentMatcher_Warp, anglesOfManyTurns)
 //! A fragment warped like the image is found in it, and its corners, which are no part of the source, have no weight.
 TEST(FragmentMatcher_Warp, findsTheTurnedImage)
 {
-    RNG rng(421);
-    const Mat frame = randomImage(rng, Size(160, 120), CV_8UC3, 7);
+    const Mat frame = randomImage(421, Size(160, 120), CV_8UC3, 7);
     const Rect at(70, 50, 24, 20);
     const Point2f centre(at.x + at.width / 2.f - 0.5f, at.y + at.height / 2.f - 0.5f);
     for (const double angle : {20., -35., 130.})

@@ -58,8 +58,7 @@ TEST(FragmentMatcher_Weights, nearestByteOnCuda)
 TEST(FragmentMatcher_Weights, noneOnCuda)
 {
     requireCuda();
-    RNG rng(4301);
-    const Mat image = randomImage(rng, Size(70, 60), CV_8UC3);
+    const Mat image = randomImage(4301, Size(70, 60), CV_8UC3);
     const GpuMat frame(image), none(Size(9, 8), CV_8UC1, Scalar(0)), all(Size(9, 8), CV_8UC1, Scalar(255));
     const std::vector<GpuMat> templates(3, GpuMat(image(Rect(20, 20, 9, 8)))), weights = {all, none, all};
     for (const int metric : EDGE_METRICS)
@@ -118,8 +117,7 @@ TEST(FragmentMatcher_Areas, predictedFromBeyondTheBorderOnCuda)
 //! An empty list of areas is no list for N fragments; an empty area has no position; only Rect() is the whole frame.
 TEST(FragmentMatcher_Areas, emptyOnes)
 {
-    RNG rng(4302);
-    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
+    const Mat frame = randomImage(4302, Size(40, 30), CV_8UC1);
     const Ptr<FM> matcher = FM::create();
     matcher->setFragments(std::vector<Mat>(2, frame(Rect(7, 8, 6, 5)).clone()));
     Mat locations, status, map, maps;
@@ -158,8 +156,7 @@ TEST(FragmentMatcher_Areas, emptyOnes)
 //! All maps in a vector, which is one row.
 TEST(FragmentMatcher_Maps, inAVector)
 {
-    RNG rng(4303);
-    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
+    const Mat frame = randomImage(4303, Size(40, 30), CV_8UC1);
     const Ptr<FM> matcher = FM::create();
     matcher->setFragments(std::vector<Mat>(2, frame(Rect(7, 8, 6, 5)).clone()));
     Mat truth;

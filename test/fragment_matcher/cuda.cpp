@@ -176,8 +176,7 @@ TEST_P(FragmentMatcher_CudaOptions, maps)
         SCOPED_TRACE(cv::format("depth %d", depth));
         const int side = metric == FM::SSD && depth == CV_32S ? 6 : 24;
         const Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(131, 97), side, 12);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        give(*matcher, scene);
+        const Ptr<FM> matcher = matcherOf(scene);
         const GpuMat frame = uploadRoi(scene.frame);
         Mat truth, copied;
         GpuMat map;
@@ -361,8 +360,7 @@ TEST_F(FragmentMatcher_Cuda, hugeAreas)
 //! An area of negative size in device memory cannot be refused: it is empty.
 TEST_F(FragmentMatcher_Cuda, negativeAreasOnTheDevice)
 {
-    RNG rng(6108);
-    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 3);
+    Scene scene = randomScene(6108, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 3);
     const int low = std::numeric_limits<int>::min();
     scene.areas = {Rect(30, 30, -20, -20), Rect(0, 0, low, low), Rect(0, 0, 50, -1)};
     const Result result = runCudaFromDevice(scene);
@@ -380,8 +378,7 @@ TEST_F(FragmentMatcher_Cuda, rowsOfIntegers)
     for (const int search : {FM::FULL, FM::THREE_STEP})
     {
         const Scene scene = randomScene(rng, makeParams(FM::SAD, 2, FM::SQUARE, 0, search, true), CV_8UC3, NO_WEIGHTS);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        giveFromDevice(*matcher, scene);
+        const Ptr<FM> matcher = matcherOnDevice(scene);
         matcher->setPredictions(uploadRoi(scene.predictions.reshape(1)));
         const GpuMat frame = uploadRoi(scene.frame), areas = uploadRoi(columnOf(scene.areas).reshape(1));
         const Result truth = runCpu(scene), result = runOnDevice(*matcher, frame, areas);
@@ -505,10 +502,8 @@ TEST_F(FragmentMatcher_Cuda, editsEqualRebuilding)
 //! One instance with fragments of the host serves both engines in turn, and its parameters may change.
 TEST_F(FragmentMatcher_Cuda, bothEnginesInTurn)
 {
-    RNG rng(6113);
-    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    Scene scene = randomScene(6113, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     const GpuMat frame = uploadRoi(scene.frame);
     for (const int metric : {FM::SAD, FM::ZNCC, FM::SSD, FM::SAD})
         for (const int peaks : {2, 1, 16})
@@ -524,10 +519,8 @@ TEST_F(FragmentMatcher_Cuda, bothEnginesInTurn)
 //! Outputs on the host: the call waits by itself. find() and convert() too.
 TEST_F(FragmentMatcher_Cuda, outputsOnTheHost)
 {
-    RNG rng(6114);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD, 3, FM::SQUARE, 0, FM::FULL, true), CV_8UC3, NO_WEIGHTS);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(6114, makeParams(FM::SAD, 3, FM::SQUARE, 0, FM::FULL, true), CV_8UC3, NO_WEIGHTS);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = run(*matcher, scene);
     const GpuMat frame = uploadRoi(scene.frame);
     cuda::Stream stream;
@@ -566,8 +559,7 @@ TEST_F(FragmentMatcher_Cuda, outputsOnTheHost)
 //! Errors that only calls with a GpuMat can make.
 TEST_F(FragmentMatcher_Cuda, negative)
 {
-    RNG rng(6115);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS);
+    const Scene scene = randomScene(6115, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS);
     const Ptr<FM> host = FM::create(), device = FM::create();
     give(*host, scene);
     giveFromDevice(*device, scene);

@@ -41,8 +41,7 @@ void addFragment(RNG& rng, Scene& scene, Rect at, int weightKind, double noise)
 //! Results of a full search.
 Result fullSearch(const Scene& scene)
 {
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const int count = static_cast<int>(scene.templates.size());
     Result result = oracle::emptyResult(count, scene.params.peaks);
     for (int i = 0; i < count; ++i)

@@ -109,8 +109,7 @@ TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
     {
         Scene scene = randomScene(rng, makeParams(metric, 2), type, weightKind, size, 14, 4);
         const OddStep frame(scene.frame);
-        const Ptr<FM> matcher = FM::create(scene.params);
-        give(*matcher, scene);
+        const Ptr<FM> matcher = matcherOf(scene);
         expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, scene.areas));
         scene.areas.clear();
         expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, noArray()));
@@ -121,8 +120,7 @@ TEST_P(FragmentMatcher_CudaSanitize, mapsCutsAndAreas)
 {
     RNG rng = numbersOf(0x13198A2Eu);
     const Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(67, 45), 6, 4);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Ptr<FM> matcher = matcherOf(scene);
     const GpuMat frame = uploadRoi(scene.frame);
     for (const int depth : {CV_32F, CV_64F, CV_32S})
     {

@@ -129,6 +129,13 @@ inline Scene randomScene(RNG& rng, const FM::Params& params, int type, int weigh
     return scene;
 }
 
+inline Scene randomScene(uint64 seed, const FM::Params& params, int type, int weightKind, Size frame = Size(83, 61),
+                         int maxSide = 24, int count = 8)
+{
+    RNG rng(seed);
+    return randomScene(rng, params, type, weightKind, frame, maxSide, count);
+}
+
 inline Result expected(const Scene& scene)
 {
     const bool predicted = scene.params.search == FM::THREE_STEP;
@@ -146,6 +153,13 @@ inline void give(FM& matcher, const Scene& scene)
         matcher.setPredictions(scene.predictions);
 }
 
+inline Ptr<FM> matcherOf(const Scene& scene)
+{
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    return matcher;
+}
+
 inline Result run(FM& matcher, const Mat& frame, InputArray areas)
 {
     Result result;
@@ -158,13 +172,7 @@ inline Result run(FM& matcher, const Scene& scene)
     return scene.areas.empty() ? run(matcher, scene.frame, noArray()) : run(matcher, scene.frame, scene.areas);
 }
 
-//! Builds a matcher for the scene and runs it on the CPU.
-inline Result runCpu(const Scene& scene)
-{
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
-    return run(*matcher, scene);
-}
+inline Result runCpu(const Scene& scene) { return run(*matcherOf(scene), scene); }
 
 inline void expectSame(const Result& expected, const Result& actual)
 {

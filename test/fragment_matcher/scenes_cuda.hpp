@@ -68,6 +68,13 @@ inline void giveFromDevice(FM& matcher, const Scene& scene, cuda::Stream& stream
         matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
 }
 
+inline Ptr<FM> matcherOnDevice(const Scene& scene)
+{
+    const Ptr<FM> matcher = FM::create(scene.params);
+    giveFromDevice(*matcher, scene);
+    return matcher;
+}
+
 inline GpuMat uploadAreas(const std::vector<Rect>& areas) { return GpuMat(columnOf(areas)); }
 
 inline void launch(FM& matcher, const GpuMat& frame, InputArray areas, DeviceResult& result,
@@ -104,8 +111,7 @@ inline Result runCuda(const Scene& scene)
 //! Fragments and areas from device memory.
 inline Result runCudaFromDevice(const Scene& scene)
 {
-    const Ptr<FM> matcher = FM::create(scene.params);
-    giveFromDevice(*matcher, scene);
+    const Ptr<FM> matcher = matcherOnDevice(scene);
     const GpuMat predictions = uploadRoi(scene.predictions);
     if (scene.params.search == FM::THREE_STEP)
         matcher->setPredictions(predictions);

@@ -327,10 +327,8 @@ TEST_F(FragmentMatcher_CudaStream, graphOfATrackingStep)
 
 TEST_F(FragmentMatcher_CudaStream, predictAreas)
 {
-    RNG rng(7108);
-    const Scene scene = randomScene(rng, makeParams(FM::SAD, 3), CV_8UC1, NO_WEIGHTS, Size(83, 61), 24, 200);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    give(*matcher, scene);
+    const Scene scene = randomScene(7108, makeParams(FM::SAD, 3), CV_8UC1, NO_WEIGHTS, Size(83, 61), 24, 200);
+    const Ptr<FM> matcher = matcherOf(scene);
     const Result truth = run(*matcher, scene);
     const GpuMat locations = uploadRoi(truth.locations);
     for (const int radius : {0, 1, 17, 100000})

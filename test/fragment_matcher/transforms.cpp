@@ -244,8 +244,7 @@ TEST_P(FragmentMatcher_CudaTransforms, replay)
     RNG rng(0x2F6B1C8Du + metric * 131 + type);
     Scene scene = sceneOf(rng, metric, type, Size(1283, 800), Size(180, 190), 1);
     requireTransforms(scene);
-    const Ptr<FM> matcher = FM::create(scene.params);
-    giveFromDevice(*matcher, scene);
+    const Ptr<FM> matcher = matcherOnDevice(scene);
     GpuMat frame(scene.frame);
     DeviceResult result;
     result.create(1, scene.params.peaks);

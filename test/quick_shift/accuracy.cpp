@@ -45,8 +45,7 @@ TEST(QuickShift_Accuracy, typesAndChannels)
 
 TEST(QuickShift_Accuracy, options)
 {
-    RNG rng(402);
-    const Mat image = randomImage(rng, Size(70, 50), CV_8UC3, 5);
+    const Mat image = randomImage(402, Size(70, 50), CV_8UC3, 5);
     QuickShiftOptions o(2., 8., 0.1);
     expectLikeOracle(image, o, 0.997, "plain");
     o.scales = Vec4d(0.1, 0.3, 0.02, 1.);
@@ -91,9 +90,8 @@ TEST(QuickShift_Accuracy, mask)
 //! NaN and infinity are masked; the other pixels are as with a mask of these.
 TEST(QuickShift_Accuracy, notANumber)
 {
-    RNG rng(404);
     Mat image;
-    randomImage(rng, Size(40, 30), CV_8UC3, 5).convertTo(image, CV_32FC3);
+    randomImage(404, Size(40, 30), CV_8UC3, 5).convertTo(image, CV_32FC3);
     Mat mask(image.size(), CV_8U, Scalar(255));
     image.at<Vec3f>(5, 7)[1] = std::numeric_limits<float>::quiet_NaN();
     image.at<Vec3f>(20, 30)[2] = std::numeric_limits<float>::infinity();
@@ -142,8 +140,7 @@ TEST(QuickShift_Accuracy, sizes)
 
 TEST(QuickShift_Accuracy, roiAndThreads)
 {
-    RNG rng(406);
-    const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
+    const Mat image = randomImage(406, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2.5, 30., 0.4);
     const Results whole = computed(*q, image);
     q->compute(asRoi(image));
@@ -175,8 +172,7 @@ TEST(QuickShift_Accuracy, wideWindow)
 
 TEST(QuickShift_Surface, segmentEqualsCompute)
 {
-    RNG rng(407);
-    const Mat image = randomImage(rng, Size(90, 70), CV_8UC3, 5);
+    const Mat image = randomImage(407, Size(90, 70), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
     q->compute(image);
     Mat heights, counts;
@@ -195,9 +191,8 @@ TEST(QuickShift_Surface, segmentEqualsCompute)
 
 TEST(QuickShift_Surface, contours)
 {
-    RNG rng(408);
     const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
-    q->compute(randomImage(rng, Size(50, 40), CV_8UC3, 5));
+    q->compute(randomImage(408, Size(50, 40), CV_8UC3, 5));
     Mat labels, thick, thin;
     q->getLabels(labels);
     q->getLabelContourMask(thick);
@@ -221,8 +216,7 @@ TEST(QuickShift_Surface, contours)
 
 TEST(QuickShift_Surface, statisticsAndMeanColor)
 {
-    RNG rng(409);
-    const Mat bytes = randomImage(rng, Size(50, 40), CV_8UC3, 5);
+    const Mat bytes = randomImage(409, Size(50, 40), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
     q->compute(bytes);
     Mat labels;

@@ -51,8 +51,7 @@ TEST_F(QuickShift_Cuda, typesAndChannels)
 
 TEST_F(QuickShift_Cuda, options)
 {
-    RNG rng(422);
-    const Mat image = randomImage(rng, Size(203, 131), CV_8UC3, 5);
+    const Mat image = randomImage(422, Size(203, 131), CV_8UC3, 5);
     for (const double sigma : {0.2, 1., 3.4, 6., 14., 45.})
         for (const double tau : {1., 4., 10., 100.})
         {
@@ -87,8 +86,7 @@ TEST_F(QuickShift_Cuda, plateaus)
     Mat levels(140, 160, CV_8UC3, Scalar(40, 50, 60));
     levels(Rect(20, 10, 70, 90)).setTo(Scalar(200, 180, 160));
     Mat few, floats;
-    RNG rng(424);
-    few = randomImage(rng, Size(150, 120), CV_8UC3, 7, 4);
+    few = randomImage(424, Size(150, 120), CV_8UC3, 7, 4);
     levels.convertTo(floats, CV_32F);
     for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
         for (const double tau : {10., 150.})
@@ -123,8 +121,7 @@ TEST_F(QuickShift_Cuda, maskAndNotANumber)
 
 TEST_F(QuickShift_Cuda, roiAndStreams)
 {
-    RNG rng(426);
-    const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
+    const Mat image = randomImage(426, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 12., 0.2), gpu = QuickShift::create(2., 12., 0.2);
     cpu->compute(image);
     const GpuMat larger(asRoi(image)); // a copy: its ROI has to be taken on the device
@@ -288,8 +285,7 @@ TEST_F(QuickShift_Cuda, graph)
 
 TEST_F(QuickShift_Cuda, threads)
 {
-    RNG rng(430);
-    const Mat image = randomImage(rng, Size(190, 120), CV_8UC3, 5);
+    const Mat image = randomImage(430, Size(190, 120), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
     cpu->compute(image);
     expectSameOnThreads(resultsOf(*cpu),

@@ -195,9 +195,8 @@ TEST(QuickShift_Edges, normalizedNarrow)
 //! Cutting at the length of a link keeps that link, and equals computing with that maxDist: the same float decides.
 TEST(QuickShift_Edges, cutAtALinksLength)
 {
-    RNG rng(444);
     Mat image;
-    randomImage(rng, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
+    randomImage(444, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
     const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.7), once = QuickShift::create(2., 30., 0.7);
     q->compute(image);
     Mat heights, counts;
@@ -328,8 +327,7 @@ TEST(QuickShift_Edges, tilesNeedAllOfTheirBorder)
 
 TEST(QuickShift_Edges, searchRadii)
 {
-    RNG rng(448);
-    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
+    const Mat image = randomImage(448, Size(60, 50), CV_8UC1, 5);
     const Ptr<QuickShift> q = QuickShift::create(2.1, 30.5, 0.25), same = QuickShift::create(2.1, 30.5, 0.25);
     q->setSearchRadius(QuickShift::SEARCH_WINDOW);
     same->setSearchRadius(7);
@@ -347,8 +345,7 @@ TEST(QuickShift_Edges, searchRadii)
 //! Threads with an instance each give the same results.
 TEST(QuickShift_Edges, instancesOnThreads)
 {
-    RNG rng(447);
-    const Mat image = randomImage(rng, Size(150, 110), CV_8UC3, 5);
+    const Mat image = randomImage(447, Size(150, 110), CV_8UC3, 5);
     const Ptr<QuickShift> first = QuickShift::create(2., 20., 0.3);
     first->compute(image);
     expectSameOnThreads(resultsOf(*first),

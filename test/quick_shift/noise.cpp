@@ -17,8 +17,7 @@ Mat normalNoise(RNG& rng, Size size, double deviation)
 
 TEST(QuickShift_Noise, none)
 {
-    RNG rng(9701);
-    const Mat image = randomImage(rng, Size(61, 47), CV_8UC3, 5);
+    const Mat image = randomImage(9701, Size(61, 47), CV_8UC3, 5);
     const Mat none = Mat::zeros(image.size(), CV_64F);
     for (const bool normalize : {false, true})
         for (const int rule : {QuickShift::INDEX, QuickShift::STRICT})

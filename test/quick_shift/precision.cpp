@@ -89,8 +89,7 @@ TEST(QuickShift_Precision, distancesOfBytes)
 //! Scales lie outside of the range that goes into weights alone; some channels do not count at all.
 TEST(QuickShift_Precision, scalesOfAnySize)
 {
-    RNG rng(552);
-    const Mat bytes = randomImage(rng, Size(50, 40), CV_8UC3, 4);
+    const Mat bytes = randomImage(552, Size(50, 40), CV_8UC3, 4);
     Mat floats;
     for (const double scale : {3e-6, 1e-4, 3000., 7e6})
     {
@@ -107,9 +106,8 @@ TEST(QuickShift_Precision, scalesOfAnySize)
 //! Colours have so small a weight, and differ so much, that all bits of the weight are needed.
 TEST(QuickShift_Precision, smallScaleOf16Bits)
 {
-    RNG rng(553);
     Mat image;
-    randomImage(rng, Size(57, 41), CV_8UC3, 3).convertTo(image, CV_16U, 257.);
+    randomImage(553, Size(57, 41), CV_8UC3, 3).convertTo(image, CV_16U, 257.);
     expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "16 bit");
     image.convertTo(image, CV_32F);
     expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "float");
