@@ -76,20 +76,15 @@ static void readLbpFeature(const Item& item, Builder& builder)
               });
 }
 
-static void readFeatures(const Item& list, FeatureType type, Builder& builder)
+static void readFeature(const Item& item, FeatureType type, Builder& builder)
 {
-    list.list(1, MAX_FEATURES);
-    list.each(
-        [&](const Item& item, int)
-        {
-            switch (type)
-            {
-            case HAAR:
-                return readHaarFeature(item, false, builder);
-            case LBP:
-                return readLbpFeature(item, builder);
-            }
-        });
+    switch (type)
+    {
+    case HAAR:
+        return readHaarFeature(item, false, builder);
+    case LBP:
+        return readLbpFeature(item, builder);
+    }
 }
 
 static void readTree(const Item& item, Model& model, Builder& builder)
@@ -136,6 +131,18 @@ static void readTree(const Item& item, Model& model, Builder& builder)
               });
 }
 
+//! @param threshold, trees names of what a stage has. @param readTree reads one tree.
+static void readStages(const Item& root, const char* threshold, const char* trees,
+                       void (*readTree)(const Item&, Model&, Builder&), Model& model, Builder& builder)
+{
+    root.eachOf("stages", 1, MAX_STAGES,
+                [&](const Item& item, int)
+                {
+                    builder.stage(item, item.finiteOf(threshold));
+                    item.eachOf(trees, 1, MAX_NODES, [&](const Item& tree, int) { readTree(tree, model, builder); });
+                });
+}
+
 static void readNew(const Item& root, Model& model, Builder& builder)
 {
     root.with("stageType",
@@ -163,23 +170,9 @@ static void readNew(const Item& root, Model& model, Builder& builder)
                       item.fail(
                           format("maxCatCount is %d, and must be 0 for HAAR and 256 for LBP", categories).c_str());
               });
-    root.with("stages",
-              [&](const Item& list)
-              {
-                  list.list(1, MAX_STAGES);
-                  list.each(
-                      [&](const Item& item, int)
-                      {
-                          builder.stage(item, item.finiteOf("stageThreshold"));
-                          item.with("weakClassifiers",
-                                    [&](const Item& trees)
-                                    {
-                                        trees.list(1, MAX_NODES);
-                                        trees.each([&](const Item& tree, int) { readTree(tree, model, builder); });
-                                    });
-                      });
-              });
-    root.with("features", [&](const Item& list) { readFeatures(list, model.featureType(), builder); });
+    readStages(root, "stageThreshold", "weakClassifiers", readTree, model, builder);
+    root.eachOf("features", 1, MAX_FEATURES,
+                [&](const Item& item, int) { readFeature(item, model.featureType(), builder); });
 }
 
 // --- the old format --------------------------------------------------------------------------------------------------
@@ -223,22 +216,7 @@ static void readOld(const Item& root, Model& model, Builder& builder)
                   list.each([&](const Item& number, int k) { side[k] = number.integer(1, 1000000); });
                   builder.window(list, side[0], side[1]);
               });
-    root.with("stages",
-              [&](const Item& list)
-              {
-                  list.list(1, MAX_STAGES);
-                  list.each(
-                      [&](const Item& item, int)
-                      {
-                          builder.stage(item, item.finiteOf("stage_threshold"));
-                          item.with("trees",
-                                    [&](const Item& trees)
-                                    {
-                                        trees.list(1, MAX_NODES);
-                                        trees.each([&](const Item& tree, int) { readOldTree(tree, model, builder); });
-                                    });
-                      });
-              });
+    readStages(root, "stage_threshold", "trees", readOldTree, model, builder);
 }
 
 ModelPtr readModel(const FileNode& cascade, const std::string& name)

@@ -100,6 +100,16 @@ public:
             ++index;
         }
     }
+    //! visit(Item, index) for the elements of a list that is a member.
+    template <typename Visit> void eachOf(const char* name, int least, int most, const Visit& visit) const
+    {
+        with(name,
+             [&](const Item& item)
+             {
+                 item.list(least, most);
+                 item.each(visit);
+             });
+    }
     int integerOf(const char* name, int least, int most) const
     {
         int value = 0;
