@@ -78,6 +78,15 @@ to take clearly less time. Fragments that do not fit a route with `fits` are a l
 extern const Route* const ROUTES[];
 extern const size_t ROUTE_COUNT;
 
+/** Route::plan of a route.
+@tparam RoutePlan its class, made of the call, the load and what planOf() returns.
+@tparam planOf function of both; returns a std::optional, without a value if the route does not apply. */
+template <class RoutePlan, auto planOf> std::unique_ptr<Plan> planBy(const MatchCase& given, const Load& load)
+{
+    const auto decisions = planOf(given, load);
+    return decisions ? std::make_unique<RoutePlan>(given, load, *decisions) : nullptr;
+}
+
 //! Returns the estimated time in microseconds.
 inline double timeOf(const Route& route, const Plan& plan, const MatchCase& given, const Load& load)
 {

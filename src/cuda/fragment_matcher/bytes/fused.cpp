@@ -99,7 +99,7 @@ std::vector<char> fitsOf(const MatchCase& given, const std::vector<SizeGroup>& g
 class Fused final : public Plan
 {
 public:
-    explicit Fused(const FusedPlan& thePlan) : plan(thePlan) {}
+    Fused(const MatchCase&, const Load&, const FusedPlan& thePlan) : plan(thePlan) {}
 
     Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
@@ -142,14 +142,8 @@ static const CostFactors FACTORS[COST_KINDS] = {{4.87, 0.449, 2.32, 0.17, 65, 0}
                                                 {5.42, 0.219, 6.17, 1.02, 42, 0},
                                                 {6.07, 0.26, 6.72, 0, 0, 0}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto fused = planFused(given, load);
-    return fused ? std::make_unique<Fused>(*fused) : nullptr;
-}
-
 extern const Route FUSED;
-const Route FUSED = {"FUSED", plan, FACTORS, fitsOf};
+const Route FUSED = {"FUSED", planBy<Fused, planFused>, FACTORS, fitsOf};
 
 }}} // namespace cv::cuda::fragment_matcher
 

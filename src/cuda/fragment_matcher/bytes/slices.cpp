@@ -102,7 +102,7 @@ namespace {
 class Slices final : public Plan
 {
 public:
-    explicit Slices(const SlicePlan& thePlan) : plan(thePlan) {}
+    Slices(const MatchCase&, const Load&, const SlicePlan& thePlan) : plan(thePlan) {}
 
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override { return plan.sumsEach * sizeof(uint32_t); }
@@ -146,14 +146,8 @@ static const CostFactors FACTORS[COST_KINDS] = {{4.80, 0.436, 0.78, 1.04, 171, 0
                                                 {6.03, 0.342, 0.83, 0.35, 0, 0.86},
                                                 {10.08, 0.61, 0.34, 0.24, 0, 0}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto slices = planSlices(given, load);
-    return slices ? std::make_unique<Slices>(*slices) : nullptr;
-}
-
 extern const Route SLICES;
-const Route SLICES = {"SLICES", plan, FACTORS};
+const Route SLICES = {"SLICES", planBy<Slices, planSlices>, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -138,14 +138,16 @@ template <Metric METRIC, bool WEIGHTED> struct CommonTraits
     }
 };
 
-/* The struct of each metric:
+template <Metric METRIC, bool WEIGHTED> struct Traits;
+
+/* Of each metric:
      add        adds four pixels to the sums of a position
      addMasked  adds those of four pixels whose byte of `mask` is 255, not 0, to unweighted sums; the template is 0
      where the mask is
    and, with MOMENTS,
      fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64, which their values
      fit value      returns the value from the folded sums */
-template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
+template <bool WEIGHTED> struct Traits<Metric::SAD, WEIGHTED> : CommonTraits<Metric::SAD, WEIGHTED>
 {
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -158,7 +160,7 @@ template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
     }
 };
 
-template <bool WEIGHTED> struct SsdTraits : CommonTraits<Metric::SSD, WEIGHTED>
+template <bool WEIGHTED> struct Traits<Metric::SSD, WEIGHTED> : CommonTraits<Metric::SSD, WEIGHTED>
 {
     using Common = CommonTraits<Metric::SSD, WEIGHTED>;
 
@@ -186,7 +188,7 @@ template <bool WEIGHTED> struct SsdTraits : CommonTraits<Metric::SSD, WEIGHTED>
     }
 };
 
-template <bool WEIGHTED> struct ZnccTraits : CommonTraits<Metric::ZNCC, WEIGHTED>
+template <bool WEIGHTED> struct Traits<Metric::ZNCC, WEIGHTED> : CommonTraits<Metric::ZNCC, WEIGHTED>
 {
     using Common = CommonTraits<Metric::ZNCC, WEIGHTED>;
 
@@ -214,21 +216,6 @@ template <bool WEIGHTED> struct ZnccTraits : CommonTraits<Metric::ZNCC, WEIGHTED
             znccScore(static_cast<int64_t>(covariance), static_cast<int64_t>(variance), templateVariance));
     }
 };
-
-template <Metric METRIC, bool WEIGHTED> struct TraitsOf;
-template <bool WEIGHTED> struct TraitsOf<Metric::SAD, WEIGHTED>
-{
-    using Type = SadTraits<WEIGHTED>;
-};
-template <bool WEIGHTED> struct TraitsOf<Metric::SSD, WEIGHTED>
-{
-    using Type = SsdTraits<WEIGHTED>;
-};
-template <bool WEIGHTED> struct TraitsOf<Metric::ZNCC, WEIGHTED>
-{
-    using Type = ZnccTraits<WEIGHTED>;
-};
-template <Metric METRIC, bool WEIGHTED> using Traits = typename TraitsOf<METRIC, WEIGHTED>::Type;
 
 } // namespace device
 

@@ -129,14 +129,9 @@ void BoundedTiles::takeMemory(detail::Parts& working, detail::Parts& zeros, int 
 
 } // namespace
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto bounds = planBounds(given, load);
-    return bounds ? std::make_unique<BoundedTiles>(given, load, *bounds) : nullptr;
-}
-
 extern const Route BOUNDED_TILES;
-const Route BOUNDED_TILES = {"BOUNDED_TILES", plan, TILES_FACTORS}; // as if nothing were eliminated
+const Route BOUNDED_TILES = {"BOUNDED_TILES", planBy<BoundedTiles, planBounds>,
+                             TILES_FACTORS}; // as if nothing were eliminated
 
 }}} // namespace cv::cuda::fragment_matcher
 

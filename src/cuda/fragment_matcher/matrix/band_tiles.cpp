@@ -87,14 +87,8 @@ CostTerms BandTilesPlan::terms(const MatchCase& given, const Load& load) const
 
 static const CostFactors FACTORS[COST_KINDS] = {{}, {9.06, 0.942, 0, 0.50, 0, 0}, {9.68, 0.993, 0.07, 0.83, 0, 0}, {}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto tiles = planBandTiles(given, load);
-    return tiles ? std::make_unique<BandTilesPlan>(given, load, *tiles) : nullptr;
-}
-
 extern const Route BAND_TILES;
-const Route BAND_TILES = {"BAND_TILES", plan, FACTORS};
+const Route BAND_TILES = {"BAND_TILES", planBy<BandTilesPlan, planBandTiles>, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -181,14 +181,8 @@ CostTerms Bands::terms(const MatchCase& given, const Load& load) const
 static const CostFactors FACTORS[COST_KINDS] = {
     {}, {13.06, 0.624, 0.82, 1.32, 60, 0}, {12.80, 0.657, 0.79, 1.93, 62, 0}, {46.05, 0.67, 1.66, 6.19, 0, 0}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto bands = planBands(given, load);
-    return bands ? std::make_unique<Bands>(given, load, *bands) : nullptr;
-}
-
 extern const Route BANDS;
-const Route BANDS = {"BANDS", plan, FACTORS};
+const Route BANDS = {"BANDS", planBy<Bands, planBands>, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

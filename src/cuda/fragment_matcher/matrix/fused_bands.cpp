@@ -84,7 +84,7 @@ std::optional<FusedBands> planGroups(const MatchCase& given, const Load& load, s
 class FusedBandsPlan final : public Plan
 {
 public:
-    explicit FusedBandsPlan(const FusedBands& thePlan) : plan(thePlan) {}
+    FusedBandsPlan(const MatchCase&, const Load&, const FusedBands& thePlan) : plan(thePlan) {}
 
     Preference preference(const MatchCase& given, const Load& load) const override;
     CostTerms terms(const MatchCase& given, const Load& load) const override;
@@ -133,14 +133,8 @@ std::optional<FusedBands> planFusedBands(const MatchCase& given, const Load& loa
 static const CostFactors FACTORS[COST_KINDS] = {
     {}, {4.56, 12.544, 0.11, 10.89, 150, 0}, {5.43, 18.775, 0.18, 13.16, 155, 0}, {9.48, 7.49, 0, 0, 0, 0}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto bands = planFusedBands(given, load);
-    return bands ? std::make_unique<FusedBandsPlan>(*bands) : nullptr;
-}
-
 extern const Route FUSED_BANDS;
-const Route FUSED_BANDS = {"FUSED_BANDS", plan, FACTORS};
+const Route FUSED_BANDS = {"FUSED_BANDS", planBy<FusedBandsPlan, planFusedBands>, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 

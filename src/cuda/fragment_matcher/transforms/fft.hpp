@@ -152,8 +152,9 @@ template <> struct Butterfly<5>
     }
 };
 
-//! Radix A * B, A and B with no common divisor: needs no factors (Good and Thomas).
-template <int A, int B> struct CoprimeButterfly
+/** Radix A * B. COPRIME: A and B have no common divisor, so no factors are needed (Good and Thomas); else there are
+factors in between (Cooley and Tukey). */
+template <int A, int B, bool COPRIME> struct ProductButterfly
 {
     //! Returns the multiple of `of` that is 1 modulo `other`.
     static CT_HOST_DEVICE constexpr int unit(int of, int other)
@@ -165,7 +166,7 @@ template <int A, int B> struct CoprimeButterfly
     }
     static CT_HOST_DEVICE void run(Complex (&x)[A * B])
     {
-        constexpr int unitA = unit(B, A), unitB = unit(A, B);
+        constexpr int unitA = COPRIME ? unit(B, A) : 1, unitB = COPRIME ? unit(A, B) : A;
         Complex y[A * B];
         CT_UNROLL
         for (int b = 0; b < B; ++b)
@@ -173,11 +174,14 @@ template <int A, int B> struct CoprimeButterfly
             Complex part[A];
             CT_UNROLL
             for (int a = 0; a < A; ++a)
-                part[a] = x[(B * a + A * b) % (A * B)];
+                part[a] = x[COPRIME ? (B * a + A * b) % (A * B) : a * B + b];
             Butterfly<A>::run(part);
             CT_UNROLL
             for (int a = 0; a < A; ++a)
-                y[b * A + a] = part[a];
+                if constexpr (COPRIME)
+                    y[b * A + a] = part[a];
+                else
+                    y[b * A + a] = multiplyConstant<A * B>(part[a], a * b);
         }
         CT_UNROLL
         for (int a = 0; a < A; ++a)
@@ -194,52 +198,19 @@ template <int A, int B> struct CoprimeButterfly
     }
 };
 
-//! Radix A * B with factors in between (Cooley and Tukey).
-template <int A, int B> struct FactoredButterfly
-{
-    static CT_HOST_DEVICE void run(Complex (&x)[A * B])
-    {
-        Complex y[A * B];
-        CT_UNROLL
-        for (int b = 0; b < B; ++b)
-        {
-            Complex part[A];
-            CT_UNROLL
-            for (int a = 0; a < A; ++a)
-                part[a] = x[a * B + b];
-            Butterfly<A>::run(part);
-            CT_UNROLL
-            for (int a = 0; a < A; ++a)
-                y[b * A + a] = multiplyConstant<A * B>(part[a], a * b);
-        }
-        CT_UNROLL
-        for (int a = 0; a < A; ++a)
-        {
-            Complex part[B];
-            CT_UNROLL
-            for (int b = 0; b < B; ++b)
-                part[b] = y[b * A + a];
-            Butterfly<B>::run(part);
-            CT_UNROLL
-            for (int b = 0; b < B; ++b)
-                x[a + A * b] = part[b];
-        }
-    }
-};
-
-template <> struct Butterfly<6> : CoprimeButterfly<2, 3>
+template <> struct Butterfly<6> : ProductButterfly<2, 3, true>
 {};
-template <> struct Butterfly<8> : FactoredButterfly<4, 2>
+template <> struct Butterfly<8> : ProductButterfly<4, 2, false>
 {};
-template <> struct Butterfly<9> : FactoredButterfly<3, 3>
+template <> struct Butterfly<9> : ProductButterfly<3, 3, false>
 {};
-template <> struct Butterfly<10> : CoprimeButterfly<2, 5>
+template <> struct Butterfly<10> : ProductButterfly<2, 5, true>
 {};
-template <> struct Butterfly<12> : CoprimeButterfly<4, 3>
+template <> struct Butterfly<12> : ProductButterfly<4, 3, true>
 {};
-template <> struct Butterfly<15> : CoprimeButterfly<3, 5>
+template <> struct Butterfly<15> : ProductButterfly<3, 5, true>
 {};
-template <> struct Butterfly<16> : FactoredButterfly<4, 4>
+template <> struct Butterfly<16> : ProductButterfly<4, 4, false>
 {};
 
 // --- stages ----------------------------------------------------------------------------------------------------------

@@ -170,14 +170,8 @@ void Transforms::upload(const detail::Call& call, detail::Uploader& uploader, de
 
 static const CostFactors FACTORS[COST_KINDS] = {{}, {14, 0.8, 1.6, 1, 0, 0}, {15, 0.8, 1.6, 3, 0, 0}, {}};
 
-static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
-{
-    const auto transforms = planTransforms(given, load);
-    return transforms ? std::make_unique<Transforms>(given, load, *transforms) : nullptr;
-}
-
 extern const Route TRANSFORMS;
-const Route TRANSFORMS = {"TRANSFORMS", plan, FACTORS};
+const Route TRANSFORMS = {"TRANSFORMS", planBy<Transforms, planTransforms>, FACTORS};
 
 }}} // namespace cv::cuda::fragment_matcher
 
