@@ -246,7 +246,6 @@ TEST_F(Common_CudaPlansSanitize, severalSizesInOneCall)
         Scene scene;
         scene.params = makeParams(FM::ZNCC, 3, FM::SQUARE, 0, FM::FULL, true);
         scene.frame = randomImage(rng, Size(300, 260), c.type);
-        plans::MatchCall call(scene.frame.size(), scene.frame.channels(), FM::ZNCC, c.weighted, 232448, 132);
         for (int i = 0; i < 12; ++i)
         {
             const Size fragment = c.fragments[i % 2], window = c.windows[i % 2], area = window + fragment - Size(1, 1);
@@ -255,9 +254,9 @@ TEST_F(Common_CudaPlansSanitize, severalSizesInOneCall)
             const Point best = at + Point(rng.uniform(1, window.width - 1), window.height - 2 - i % 3);
             scene.templates.push_back(scene.frame(Rect(best, fragment)).clone());
             scene.weights.push_back(c.weighted ? randomWeights(rng, fragment, CV_8UC1) : Mat());
-            call.add({fragment.width, fragment.height}, {window.width, window.height}, at);
         }
-        ASSERT_EQ(plans::bitOf(c.weighted ? plans::FUSED_ZNCC_WEIGHTED : plans::FUSED_ZNCC), plans::routesOf(call));
+        const plans::MatchCall call(scene, 232448, 132);
+        ASSERT_EQ(plans::Routes{c.weighted ? "FUSED_BANDS ZNCC weighted" : "FUSED_BANDS ZNCC"}, plans::routesOf(call));
         SCOPED_TRACE(call.describe());
         expectSame(runCpu(scene), runCuda(scene));
     }
@@ -278,10 +277,8 @@ TEST_F(Common_CudaPlansSanitize, allSharedMemoryOfABlock)
             scene.params = makeParams(metric, 2);
             scene.frame = randomImage(rng, Size(1000, 800), CV_8UC1);
             scene.templates.push_back(scene.frame(Rect(123, 217, size.width, size.height)).clone());
-            plans::MatchCall call(scene.frame.size(), 1, metric, false, limits.sharedBytes, limits.multiprocessors);
-            call.fragments.push_back({size.width, size.height});
-            ASSERT_EQ(plans::bitOf(metric == FM::SSD ? plans::THREE_KERNELS_SSD : plans::THREE_KERNELS_ZNCC),
-                      plans::routesOf(call));
+            const plans::MatchCall call(scene, limits.sharedBytes, limits.multiprocessors);
+            ASSERT_EQ(plans::Routes{metric == FM::SSD ? "BANDS SSD" : "BANDS ZNCC"}, plans::routesOf(call));
             SCOPED_TRACE(call.describe());
             expectSame(runCpu(scene), runCuda(scene));
         }

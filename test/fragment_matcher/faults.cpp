@@ -259,10 +259,8 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     plans::require();
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
-    const plans::Route routes[WAYS] = {plans::ALL_ROUTES,         plans::SLICES,
-                                       plans::FUSED_ZNCC,         plans::ONE_KERNEL_ZNCC,
-                                       plans::THREE_KERNELS_ZNCC, plans::THREE_KERNELS_SSD_WEIGHTED,
-                                       plans::TRANSFORMS_ZNCC};
+    const char* const routes[WAYS] = {
+        "", "SLICES", "FUSED_BANDS ZNCC", "BAND_TILES ZNCC", "BANDS ZNCC", "BANDS SSD weighted", "TRANSFORMS ZNCC"};
     std::vector<S> match;
     for (const S& scenario : searches())
         if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")
@@ -282,15 +280,8 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
             continue; // no transforms on this device
         if (bytes < limits.sharedBytes)
             throw SkipTestException("one kernel has no room on this device");
-        plans::MatchCall call(scene.frame.size(), 1, scene.params.metric, !scene.weights.empty(), limits.sharedBytes,
-                              limits.multiprocessors);
-        for (size_t i = 0; i < scene.templates.size(); ++i)
-        {
-            const Rect& area = scene.areas[i];
-            call.fragments.push_back({scene.templates[i].cols, scene.templates[i].rows});
-            call.areas.push_back({area.x, area.y, area.width, area.height});
-        }
-        ASSERT_EQ(plans::bitOf(routes[way]), plans::routesOf(call)) << call.describe();
+        const plans::MatchCall call(scene, limits.sharedBytes, limits.multiprocessors);
+        ASSERT_EQ(plans::Routes{routes[way]}, plans::routesOf(call)) << call.describe();
         failAll(faults::CUDA, EAGER, Engine::CUDA, 2, match, way * Fragments::WAY);
         failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, match, way * Fragments::WAY);
     }

@@ -59,7 +59,8 @@ TEST(FragmentMatcher_Plans, severalSizes)
                     const Group& group = (i % 2 == 0) != swapped ? k.first : k.second;
                     call.add(group.fragment, group.window);
                 }
-                EXPECT_TRUE(routesOf(call) & (bitOf(FUSED_ZNCC) | bitOf(FUSED_ZNCC_WEIGHTED))) << call.describe();
+                EXPECT_TRUE(routesOf(call).count(k.weighted ? "FUSED_BANDS ZNCC weighted" : "FUSED_BANDS ZNCC"))
+                    << call.describe();
                 const char* const wrong = wrongWith(call);
                 EXPECT_FALSE(wrong) << wrong << "\n" << call.describe();
             }
@@ -109,7 +110,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
 {
     RNG rng(0x2545F491);
     Enumeration all;
-    int64 routes[ALL_ROUTES] = {};
+    Counts routes;
     for (int n = 0; n < 400000 && !all.failedOften(); ++n)
     {
         const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
@@ -131,20 +132,20 @@ TEST(FragmentMatcher_Plans, smallWindows)
             call.fragments.push_back(call.fragments[i % sizes]);
             call.areas.push_back(call.areas[i % sizes]);
         }
-        const unsigned taken = routesOf(call);
-        for (int r = 0; r < ALL_ROUTES; ++r)
-            routes[r] += taken >> r & 1;
+        for (const std::string& route : routesOf(call))
+            ++routes[route];
         all.add(wrongWith(call), [&] { return call.describe(); });
     }
-    for (const Route route : {FUSED_BYTES, FUSED_SSD, FUSED_SSD_WEIGHTED, FUSED_ZNCC, FUSED_ZNCC_WEIGHTED, TILES})
-        EXPECT_GT(routes[route], 4000) << ROUTE_NAMES[route];
+    expectMoreThan(4000, routes,
+                   {"FUSED", "TILES", "FUSED_BANDS SSD", "FUSED_BANDS SSD weighted", "FUSED_BANDS ZNCC",
+                    "FUSED_BANDS ZNCC weighted"});
 }
 
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.
 TEST(FragmentMatcher_Plans, wholeFrames)
 {
     Enumeration all;
-    int64 routes[ALL_ROUTES] = {};
+    Counts routes;
     RNG rng(0x9E3779B9);
     for (const size_t bytes : SHARED_BYTES)
         for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
@@ -166,7 +167,7 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                             const fm::Choice choice = {fm::ROUTES[r], fm::ROUTES[r]->plan(call.given, load)};
                             if (!choice.plan)
                                 continue;
-                            ++routes[routeOf(choice.route->name, call.given)];
+                            ++routes[nameOf(*choice.route, call.given)];
                             all.add(plans::wrongWith(choice, call.given, load),
                                     [&] {
                                         return call.describe() +
@@ -177,8 +178,9 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                             return;
                     }
     EXPECT_GT(all.plans(), 2000000);
-    for (int r = TILES; r <= THREE_KERNELS_ZNCC_WEIGHTED; ++r)
-        EXPECT_GT(routes[r], 1000) << ROUTE_NAMES[r];
+    expectMoreThan(1000, routes,
+                   {"TILES", "BOUNDED_TILES", "BAND_TILES SSD", "BAND_TILES ZNCC", "BANDS SSD", "BANDS SSD weighted",
+                    "BANDS ZNCC", "BANDS ZNCC weighted"});
 }
 
 //! Transforms of all fragments in all areas that they can match, also where other routes are quicker.
@@ -255,7 +257,7 @@ TEST(FragmentMatcher_Plans, slices)
 
 //! Estimated time of the route that `count` fragments in windows of so many positions take on an H200; the route is
 //! added to `routes`.
-double estimate(int count, int side, int positions, int channels, int metric, bool weighted, int64* routes)
+double estimate(int count, int side, int positions, int channels, int metric, bool weighted, Counts& routes)
 {
     MatchCall call(Size(1920, 1080), channels, metric, weighted, 232448, 132);
     for (int i = 0; i < count; ++i)
@@ -263,7 +265,7 @@ double estimate(int count, int side, int positions, int channels, int metric, bo
     const std::vector<fm::Part> parts = partsOf(call);
     EXPECT_EQ(1u, parts.size());
     const fm::Choice& choice = parts[0].choice;
-    ++routes[routeOf(choice.route->name, call.given)];
+    ++routes[nameOf(*choice.route, call.given)];
     return fm::timeOf(*choice.route, *choice.plan, call.given, parts[0].load);
 }
 
@@ -276,7 +278,7 @@ TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
     const std::vector<int> windows = {5, 9, 17, 33, 49, 65, 97, 129};
     const int n = static_cast<int>(counts.size()), m = static_cast<int>(sides.size()),
               k = static_cast<int>(windows.size());
-    int64 routes[ALL_ROUTES] = {};
+    Counts routes;
     for (const int channels : {1, 3})
         for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
             for (const bool weighted : {false, true})
@@ -295,8 +297,7 @@ TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
                             sides[i / k % m], windows[i % k], windows[i % k], counts[next / k / m], sides[next / k % m],
                             sides[next / k % m], windows[next % k], windows[next % k]);
             }
-    for (const Route route : {FUSED_BYTES, FUSED_SSD, FUSED_ZNCC, SLICES, THREE_KERNELS_SSD, THREE_KERNELS_ZNCC})
-        EXPECT_GT(routes[route], 10) << ROUTE_NAMES[route];
+    expectMoreThan(10, routes, {"FUSED", "FUSED_BANDS SSD", "FUSED_BANDS ZNCC", "SLICES", "BANDS SSD", "BANDS ZNCC"});
 }
 
 //! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.
@@ -334,7 +335,7 @@ TEST(FragmentMatcher_Plans, sums)
                                     257,  258,  259,  384,  385,   1023,  1024,  1025,  2064,  2065,  2160,  2161, 2752,
                                     2753, 4096, 5474, 8258, 16448, 16449, 22016, 22017, 22018, 26912, 32766, 32767};
     const Extent windows[] = {{1, 1}, {29, 20}, {300, 83}, {1900, 1}, {1500, 900}};
-    int64 routes[ALL_ROUTES] = {};
+    Counts routes;
     Enumeration all;
     for (const int width : sides)
         for (const int height : sides)
@@ -353,7 +354,7 @@ TEST(FragmentMatcher_Plans, sums)
                         const std::string route = fm::ROUTES[r]->name;
                         if (!fm::ROUTES[r]->plan(call.given, load)) // whether it is the quickest or not
                             continue;
-                        ++routes[routeOf(route, call.given)];
+                        ++routes[nameOf(*fm::ROUTES[r], call.given)];
                         all.add(sumsBeyond(route, call.given, load, {width, height}),
                                 [&] { return route + "\n" + call.describe(); });
                     }
@@ -361,8 +362,7 @@ TEST(FragmentMatcher_Plans, sums)
                         return;
                 }
     EXPECT_GT(all.plans(), 200000);
-    for (int r = 0; r < WALK; ++r)
-        EXPECT_GT(routes[r], 100) << ROUTE_NAMES[r];
+    expectMoreThan(100, routes, ROUTE_NAMES);
 }
 
 //! Sides and areas at their limits.

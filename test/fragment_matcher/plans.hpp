@@ -8,6 +8,7 @@
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 
 #include "plan_sums.hpp"
+#include "scenes.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
 #include "../../src/cuda/fragment_matcher/transforms/fft.hpp"
 
@@ -36,6 +37,21 @@ struct MatchCall
                 true,
                 sharedBytes > SLOW_DOUBLES_BYTES}
     {}
+
+    //! A scene with all of its areas on the host, or all of its fragments in the whole frame.
+    MatchCall(const scenes::Scene& scene, size_t sharedBytes, int multiprocessors)
+        : MatchCall(scene.frame.size(), std::min(scene.frame.channels(), 3), scene.params.metric, false, sharedBytes,
+                    multiprocessors)
+    {
+        given.frame.pixelStride = scene.frame.channels();
+        given.fullSearch = scene.params.search == cv::cuda::FragmentMatcher::FULL;
+        for (const Mat& weights : scene.weights)
+            given.weighted = given.weighted || !weights.empty();
+        for (const Mat& templ : scene.templates)
+            fragments.push_back({templ.cols, templ.rows});
+        for (const Rect& area : scene.areas)
+            areas.push_back({area.x, area.y, area.width, area.height});
+    }
 
     fm::SearchAreas searchAreas() const
     {
@@ -89,64 +105,40 @@ struct MatchCall
 
 // --- routes ----------------------------------------------------------------------------------------------------------
 
-enum Route
-{
-    FUSED_BYTES,
-    FUSED_SSD,
-    FUSED_SSD_WEIGHTED,
-    FUSED_ZNCC,
-    FUSED_ZNCC_WEIGHTED,
-    TILES,
-    BOUNDED_TILES,
-    ONE_KERNEL_SSD,
-    ONE_KERNEL_ZNCC,
-    THREE_KERNELS_SSD,
-    THREE_KERNELS_ZNCC,
-    THREE_KERNELS_SSD_WEIGHTED,
-    THREE_KERNELS_ZNCC_WEIGHTED,
-    SLICES,
-    TRANSFORMS_SSD,
-    TRANSFORMS_ZNCC,
-    WALK,
-    ALL_ROUTES
-};
-const char* const ROUTE_NAMES[ALL_ROUTES] = {"fused, bytes",
-                                             "fused, SSD",
-                                             "fused, SSD weighted",
-                                             "fused, ZNCC",
-                                             "fused, ZNCC weighted",
-                                             "tiles, bytes",
-                                             "tiles, bytes, after elimination",
-                                             "one kernel, SSD",
-                                             "one kernel, ZNCC",
-                                             "three kernels, SSD",
-                                             "three kernels, ZNCC",
-                                             "three kernels, SSD weighted",
-                                             "three kernels, ZNCC weighted",
-                                             "slices, bytes",
-                                             "transforms, SSD",
-                                             "transforms, ZNCC",
-                                             "walk"};
+//! Names of routes; with the metric where it chooses the kernels.
+typedef std::set<std::string> Routes;
+const Routes ROUTE_NAMES = {"FUSED",
+                            "TILES",
+                            "BOUNDED_TILES",
+                            "SLICES",
+                            "BAND_TILES SSD",
+                            "BAND_TILES ZNCC",
+                            "TRANSFORMS SSD",
+                            "TRANSFORMS ZNCC",
+                            "BANDS SSD",
+                            "BANDS SSD weighted",
+                            "BANDS ZNCC",
+                            "BANDS ZNCC weighted",
+                            "FUSED_BANDS SSD",
+                            "FUSED_BANDS SSD weighted",
+                            "FUSED_BANDS ZNCC",
+                            "FUSED_BANDS ZNCC weighted"};
 
-inline unsigned bitOf(Route route) { return 1u << route; }
-
-//! Returns the route with its metric.
-inline Route routeOf(const std::string& route, const fm::MatchCase& given)
+inline std::string nameOf(const fm::Route& route, const fm::MatchCase& given)
 {
-    const bool zncc = given.metric == fm::Metric::ZNCC;
-    if (route == "FUSED_BANDS" && given.weighted)
-        return zncc ? FUSED_ZNCC_WEIGHTED : FUSED_SSD_WEIGHTED;
-    if (route == "BANDS" && given.weighted)
-        return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
-    const std::map<std::string, Route> routes = {{"FUSED", FUSED_BYTES},
-                                                 {"FUSED_BANDS", zncc ? FUSED_ZNCC : FUSED_SSD},
-                                                 {"TILES", TILES},
-                                                 {"BANDS", zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD},
-                                                 {"SLICES", SLICES},
-                                                 {"BAND_TILES", zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD},
-                                                 {"BOUNDED_TILES", BOUNDED_TILES},
-                                                 {"TRANSFORMS", zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD}};
-    return routes.at(route);
+    if (ROUTE_NAMES.count(route.name))
+        return route.name;
+    return std::string(route.name) + (given.metric == fm::Metric::ZNCC ? " ZNCC" : " SSD") +
+           (given.weighted ? " weighted" : "");
+}
+
+//! Numbers of plans or cases by route.
+typedef std::map<std::string, int64> Counts;
+
+inline void expectMoreThan(int64 least, const Counts& counts, const Routes& routes)
+{
+    for (const std::string& route : routes)
+        EXPECT_GT(counts.count(route) ? counts.at(route) : 0, least) << route;
 }
 
 inline std::vector<fm::Part> partsOf(const MatchCall& call)
@@ -154,12 +146,12 @@ inline std::vector<fm::Part> partsOf(const MatchCall& call)
     return fm::chooseRoutes(call.given, call.sizes(), call.searchAreas());
 }
 
-//! Returns the bits of all routes that match() takes to search something, except the walk.
-inline unsigned routesOf(const MatchCall& call)
+//! Returns all routes that match() takes to search something, except the walk.
+inline Routes routesOf(const MatchCall& call)
 {
-    unsigned routes = 0;
+    Routes routes;
     for (const fm::Part& part : partsOf(call))
-        routes |= bitOf(routeOf(part.choice.route->name, call.given));
+        routes.insert(nameOf(*part.choice.route, call.given));
     return routes;
 }
 
