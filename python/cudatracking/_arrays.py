@@ -41,6 +41,8 @@ class DeviceArray:
     these functions order the reader after that stream; only numpy() makes the host wait.
     """
 
+    _largest: Optional[tuple[int, int]] = None  # of predict_areas(): no width and no height is larger, as long as nobody else has the address
+
     def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...], memory: Any = None,
                  dtype: Any = None) -> None:
         self._mat = mat  # GpuMat, which owns the memory where there is no other owner
@@ -74,7 +76,15 @@ class DeviceArray:
     @property
     def pointer(self) -> int:
         """Address in device memory."""
+        self._expose()
+        return self._address()
+
+    def _address(self) -> int:
         return int(self._mat.cudaPtr() or 0)
+
+    def _expose(self) -> None:
+        """From now on others can write to the memory."""
+        self._largest = None
 
     def numpy(self) -> npt.NDArray[Any]:
         """Returns a copy on the host. Waits for the stream of the call that made this array."""
@@ -96,9 +106,10 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        self._expose()
         for stream in present_streams(self._device):  # who asks does not say on which stream it is used
             self._lend(stream)
-        return {"shape": self._shape, "strides": self._strides, "typestr": self.dtype.str, "data": (self.pointer, False),
+        return {"shape": self._shape, "strides": self._strides, "typestr": self.dtype.str, "data": (self._address(), False),
                 "version": 3, "stream": self._stream or 1}
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -110,6 +121,7 @@ class DeviceArray:
             raise BufferError(f"dl_device: {dl_device}: this array lies on {self.device}; numpy() copies it to the host")
         if copy is not None and copy is not False:
             raise BufferError("copy=True: this array is handed on without a copy only")
+        self._expose()
         if stream != -1:
             order(self._device, self._stream, stream_pointer(stream))
         for reader in present_streams(self._device) if stream == -1 else [stream_pointer(stream)]:
@@ -163,6 +175,7 @@ BoxLike = Union[Sequence[float], npt.NDArray[Any]]
 BoxesLike = Union[Sequence[BoxLike], npt.NDArray[Any], DLPackArray, CudaArray]
 
 _DTYPES = {0: np.uint8, 1: np.int8, 2: np.uint16, 3: np.int16, 4: np.int32, 5: np.float32, 6: np.float64}
+_TYPES = {np.dtype(kind): np.dtype(kind).str.lstrip("|<=>") for kind in (*_DTYPES.values(), np.bool_)}
 DEPTHS = {np.dtype(kind).str.lstrip("|<=>"): depth for depth, kind in _DTYPES.items()} | {"b1": 0}
 
 
@@ -185,19 +198,21 @@ def order_back(device: int, stream: Optional[int], owner: Optional[int]) -> None
 class Given:
     """An array as a caller gave it: on the host (`host`), or a description of device memory."""
 
+    pointer: Optional[int] = None   # None: DLPack is asked for address and strides
+    strides: tuple[int, ...] = ()   # bytes
+    producer: Optional[int] = None  # stream that fills the memory
+    library: Optional[str] = None   # library_of(source)
+    read_only = False               # device memory that must not be written
+    _own: Optional[tuple[Optional[int]]] = None
+
     def __init__(self, name: str, shape: tuple[int, ...], dtype: str, host: Optional[npt.NDArray[Any]] = None, device: Optional[int] = None,
-                 pointer: Optional[int] = None, strides: tuple[int, ...] = (), producer: Optional[int] = None, source: Any = None) -> None:
+                 source: Any = None) -> None:
         self.name = name
         self.shape = shape
-        self.dtype = dtype  # such as u1, f4
+        self.dtype = dtype    # such as u1, f4
         self.host = host
         self.device = device
-        self.pointer = pointer    # None: DLPack is asked for address and strides
-        self.strides = strides
-        self.producer = producer  # stream that fills the memory
-        self.source = source      # the caller's object; DLPack's is asked for the memory when the stream is known
-        self._own: Optional[tuple[Optional[int]]] = None
-        self.read_only = host is not None and not host.flags.writeable
+        self.source = source  # the caller's object on a device; DLPack's is asked for the memory when the stream is known
 
     def be_on(self, stream: int) -> None:
         """The library of the array works on this stream now."""
@@ -235,19 +250,12 @@ class Given:
     def mat_of(self, stream: Optional[int], rows: int, columns: int, channels: int) -> Any:
         """As mat(), for an array of one, two or three axes that the extension has as rows x columns x channels."""
         pointer, strides, keep = self.memory(stream)
-        shape, size = self.shape, int(self.dtype[1:])
-        if rows == 1 and len(shape) == 1:
-            shape, strides = (1, *shape), (0, *strides)
-        packed, step = True, size
-        for side, stride in zip(shape[:0:-1], strides[:0:-1]):
-            packed = packed and (side == 1 or stride == step)
-            step *= side
-        if rows and columns and not (packed and (rows == 1 or (strides[0] >= step and strides[0] % size == 0))):
-            raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides[-len(self.shape):]} bytes: the elements of a row must lie one "
-                                "after the other; a contiguous copy does", self.name, strides)
-        kind = DEPTHS[self.dtype] + 8 * (channels - 1)
-        mat = call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, strides[0] if rows > 1 else step)
-        return mat, keep
+        size = int(self.dtype[1:])
+        step = _row_step(self.shape, strides, size, rows, columns)
+        if step is None:
+            raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides} bytes: the elements of a row must lie one after the other; a "
+                                "contiguous copy does", self.name, strides)
+        return view(rows, columns, DEPTHS[self.dtype] + 8 * (channels - 1), pointer, step), keep
 
     def fetched(self) -> npt.NDArray[Any]:
         """Returns a copy of a small array on the host, of any type and strides. Waits for the null stream."""
@@ -260,9 +268,29 @@ class Given:
             length = _memory.span(self.shape, strides, int(self.dtype[1:]))
             if length > _MOST_FETCHED:
                 raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides} bytes: too large to be copied to the host", self.name, self.shape)
-            data = np.ascontiguousarray(call(call(cv2.cuda.createGpuMatFromCudaMemory, 1, length, 0, pointer, length).download))
+            data = np.ascontiguousarray(call(view(1, length, 0, pointer, length).download))
             del keep
         return np.ndarray(self.shape, np.dtype(self.dtype), data, 0, strides)
+
+
+@functools.lru_cache(maxsize=1024)
+def view(rows: int, columns: int, kind: int, pointer: int, step: int) -> Any:
+    """A GpuMat on memory that others own. The last ones are kept: a loop has the same places again and again, and making one takes longer."""
+    return call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, step)
+
+
+@functools.lru_cache(maxsize=256)
+def _row_step(shape: tuple[int, ...], strides: tuple[int, ...], size: int, rows: int, columns: int) -> Optional[int]:
+    """Bytes from one row of an array to the next; None where the elements of a row do not lie one after the other."""
+    if rows == 1 and len(shape) == 1:
+        shape, strides = (1, *shape), (0, *strides)
+    packed, step = True, size
+    for side, stride in zip(shape[:0:-1], strides[:0:-1]):
+        packed = packed and (side == 1 or stride == step)
+        step *= side
+    if rows and columns and not (packed and (rows == 1 or (strides[0] >= step and strides[0] % size == 0))):
+        return None
+    return strides[0] if rows > 1 else step
 
 
 _MOST_FETCHED = 2**28  # bytes of an array that is fetched, its gaps included; lists of boxes are far smaller
@@ -300,6 +328,15 @@ def present_streams(device: int) -> list[Optional[int]]:
     return streams or [None]
 
 
+def library_of(value: Any) -> Optional[str]:
+    """Name of the library of an array, or of the memory of a result, if it can give memory; else None."""
+    if isinstance(value, DeviceArray):
+        memory = value._memory
+        return memory.library if hasattr(memory, "lend") else library_of(memory)
+    name = type(value).__module__.partition(".")[0]
+    return name if name in ("torch", "cupy") and name in sys.modules else None
+
+
 def own_stream(value: Any) -> Optional[int]:
     """The stream on which the library of an array, or of the memory of a result, works now, so that all stays in one order; None: not known."""
     if isinstance(value, DeviceArray):
@@ -323,15 +360,15 @@ def own_stream(value: Any) -> Optional[int]:
 
 def given(value: Any, name: str) -> Given:
     """Looks at an array of any kind, and copies nothing that is an array already. Raises TypeError for what is none."""
-    if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
-        raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
-    if isinstance(value, cv2.cuda.GpuMat):
-        value = of_mat(value, name)
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return _on_host(value, name)
     known = _known(value, name)
     if known is not None:
         return known
+    if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
+        raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
+    if isinstance(value, np.ndarray):
+        return _on_host(value, name)
     try:
         where = _dlpack.device_of(value) if _has_dlpack(value) else None
         interface = getattr(value, "__cuda_array_interface__", None) if where is None else None
@@ -360,35 +397,42 @@ def given(value: Any, name: str) -> Given:
 
 
 def _on_host(array: npt.NDArray[Any], name: str) -> Given:
-    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return Given(name, array.shape, array.dtype.str.lstrip("|<=>"), host=array)
+    text = _TYPES.get(array.dtype)
+    if text is None:
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        text = array.dtype.str.lstrip("|<=>")
+    return Given(name, array.shape, text, array)
 
 
 def of_mat(mat: Any, name: str) -> DeviceArray:
     """Returns a GpuMat of the private cv2 as an array on the device of its memory."""
     made = wrapped(mat, 0, None)
-    made._device = _memory.check(name, made.pointer, made.shape, made.strides, made.dtype.itemsize)
+    made._device = _memory.check(name, made._address(), made.shape, made.strides, made.dtype.itemsize)
     return made
 
 
 def _known(value: Any, name: str) -> Optional[Given]:
     """Arrays of this package, torch and CuPy in device memory, which are believed: asking them through DLPack and checking the answer takes
     longer than a call. None for all others, and for tensors that DLPack would refuse."""
+    if isinstance(value, cv2.cuda.GpuMat):
+        value = of_mat(value, name)
     if isinstance(value, DeviceArray):
-        return Given(name, value.shape, value.dtype.str[1:], device=value._device, pointer=value.pointer, strides=value.strides, producer=value._stream or 1,
-                     source=value)
+        made = Given(name, value._shape, _TYPES[value._dtype], None, value._device, value)
+        made.pointer, made.strides, made.producer, made.library = value._address(), value._strides, value._stream or 1, library_of(value)
+        return made
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and type(value) is getattr(torch, "Tensor", None):
         if not value.is_cuda or value.layout is not torch.strided or value.requires_grad or value.is_neg() or value.is_conj():
             return None
-        text, size = _type_of(value.dtype, name), value.element_size()
-        made = Given(name, tuple(value.shape), text, device=value.get_device(), pointer=value.data_ptr(), strides=tuple([size * step for step in value.stride()]),
-                     source=value)
-        made.be_on(torch_stream(torch, value.get_device()))
+        text, device = _type_of(value.dtype, name), value.get_device()
+        size = int(text[1:])
+        made = Given(name, tuple(value.shape), text, None, device, value)
+        made.pointer, made.strides, made.library = value.data_ptr(), tuple([size * step for step in value.stride()]), "torch"
+        made.be_on(torch_stream(torch, device))
         return made
     if cupy is not None and type(value) is getattr(cupy, "ndarray", None):
-        made = Given(name, value.shape, _type_of(value.dtype, name), device=value.device.id, pointer=value.data.ptr, strides=value.strides, source=value)
+        made = Given(name, value.shape, _type_of(value.dtype, name), None, value.device.id, value)
+        made.pointer, made.strides, made.library = value.data.ptr, value.strides, "cupy"
         made.be_on(int(cupy.cuda.get_current_stream().ptr))
         return made
     return None
@@ -407,9 +451,11 @@ def _type_of(dtype: Any, name: str) -> str:
 def _on_device(value: Any, name: str, device: int) -> Given:
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):  # DLPack and no more, such as frames of decoders
         _, contents = _dlpack_of(value, name, 1)
-        return Given(name, contents.shape, contents.typestr, device=device, source=value)
-    shape = tuple(int(side) for side in value.shape)
-    return Given(name, shape, _type_of(value.dtype, name), device=device, source=value)
+        made = Given(name, contents.shape, contents.typestr, None, device, value)
+    else:
+        made = Given(name, tuple(int(side) for side in value.shape), _type_of(value.dtype, name), None, device, value)
+    made.library = library_of(value)
+    return made
 
 
 def _of_interface(value: Any, interface: Any, name: str) -> Given:
@@ -430,9 +476,9 @@ def _of_interface(value: Any, interface: Any, name: str) -> Given:
     except Exception as raised:
         raise TypeError(f"{name}: __cuda_array_interface__ of {type(value).__name__} is not as its definition says: {raised}") from None
     device = _memory.check(name, pointer, shape, strides, size)
-    made = Given(name, shape, typestr[1:], device=device, pointer=pointer, strides=strides,
-                 producer=int(stream) if isinstance(stream, int) else None, source=value)
-    made.read_only = read_only
+    made = Given(name, shape, typestr[1:], None, device, value)
+    made.pointer, made.strides, made.producer = pointer, strides, int(stream) if isinstance(stream, int) else None
+    made.library, made.read_only = library_of(value), read_only
     return made
 
 
@@ -446,7 +492,7 @@ def wrapped(mat: Any, device: int, stream: Optional[int]) -> DeviceArray:
     return DeviceArray(mat, device, stream, (rows, columns, channels), (step, channels * size, size))
 
 
-def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] = (1, 3, 4)) -> Given:
+def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...] = (1, 3, 4)) -> Given:
     """An image: height x width, or height x width x channels, of one of the types; a list of whole numbers becomes uint8.
 
     float64 becomes float32 where that is one of the types.
@@ -460,6 +506,8 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] 
         if array.host.size and not (0 <= array.host.min() and array.host.max() <= 255):
             raise ArgumentError(f"{name}: a list with values from {array.host.min()} to {array.host.max()}; 0 to 255 is possible", name)
         array = _on_host(array.host.astype(np.uint8), name)
+    if array.dtype in dtypes and _is_image(array.shape, channels):
+        return array
     if array.host is not None and array.dtype in ("f8", "f2") and "f4" in dtypes:
         with np.errstate(over="ignore"):
             array = _on_host(array.host.astype(np.float32), name)
@@ -469,9 +517,14 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] 
     if len(array.shape) not in (2, 3) or (len(array.shape) == 3 and array.shape[2] not in channels):
         raise ArgumentError(f"{name}: shape {array.shape}; height x width, or with {', '.join(map(str, channels))} channels in the end, is possible",
                             name, array.shape)
-    if max(array.shape) >= 2**31:
+    if not _is_image(array.shape, channels):
         raise ArgumentError(f"{name}: shape {array.shape}: sides of less than 2^31 are possible", name, array.shape)
     return array
+
+
+@functools.lru_cache(maxsize=256)
+def _is_image(shape: tuple[int, ...], channels: tuple[int, ...]) -> bool:
+    return len(shape) in (2, 3) and shape[2:] in ((), *((number,) for number in channels)) and max(shape) < 2**31
 
 
 def mask(value: Any, name: str) -> Given:
@@ -527,12 +580,15 @@ def reals(value: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float
 
 
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
-    """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even."""
+    """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even. An array that is
+    as it should be is returned itself."""
     array = given(value, name)
     if array.host is None:
         array = _on_host(array.fetched(), name)
     assert array.host is not None
     host = array.host
+    if array.dtype == "i4" and host.ndim == 2 and host.shape[1] == columns:
+        return host
     if host.size == 0:
         return np.empty((0, columns), np.int32)
     if host.ndim == 3 and 1 in host.shape[:2]:

@@ -360,7 +360,7 @@ class CascadeClassifier(Worker):
             pixels = [work.array(array, slot=array.name) for array in pixel_arrays]
             masked = {"masks": [work.array(array, slot=array.name) for array in covers]} if covers is not None else {}
             count, most = len(pixels), self.max_objects
-            forms = [table(count, 1 + most, "i4", 4), table(count, most, "i4"), table(count, most, "f8")]
+            forms = (table(count, 1 + most, "i4", 4), table(count, most, "i4"), table(count, most, "f8"))
             return Tables(*work.call(self._native.detectAsync, pixels, forms=forms, out=out, names=[f"out.{name}" for name in Tables._fields], **masked))
 
     def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:

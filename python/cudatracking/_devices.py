@@ -102,6 +102,7 @@ class Placement:
             raise ArgumentError(f'device: {device!r}: "auto", "cpu", "cuda" or "cuda:<number>" is needed', "device", device)
         self.name = device
         self._auto = device == "auto"
+        self._number: Optional[int] = None  # of devices, from the first call on
         self._index: Optional[int] = None if device in ("auto", "cpu") else int(found.group(2) or 0)
         if self._index is not None and self._index >= _count():
             raise error(f"device: {device!r}: this machine has {_count()} CUDA devices that can be used", "device", device)
@@ -109,9 +110,11 @@ class Placement:
     def of(self, given: Optional[int], name: str) -> Optional[int]:
         """The device for an array that lies on `given` (None: the host); None: the CPU."""
         if self._auto:
-            if given is not None and given >= _count():
-                raise error(f"{name}: lies on CUDA device {given}, and there are {_count()} that can be used", name, given)
-            return given if given is not None else (0 if _count() else None)
+            if self._number is None:
+                self._number = _count()
+            if given is not None and given >= self._number:
+                raise error(f"{name}: lies on CUDA device {given}, and there are {self._number} that can be used", name, given)
+            return given if given is not None else (0 if self._number else None)
         if given is not None and given != self._index:
             raise ArgumentError(f"{name}: lies on CUDA device {given}, but this object works on {self.name!r}", name, given)
         return self._index
@@ -126,14 +129,24 @@ def on_device(index: Optional[int]) -> Iterator[None]:
     if index is None:
         yield
         return
-    before = call(cv2.cuda.getDevice)
-    if before != index:
-        call(cv2.cuda.setDevice, index)
+    before = enter(index)
     try:
         yield
     finally:
-        if before != index:
-            cv2.cuda.setDevice(before)
+        leave(index, before)
+
+
+def enter(index: int) -> int:
+    """Makes a device the current one of this thread, and returns the one before, for leave()."""
+    before = int(call(cv2.cuda.getDevice))
+    if before != index:
+        call(cv2.cuda.setDevice, index)
+    return before
+
+
+def leave(index: int, before: int) -> None:
+    if before != index:
+        cv2.cuda.setDevice(before)
 
 
 def stream_pointer(stream: Any) -> Optional[int]:

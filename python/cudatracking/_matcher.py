@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import operator
 from dataclasses import dataclass
 from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
@@ -16,7 +17,7 @@ from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
-from ._results import column, table
+from ._results import Form, column, table
 from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
@@ -155,6 +156,8 @@ class FragmentMatcher(Worker):
         self._limit = _arrays.size(max_search_area, "max_search_area")
         self._peaks = int(self._native.getParams().peaks)
         self._areas = self._limit
+        self._predicted = False  # the extension has predictions
+        self._largest: Optional[tuple[int, int]] = None  # width and height of which no fragment has more, if they are known
 
     @property
     def metric(self) -> str:
@@ -197,6 +200,7 @@ class FragmentMatcher(Worker):
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
                 raise ArgumentError(f"{array.name}: fragments and weights must all lie on the host or all on one device", array.name)
+        self._largest = None
         if not images or images[0].device is None:
             pixels: Any = [np.ascontiguousarray(array.host) for array in images]
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
@@ -223,6 +227,7 @@ class FragmentMatcher(Worker):
         image = _arrays.image(frame, "frame", ("u1",))
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
+        self._largest = None
         if image.device is None:
             for array in covers or []:
                 if array.device is not None:
@@ -300,27 +305,33 @@ class FragmentMatcher(Worker):
         """
         image = _arrays.image(frame, "frame", ("u1",))
         targets = None if out is None else _parts(out)
-        count = int(self._native.getFragmentCount())
+        count = self._native.getFragmentCount()
         where = None if areas is None else _areas(areas, count)
         starts = None if predictions is None else _predictions(predictions, count)
         if 0 in image.shape[:2]:
             if out is not None:
                 raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
             return self._without_positions()
-        with self._work([image] + [array for array in (where, starts) if array is not None and array.device is not None], stream) as work:
+        arrays = [image]
+        if where is not None and where.device is not None:
+            arrays.append(where)
+        if starts is not None and starts.device is not None:
+            arrays.append(starts)
+        with self._work(arrays, stream) as work:
             pixels = work.array(image, slot="frame")
             if work.device is not None:
                 self._bound(where)
                 given = call(cv2.cuda.GpuMat) if where is None else work.array(where, channels_last=False, slot="areas")
             else:
                 given = None if where is None else where.host
-            points: Any = None
             if starts is not None:
-                points = starts.host if work.device is None else work.array(starts, channels_last=starts.host is None, slot="predictions")
-            call(self._native.setPredictions, points)
-            forms = [table(count, self._peaks, "i4", 2), table(count, self._peaks, "f4"), column(count, "f4"), column(count, "u1"),
-                     table(count, self._peaks, "f4", 2)]
-            return Matches(*work.call(self._native.match, pixels, given, forms=forms, out=targets, names=_OUTS))
+                self._predicted = True
+                call(self._native.setPredictions, starts.host if work.device is None else
+                     work.array(starts, channels_last=starts.host is None, slot="predictions"))
+            elif self._predicted:
+                call(self._native.setPredictions, None)
+                self._predicted = False
+            return Matches(*work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS))
 
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""
@@ -330,14 +341,15 @@ class FragmentMatcher(Worker):
         return Matches(*map(_arrays.either, parts))
 
     def _bound(self, where: Optional[Given]) -> None:
-        """Areas that the host knows bound the work of a device, which cannot see them, as max_search_area does."""
-        if where is not None and where.host is not None and self._limit == (0, 0):
-            most = where.host[:, 2:].max(axis=0, initial=1) if self._areas == (0, 0) else np.maximum(where.host[:, 2:].max(axis=0, initial=1), self._areas)
-            wanted = (int(most[0]), int(most[1]))
-            if min(wanted) < 1 or max(wanted) > 32767:
-                wanted = (0, 0)
-        else:
-            wanted = self._limit
+        """Areas of which the host knows the largest sides bound the work of a device, which cannot see them, as max_search_area does."""
+        wanted = self._limit
+        if where is not None and wanted == (0, 0):
+            largest = where.source._largest if isinstance(where.source, DeviceArray) else None
+            if where.host is not None and len(where.host):
+                width, height = where.host[:, 2:].max(axis=0)
+                largest = int(width), int(height)
+            if largest is not None and 1 <= min(largest) and max(largest) <= 32767:
+                wanted = max(largest[0], self._areas[0]), max(largest[1], self._areas[1])
         if wanted != self._areas:
             params = self._native.getParams()
             params.maxSearchArea = wanted
@@ -361,7 +373,7 @@ class FragmentMatcher(Worker):
         box = (0, 0, 0, 0) if area is None else _arrays.box(area, "area")
         with self._work([image], stream) as work:
             rows, columns = self._positions(index, image.shape, box)
-            return work.call(self._native.scoreMap, index, work.array(image, slot="frame"), box, forms=[table(rows, columns, "f4")],
+            return work.call(self._native.scoreMap, index, work.array(image, slot="frame"), box, forms=(table(rows, columns, "f4"),),
                              out=None if out is None else [out])[0]
 
     def _positions(self, index: int, shape: tuple[int, ...], area: _arrays.Box) -> tuple[int, int]:
@@ -393,8 +405,19 @@ class FragmentMatcher(Worker):
             host = array.host[:, 0] if array.host.ndim == 3 and array.host.shape[2] == 2 else array.host
             points = _arrays.integers(host, "locations", 2)
         with self._work([array], stream) if array.host is None else Work(self, [], None) as work:
-            return work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
-                             forms=[column(array.shape[0], "i4", 4)], out=None if out is None else [out])[0]
+            made = work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
+                             forms=(column(array.shape[0], "i4", 4),), out=None if out is None else [out])[0]
+        if out is None and isinstance(made, DeviceArray):
+            width, height = self._largest_sides()
+            made._largest = width + 2 * radius, height + 2 * radius
+        return made
+
+    def _largest_sides(self) -> tuple[int, int]:
+        """Largest width and largest height of the fragments."""
+        if self._largest is None:
+            sides = [self.size(index) for index in range(len(self))]
+            self._largest = max((width for width, _ in sides), default=0), max((height for _, height in sides), default=0)
+        return self._largest
 
     @staticmethod
     def warp(template: ImageLike, angle: float, scale: float, weights: Optional[ImageLike] = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
@@ -424,6 +447,12 @@ class FragmentMatcher(Worker):
         return f"<cudatracking.FragmentMatcher {self.metric}, {len(self)} fragments, {self.peaks} peaks, device {self.device!r}>"
 
 
+@functools.lru_cache(maxsize=64)
+def _forms(count: int, peaks: int) -> tuple[Form, ...]:
+    """Results of match()."""
+    return (table(count, peaks, "i4", 2), table(count, peaks, "f4"), column(count, "f4"), column(count, "u1"), table(count, peaks, "f4", 2))
+
+
 def _parts(out: Any) -> list[Any]:
     parts = [getattr(out, name) for name in _PARTS] if isinstance(out, Matches) else out
     if not isinstance(parts, (list, tuple)) or len(parts) != len(_PARTS):
@@ -444,13 +473,12 @@ def _predictions(predictions: Any, count: int) -> Given:
 def _areas(areas: Any, count: int) -> Given:
     given = _arrays.given(areas, "areas")
     if given.device is None:
-        given = Given("areas", (), "i4", host=_arrays.integers(areas, "areas", 4))
-        assert given.host is not None
-        given.shape = given.host.shape
-        negative = np.flatnonzero((given.host[:, 2:] < 0).any(axis=1))
-        if len(negative):
-            row = [int(value) for value in given.host[negative[0]]]
-            raise ArgumentError(f"areas[{negative[0]}]: size {row[2]} x {row[3]} is negative", "areas", row)
+        host = _arrays.integers(areas, "areas", 4)
+        given = Given("areas", host.shape, "i4", host)
+        if host.size and host[:, 2:].min() < 0:
+            index = int(np.flatnonzero((host[:, 2:] < 0).any(axis=1))[0])
+            row = host[index].tolist()
+            raise ArgumentError(f"areas[{index}]: size {row[2]} x {row[3]} is negative", "areas", row)
     elif given.dtype != "i4" or len(given.shape) != 2 or given.shape[1] != 4:
         raise ArgumentError(f"areas: {given.dtype} of shape {given.shape} on a device; n x 4 int32 is needed", "areas", given.shape)
     if given.shape[0] != count:

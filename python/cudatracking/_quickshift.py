@@ -151,7 +151,7 @@ class QuickShift(Worker):
         with self._computed(stream) as work:
             assert self._size is not None
             work.from_host = self._host
-            return work.call(method, *args, forms=[table(*self._size, dtype)], out=None if out is None else [out], **named)[0]
+            return work.call(method, *args, forms=(table(*self._size, dtype),), out=None if out is None else [out], **named)[0]
 
     @property
     def number(self) -> int:
@@ -268,7 +268,7 @@ class QuickShift(Worker):
             pixels = work.array(source, slot="colors")
             channels = source.shape[2] if len(source.shape) == 3 else 1
             form = table(source.shape[0], source.shape[1], source.dtype, channels)
-            return work.call(self._native.getMeanColor, pixels, forms=[form], out=None if out is None else [out])[0]
+            return work.call(self._native.getMeanColor, pixels, forms=(form,), out=None if out is None else [out])[0]
 
     def statistics(self, image: Optional[ImageLike] = None, *, stream: Any = None) -> Statistics:
         """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
@@ -286,8 +286,8 @@ class QuickShift(Worker):
             source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
             with self._about(source, stream) as work:
                 number = int(call(self._native.getNumberOfSuperpixels))
-                forms = [column(number, "i4"), column(number, "f4", source.shape[2] if len(source.shape) == 3 else 1), column(number, "f4", 2),
-                         column(number, "i4", 4)]
+                forms = (column(number, "i4"), column(number, "f4", source.shape[2] if len(source.shape) == 3 else 1), column(number, "f4", 2),
+                         column(number, "i4", 4))
                 results = work.call(self._native.getStatistics, work.array(source, slot="colors"), forms=forms)
                 areas, means, centroids, boxes = (part.numpy() if isinstance(part, DeviceArray) else part for part in results)
         areas = _column(areas, np.int32)

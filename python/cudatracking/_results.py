@@ -28,7 +28,7 @@ class Form:
         dtype: such as "i4"; kind: the same for numpy.
         type: type of the extension, such as CV_32SC2.
         size: bytes.
-        strides: bytes from one element of each axis to the next.
+        strides: bytes from one element of each axis to the next; step: from one row of the extension to the next.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: str, rows: int, columns: int, channels: int = 1) -> None:
@@ -40,6 +40,7 @@ class Form:
             strides.append(step)
             step *= side
         self.strides, self.size = tuple(reversed(strides)), step
+        self.step = step // rows if rows else 0
 
 
 @functools.lru_cache(maxsize=256)
@@ -61,7 +62,7 @@ def row(columns: int, dtype: str) -> Form:
 
 
 @functools.lru_cache(maxsize=256)
-def places(*forms: Form) -> tuple[list[int], int]:
+def places(forms: tuple[Form, ...]) -> tuple[list[int], int]:
     """Offsets of results in one memory, and its size."""
     offsets, end = [], 0
     for form in forms:
@@ -95,11 +96,16 @@ def _kept(stream: Optional[int]) -> Any:
     return present if present is not None and int(present.ptr) == stream else None
 
 
+@functools.lru_cache(maxsize=64)
+def _torch_device(make: Any, device: int) -> Any:
+    return make("cuda", device)
+
+
 class _OfTorch(Memory):
     library = "torch"
 
     def __init__(self, torch: Any, size: int, device: int, home: Optional[int]) -> None:
-        self._tensor = torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", device))
+        self._tensor = torch.empty(size, dtype=torch.uint8, device=_torch_device(torch.device, device))
         self._streams: list[Any] = []  # dropped after the tensor
         self._torch, self._device = torch, device
         self.pointer = int(self._tensor.data_ptr())
@@ -249,14 +255,6 @@ def _reset_device(reset: Callable[[], None]) -> Callable[[], None]:
 
 
 cv2.cuda.resetDevice = _reset_device(cv2.cuda.resetDevice)  # it frees all memory of the device
-
-
-def library_of(value: Any) -> Optional[str]:
-    """Name of the library of an array, or of the memory of a result, if it can give memory; else None."""
-    if isinstance(value, DeviceArray):
-        return value._memory.library if isinstance(value._memory, Memory) else library_of(value._memory)
-    name = type(value).__module__.partition(".")[0]
-    return name if name in ("torch", "cupy") and name in sys.modules else None
 
 
 def taken(library: Optional[str], size: int, device: int, stream: Optional[int], home: Optional[int] = None) -> Memory:

@@ -222,7 +222,7 @@ class _Frames(Worker):
         """Calls a method whose result has a form."""
         frame = _arrays.image(image, "image", ("u1",))
         with self._work((frame,), stream) as work:
-            return work.call(method, work.array(frame, slot="image"), forms=[form], out=None if out is None else [out])[0]
+            return work.call(method, work.array(frame, slot="image"), forms=(form,), out=None if out is None else [out])[0]
 
     def _save(self, path: str, write: Callable[[str], Any]) -> None:
         """Calls what writes a file; it does so whole or not at all."""
@@ -535,11 +535,11 @@ class MultiTracker(_Frames):
             form = table(len(call(self._native.getIds)), len(_COLUMNS), "f8")
             target = None if out is None else [out]
             if given is None:
-                return work.call(self._native.update, pixels, forms=[form], out=target)[0]
+                return work.call(self._native.update, pixels, forms=(form,), out=target)[0]
             params = self._native.getParams()
             if out is not None and (params.startFromBoxes or params.endAfterMisses):
                 raise ArgumentError("out: not possible with boxes and start_from_boxes or end_after_misses: the number of objects can change", "out")
-            return work.call(self._native.updateWithBoxes, pixels, self._list_of(given, work), forms=[form], out=target)[0]
+            return work.call(self._native.updateWithBoxes, pixels, self._list_of(given, work), forms=(form,), out=target)[0]
 
     @staticmethod
     def _list_of(boxes: npt.NDArray[np.int32], work: Work) -> Any:

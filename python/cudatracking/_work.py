@@ -6,17 +6,17 @@ from __future__ import annotations
 import functools
 import threading
 from types import FunctionType, TracebackType
-from typing import Any, Callable, NamedTuple, NoReturn, Optional, Sequence, Type
+from typing import Any, Callable, NoReturn, Optional, Sequence, Type
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _memory
-from ._arrays import Array, DeviceArray, Given, either, order, order_back, wrapped
-from ._devices import Placement, native_stream, on_device, stream_pointer
+from ._arrays import Array, DeviceArray, Given, order, order_back, wrapped
+from ._devices import Placement, enter, leave, native_stream, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
-from ._results import Form, Memory, library_of, places, taken
+from ._results import Form, Memory, places, taken
 
 
 def _serial(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,57 +89,61 @@ class Work:
     """`with worker._work(arrays, stream) as work:` makes the device current and gives arrays and stream to the extension."""
 
     def __init__(self, worker: Worker, arrays: Sequence[Given], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
-        self.worker = worker
-        pointer = stream_pointer(stream)
-        devices = [array for array in arrays if array.device is not None]
-        for array in devices[1:]:
-            if array.device != devices[0].device:
-                raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, {devices[0].name} on {devices[0].device}", array.name)
-        first = devices[0] if devices else None
+        pointer = None if stream is None else stream_pointer(stream)
+        first = None
+        for array in arrays:
+            if array.device is None:
+                continue
+            if first is None:
+                first = array
+            elif array.device != first.device:
+                raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, {first.name} on {first.device}", array.name)
         if arrays:
             device = worker._placement.of(first.device if first else None, (first or arrays[0]).name)
         self.device = device
         self.from_host = first is None
-        self._home: Optional[int] = None  # current stream of the library of the first array
-        if first is not None:
-            worker._library = library_of(first.source)
-            self._home = first.own if worker._library else None
         self.stream: Optional[int] = None
+        if device is None:
+            return
+        self.worker = worker
         self._given_stream = stream  # kept as long as results are, which name it
-        if device is not None:
-            self.stream = pointer if pointer is not None else (first.own if first else default)
-            if pointer is None and first is not None and self.stream is None:
-                self.stream = first.producer
-            if self.stream in (0, 1):
-                self.stream = None
-        self._context = on_device(device)
         self._keep: list[Any] = []
         self._producers: set[Optional[int]] = set()
         self._memories: list[Memory] = []
+        self._home: Optional[int] = None  # current stream of the library of the first array
+        self.stream = default if pointer is None else pointer
+        if first is not None:
+            worker._library = first.library
+            self._home = first.own if first.library else None
+            if pointer is None:
+                self.stream = first.own if first.own is not None else first.producer
+        if self.stream in (0, 1):
+            self.stream = None
 
     def __enter__(self) -> Work:
-        self._context.__enter__()
         if self.device is not None:
+            self._before = enter(self.device)
             last = self.worker._last
             if last is not None and last[0] == self.device and last[1] != self.stream:
                 order(self.device, last[1], self.stream)
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        if self.device is None:
+            return
         try:
-            if self.device is not None:
-                # Who gives its memory to somebody else does so on its own stream: that waits, on the device, for this call.
-                for producer in self._producers:
-                    if producer is not None and kind is None:
-                        order_back(self.device, self.stream, producer)
-                for memory in self._memories:
-                    memory.finish(self.device, self.stream)
-                last = self.worker._last
-                if kind is None or last is None or last[0] == self.device:  # what is refused on another device changes nothing
-                    self.worker._last = (self.device, self.stream)
-                self.worker._held = self._keep
+            # Who gives its memory to somebody else does so on its own stream: that waits, on the device, for this call.
+            for producer in self._producers:
+                if producer is not None and kind is None:
+                    order_back(self.device, self.stream, producer)
+            for memory in self._memories:
+                memory.finish(self.device, self.stream)
+            last = self.worker._last
+            if kind is None or last is None or last[0] == self.device:  # what is refused on another device changes nothing
+                self.worker._last = (self.device, self.stream)
+            self.worker._held = self._keep
         finally:
-            self._context.__exit__(kind, value, trace)
+            leave(self.device, self._before)
 
     @property
     def named(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ class Work:
             return array.host
         if array.host is None:
             mat, keep = array.mat(self.stream, channels_last)
-            self._borrow(array, [keep, array.source, mat])
+            self._borrow(array, keep, array.source)
             return mat
         if _memory.capturing(self.stream):
             raise ArgumentError(f"{array.name}: lies on the host; a CUDA graph can capture calls with arrays on the device only", array.name)
@@ -166,7 +170,7 @@ class Work:
         call(mat.upload, host, *self.named.values())
         return mat
 
-    def _borrow(self, array: Given, keep: list[Any]) -> None:
+    def _borrow(self, array: Given, *keep: Any) -> None:
         """Memory of an array is used until the stream has executed this call."""
         self._keep += keep
         memory = array.source._memory if isinstance(array.source, DeviceArray) else None
@@ -175,77 +179,82 @@ class Work:
         else:
             self._producers.add(array.own)
 
-    def call(self, method: Callable[..., Any], *args: Any, forms: Sequence[Form], out: Optional[Sequence[Any]] = None, names: Sequence[str] = ("out",),
+    def call(self, method: Callable[..., Any], *args: Any, forms: tuple[Form, ...], out: Optional[Sequence[Any]] = None, names: Sequence[str] = ("out",),
              **named: Any) -> list[Array]:
         """Calls a method that has results, and returns them: on the host as numpy arrays, on a device as DeviceArray, in `out` if that is given."""
-        outs: list[Optional[Given]] = [None] * len(forms)
+        targets: Sequence[Optional[Given]] = (None,) * len(forms)
         if out is not None:
-            outs = [_checked(value, name, form) for value, name, form in zip(out, names, forms)]
-        on_host = self.device is None or self.from_host
-        for target, name in zip(outs, names):
-            if target is not None and (target.host is not None) != on_host:
-                raise ArgumentError(f"{name}: lies on {'the host' if target.host is not None else 'a device'}, but the results lie on "
-                                    f"{'the host' if on_host else 'a device'}", name)
-            if target is not None and target.host is None and target.device != self.device:
-                raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
-        made = self._places(forms, outs, any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args))
-        values = call(method, *args, *[place.mat for place in made], **named, **self.named)
-        values = values if isinstance(values, tuple) else (values,)
-        return [self._result(*parts) for parts in zip(values, forms, outs, made or [_NOWHERE] * len(forms))]
+            targets = [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
+        results: list[Any]
+        if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
+            values = call(method, *args, **named, **self.named)
+            results = [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+        else:
+            made = self._places(forms, targets)
+            values = call(method, *args, *[mat for mat, _ in made], **named, **self.named)
+            results = [self._filled(*parts) for parts in zip(made, (values,) if len(forms) == 1 else values, forms)]
+            if self.from_host:
+                results = [array.numpy() for array in results]
+        if out is not None and self.from_host:
+            results = [_copied(array, target) for array, target in zip(results, targets)]
+        return results
 
-    def _places(self, forms: Sequence[Form], outs: Sequence[Optional[Given]], takes_mats: bool) -> list[_Place]:
-        """GpuMats for results; none where the extension gives results on the host."""
-        if self.device is None or (self.from_host and not takes_mats):
-            return []
-        made: list[_Place] = []
-        offsets, size = places(*[form for form, target in zip(forms, outs) if target is None])
+    def _target(self, value: Any, name: str, form: Form) -> Given:
+        """An array of the caller for a result."""
+        target = _checked(value, name, form)
+        if (target.host is not None) != self.from_host:
+            raise ArgumentError(f"{name}: lies on {'the host' if target.host is not None else 'a device'}, but the results lie on "
+                                f"{'the host' if self.from_host else 'a device'}", name)
+        if target.host is None and target.device != self.device:
+            raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
+        return target
+
+    def _places(self, forms: tuple[Form, ...], targets: Sequence[Optional[Given]]) -> list[tuple[Any, DeviceArray]]:
+        """GpuMats for results, and the arrays on them: in the caller's memory, or all others in one new piece of memory."""
+        assert self.device is not None
+        offsets, size = places(forms if self.from_host else tuple([form for form, target in zip(forms, targets) if target is None]))
         memory = None
         if size:
             memory = taken(None if self.from_host else self.worker._library, size, self.device, self.stream, self._home)
             memory.keep = self._given_stream
             self._memories.append(memory)
         free = iter(offsets)
-        for form, target in zip(forms, outs):
-            offset = next(free) if target is None else 0
+        made: list[tuple[Any, DeviceArray]] = []
+        for form, target in zip(forms, targets):
+            strides, owner = form.strides, memory
             if target is not None and target.host is None:
                 mat, keep = target.mat_of(self.stream, form.rows, form.columns, form.channels)
-                self._borrow(target, [keep])
-                made.append(_Place(mat, int(mat.cudaPtr()), target.source))
-            elif form.size and memory is not None:
-                pointer = memory.pointer + offset
-                made.append(_Place(call(cv2.cuda.createGpuMatFromCudaMemory, form.rows, form.columns, form.type, pointer, form.size // form.rows), pointer, memory))
+                self._borrow(target, keep)
+                if isinstance(target.source, DeviceArray):
+                    target.source._stream, target.source._largest = self.stream, None
+                    made.append((mat, target.source))
+                    continue
+                strides, owner = _strides(mat, form), target.source
             else:
-                made.append(_Place(call(cv2.cuda.GpuMat), 0, None))
+                offset = next(free)
+                mat = _arrays.view(form.rows, form.columns, form.type, memory.pointer + offset, form.step) if memory and form.size else call(cv2.cuda.GpuMat)
+            made.append((mat, DeviceArray(mat, self.device, self.stream, form.shape, strides, owner, form.kind)))
         return made
 
-    def _result(self, value: Any, form: Form, target: Optional[Given], place: _Place) -> Array:
-        if not isinstance(value, cv2.cuda.GpuMat):
-            host = np.zeros((0, *form.shape[1:]), form.kind) if value is None or not np.size(value) else np.asarray(value).reshape((-1, *form.shape[1:]))
-            return either(_copied(host, target))
-        assert self.device is not None
+    def _filled(self, place: tuple[Any, DeviceArray], value: Any, form: Form) -> DeviceArray:
+        """A result where it was wanted, unless the extension has made an array of its own: their number can change in a call."""
+        mat, array = place
         pointer = value.cudaPtr()
+        if pointer == mat.cudaPtr():
+            return array
+        assert self.device is not None
         if not pointer:
-            made: DeviceArray = DeviceArray(value, self.device, self.stream, form.shape, form.strides, None, form.kind)
-        elif pointer != place.pointer:  # the extension has made its own: their number has changed in the call
-            made = wrapped(value, self.device, self.stream)
-        elif isinstance(place.owner, DeviceArray):
-            made = place.owner
-            made._stream = self.stream
-        else:
-            strides = form.strides if target is None or target.host is not None else _strides(value, form)
-            made = DeviceArray(value, self.device, self.stream, form.shape, strides, place.owner, form.kind)
-        return either(_copied(made.numpy(), target) if self.from_host else made)
+            return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
+        return wrapped(value, self.device, self.stream)
 
 
-class _Place(NamedTuple):
-    """A GpuMat for a result, its address, and what owns the memory: Memory, or the array of a caller."""
-
-    mat: Any
-    pointer: int
-    owner: Any
-
-
-_NOWHERE = _Place(None, 0, None)
+def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
+    """A result of the CPU, whose number of rows can differ."""
+    if type(value) is np.ndarray and value.shape == form.shape:
+        return value
+    if value is None or not np.size(value):
+        return np.zeros((0, *form.shape[1:]), form.kind)
+    return np.asarray(value).reshape((-1, *form.shape[1:]))
 
 
 def _strides(mat: Any, form: Form) -> tuple[int, ...]:
@@ -260,7 +269,7 @@ def _checked(value: Any, name: str, form: Form) -> Given:
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; {np.dtype(form.dtype)} is needed")
     if array.shape != form.shape:
         raise ArgumentError(f"{name}: shape {array.shape}; {form.shape} is needed", name, array.shape)
-    if array.host is not None and array.host is not value or array.read_only:
+    if array.read_only or (array.host is not None and (array.host is not value or not array.host.flags.writeable)):
         raise ArgumentError(f"{name}: {type(value).__name__}: an array that can be written is needed", name)
     return array
 
