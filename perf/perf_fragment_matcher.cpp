@@ -184,10 +184,11 @@ struct Input
         for (int i = 0; i < c.count; ++i)
         {
             const int margin = 2 * c.reach; // the whole area lies inside the frame
-            const Point at(rng.uniform(margin, c.frame.width - c.fragment.width - margin),
-                           rng.uniform(margin, c.frame.height - c.fragment.height - margin));
+            const Point at =
+                uniform(rng, Point(margin, margin),
+                        Point(c.frame.width - c.fragment.width - margin, c.frame.height - c.fragment.height - margin));
             const int shift = c.shift < 0 ? c.reach : c.shift;
-            const Point offset = shift ? Point(rng.uniform(-shift, shift), rng.uniform(-shift, shift)) : Point();
+            const Point offset = shift ? uniform(rng, Point(-shift, -shift), Point(shift, shift)) : Point();
             const Rect region(at, c.fragment);
             places.push_back(at);
             templates.push_back(source(region).clone());
@@ -617,7 +618,7 @@ std::vector<double> gridTimes(const Mat& frame, int metric)
                 for (int i = 0; i < count; ++i)
                 {
                     areas.push_back(
-                        Rect(rng.uniform(0, frame.cols - area), rng.uniform(0, frame.rows - area), area, area));
+                        Rect(uniform(rng, Point(), Point(frame.cols - area, frame.rows - area)), Size(area, area)));
                     regions.push_back(Rect(areas[i].tl() + Point(reach, reach), Size(side, side)));
                 }
                 FragmentMatcher::Params params;

@@ -8,6 +8,7 @@
 #include "opencv2/ts.hpp"
 #include "opencv2/cudatracking.hpp"
 #include "opencv2/imgproc.hpp"
+#include "../test/common/draws.hpp"
 #include "perf_measure.hpp"
 
 #endif // OPENCV_CUDATRACKING_PERF_PRECOMP_HPP

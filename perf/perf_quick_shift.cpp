@@ -100,8 +100,11 @@ Mat imageOf(const Case& c)
         RNG rng(20260);
         source = Mat(480, 512, CV_8UC3, Scalar(90, 120, 140));
         for (int i = 0; i < 60; ++i)
-            circle(source, Point(rng.uniform(0, 512), rng.uniform(0, 480)), rng.uniform(10, 60),
-                   Scalar(rng.uniform(0, 256), rng.uniform(0, 256), rng.uniform(0, 256)), FILLED);
+        {
+            const int red = rng.uniform(0, 256), green = rng.uniform(0, 256), blue = rng.uniform(0, 256);
+            const int radius = rng.uniform(10, 60);
+            circle(source, uniform(rng, Point(), Point(512, 480)), radius, Scalar(blue, green, red), FILLED);
+        }
         Mat noise(source.size(), source.type());
         rng.fill(noise, RNG::NORMAL, Scalar::all(20), Scalar::all(10));
         cv::add(source, noise, source);

@@ -66,7 +66,7 @@ struct Video
         {
             const Size object = sizeOf(static_cast<int>(all.size()));
             const Rect box(
-                Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
+                uniform(rng, Point(8, 8), Point(size.width - object.width - 8, size.height - object.height - 8)),
                 object);
             Mat mean, deviation;
             meanStdDev(frames[0](box), mean, deviation);

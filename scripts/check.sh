@@ -140,6 +140,7 @@ rule base-layer "launches, memory, events and waits only in src/common/"
 rule locks "public methods take the lock of their instance"
 rule constant "no __constant__ memory that is filled at run time"
 rule sync "no device-wide wait"
+rule draws "random numbers of tests: one draw a statement, so that a compiler does not choose their order"
 rule device-state "no mutable device variable at file scope"
 check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sources.py
 texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }

@@ -1,7 +1,7 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
 CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, routes, words, suites, base-layer, locks, constant, sync,
-device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
+draws, device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
 count. A file or function may be longer when a comment at its top says 'over budget: reason'.
 """
 import posixpath
@@ -468,9 +468,111 @@ def check_device_state(root):
     yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
 
 
+# Order of evaluation: what ends an expression's part before the next begins (C++17), and operators whose operands come in any order.
+ORDERED = {";", "&&", "||", "?", ":", "<<", ">>", "=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>=", "return", "else", "case", "do"}
+UNORDERED = {"+", "-", "*", "/", "%", "&", "|", "^", "==", "!=", "<", ">", "<=", ">="}
+LEXEME = re.compile(r"[A-Za-z_]\w*|<<=|>>=|->|::|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^=!<>]=|\d[\w.']*|\S")
+
+
+class Bracket:
+    """An open bracket while double_draws() reads: which of its parts have drawn a random number so far."""
+
+    def __init__(self, opener="{", before=""):
+        self.opener, self.before = opener, before
+        self.block = False         # holds statements
+        self.generator = False     # a generator is one of the arguments, so that the call draws
+        self.drawn = False         # anything within
+        self.arguments = 0         # complete arguments that have drawn
+        self.argument = False      # the argument that is being read has drawn
+        self.operands = 0          # complete operands of the argument that have drawn
+        self.operand = False       # the operand that is being read has drawn
+
+    def draw(self):
+        self.drawn = self.argument = self.operand = True
+
+    def end_operand(self):
+        self.operands, self.operand = self.operands + self.operand, False
+        return self.operands > 1
+
+    def end_part(self):
+        twice, self.operands = self.end_operand(), 0
+        return twice
+
+    def end_argument(self):
+        twice = self.end_part()
+        self.arguments, self.argument = self.arguments + self.argument, False
+        return twice or (self.opener == "(" and self.arguments > 1)
+
+    def end_statement(self):
+        twice = self.end_part()
+        self.arguments, self.argument = 0, False
+        return twice
+
+
+def double_draws(text, generators, drawers):
+    """Lines of blanked text in which one expression draws two random numbers in an order that the compiler chooses.
+
+    GENERATORS are names of random number generators, DRAWERS of functions that draw from one that they are not given.
+    """
+    found, open_brackets = set(), [Bracket()]
+    open_brackets[0].block = True
+    tokens = [(match.group(), match.start()) for match in LEXEME.finditer(text)]
+    for i, (token, start) in enumerate(tokens):
+        top, after = open_brackets[-1], tokens[i + 1][0] if i + 1 < len(tokens) else ""
+        twice = False
+        if token in "([{":
+            open_brackets.append(Bracket(token, tokens[i - 1][0] if i else ""))
+        elif token in ")]}" and len(open_brackets) > 1:
+            twice = top.end_argument()
+            open_brackets.pop()
+            outer = open_brackets[-1]
+            if top.drawn or top.generator:
+                outer.draw()
+            body = token == "}" and (top.block or tokens[i - 1][0] == "{")
+            outer.block |= body and outer.opener == "{"
+            if top.before in ("if", "while", "for", "switch") or (body and outer.block):
+                twice |= outer.end_statement()
+        elif token in generators:
+            if after in (".", "->", "("):
+                top.draw()
+            elif top.opener != "[":
+                top.generator = True
+        elif token in drawers and after == "(":
+            top.draw()
+        elif token == ";":
+            top.block |= top.opener == "{"
+            twice = top.end_statement()
+        elif token == "," and top.opener == "(":
+            twice = top.end_argument()
+        elif token in ORDERED or token == ",":
+            twice = top.end_part()
+        elif token in UNORDERED:
+            twice = top.end_operand()
+        if twice:
+            found.add(text.count("\n", 0, start) + 1)
+    return sorted(found)
+
+
+def check_draws(root):
+    """Random numbers of tests are drawn in an order that does not depend on the compiler: one a statement, or within braces."""
+    texts = {path: blank(text) for path, text in sources(root, ("test", "perf", "samples"))}
+    generators = {"rng"}.union(*(re.findall(r"\bRNG&? (\w+)", text) for text in texts.values()))
+    any_generator = re.compile(r"\b(?:%s)\b" % "|".join(sorted(generators)))
+    for path, text in texts.items():
+        lines, drawers = text.split("\n"), set()
+        for head, first, opened, last, _ in blocks(text):
+            function = re.search(r"(\w+) *\([^()]*\)(?: const)?$|\b(\w+) *= *\[[^\]]*\](?: *\([^()]*\))?$", head)
+            body = "\n".join(lines[first - 1:last])
+            if function and any_generator.search(body) and not re.search(r"\bRNG\b", body):
+                drawers.add(function.group(1) or function.group(2))
+        drawers -= {"if", "for", "while", "switch", "catch"}
+        for number in double_draws(text, generators, drawers):
+            yield f"{path.relative_to(root)}:{number}: two random numbers in an order that the compiler chooses: {lines[number - 1].strip()}"
+
+
 CHECKS = {"files": check_files, "functions": check_functions, "columns": check_columns, "walls": check_walls, "anatomy": check_anatomy,
           "stages": check_stages, "tuning": check_tuning, "routes": check_routes, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
-          "constant": check_constant, "sync": check_sync, "device-state": check_device_state}
+          "constant": check_constant, "sync": check_sync, "draws": check_draws, "device-state": check_device_state}
 
 
 def main(checks, usage):

@@ -187,6 +187,19 @@ class CheckSources(unittest.TestCase):
         self.expect("sync", "src/cuda/tld/engine.cpp", ["void f()\n{\n    cudaDeviceSynchronize();\n}\n"],
                     ["// cudaDeviceSynchronize() would wait for all\n", 'const char* s = "cudaDeviceSynchronize";\n'])
 
+    def test_draws(self):
+        def body(*lines):
+            return "void f(RNG& rng)\n{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        bad = ("Size s(rng.uniform(1, 3), rng.uniform(1, 3));", "g(a(rng), b(rng));", "g(rng, size(rng), levels[rng.uniform(0, 5)]);",
+               "x = rng.uniform(0, 2) + rng.uniform(0, 2);", "x = h(rng) ? Point(k(rng), rng.next()) : Point();", "x = v[a(rng)] * (b(rng) ? 1 : 2);",
+               "EXPECT_EQ(a(rng), b(rng));", "g(Point(1, rng.next()), 3, a([&] { return rng.next(); }));")
+        good = ("Size s{rng.uniform(1, 3), rng.uniform(1, 3)};", "int a = rng.next(), b = rng.next();", "g(rng, a(rng));", "rng.uniform(0, rng.uniform(1, 3));",
+                "x = a(rng) ? b(rng) : c(rng);", "if (a(rng) && b(rng)) x = 3 * c(rng);", "cout << a(rng) << b(rng);", "for (int i = a(rng); i < b(rng); ++i) c(rng);",
+                "v[a(rng)] = b(rng);", "g(1, 2, a(rng)); h(a(rng), 1, 2);", "if (a(rng)) return 2 * b(rng);")
+        self.expect("draws", "test/tld/a.cpp", [body(line) for line in bad], [body(*good), "bool a(RNG& rng) { return b(rng); }\nint c(RNG& rng)\n{\n}\n"])
+        self.expect("draws", "test/tld/a.cpp", ["RNG& numbers = c.rng;\nauto side = [&] { return numbers.next(); };\nSize s(side(), side());\n"],
+                    ["auto side = [&] { return 3; };\nSize s(side(), side());\n"])
+
     def test_device_state(self):
         self.expect("device-state", "src/cuda/tld.cu",
                     ["__device__ unsigned counter;\n", "namespace cv {\nstatic __device__ int hits = 0;\n}\n",

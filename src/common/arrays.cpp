@@ -232,6 +232,7 @@ template <typename Change> static void changeTarget(const _OutputArray& target, 
         return;
     }
 #endif
+    CV_UNUSED(target); // without CUDA
     change();
 }
 

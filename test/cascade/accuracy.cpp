@@ -113,10 +113,11 @@ TEST(Cascade_Random, newAndOldFormat)
         const uint64 seed = first + 7919u * i;
         SCOPED_TRACE(cv::format("seed %llu", static_cast<unsigned long long>(seed)));
         RNG rng(seed);
-        const Mat image = texture(seed, Size(rng.uniform(31, 75), rng.uniform(31, 60)));
+        const Mat image = texture(seed, uniform(rng, Size(31, 31), Size(75, 60)));
         const OracleCascade cascade = CascadeGenerator(seed, image).make();
-        const CascadeCase p = {rng.uniform(1.05, 2.), rng.uniform(1, 4), Size(rng.uniform(0, 30), 0),
-                               Size(rng.uniform(0, 60), rng.uniform(0, 2) * 50)};
+        CascadeCase p = {rng.uniform(1.05, 2.), rng.uniform(1, 4), Size(rng.uniform(0, 30), 0),
+                         uniform(rng, Size(0, 0), Size(60, 2))};
+        p.maxSize.height *= 50;
         const char* const extension = i % 3 == 0 ? ".xml" : i % 3 == 1 ? ".yml" : ".json";
         const std::string text = cascadeText(cascade, extension);
         const CascadeResults expected = oracleDetect(cascade, image, p), actual = detectAll(*cascadeOf(text), image, p);

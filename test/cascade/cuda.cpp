@@ -89,7 +89,7 @@ TEST_F(Cascade_Cuda, randomCascades)
     {
         const uint64 seed = 977 + 31 * i;
         SCOPED_TRACE(cv::format("seed %d", int(seed)));
-        const Mat image = randomImage(rng, Size(rng.uniform(40, 330), rng.uniform(40, 200)), CV_8UC1, 5);
+        const Mat image = randomImage(rng, uniform(rng, Size(40, 40), Size(330, 200)), CV_8UC1, 5);
         CascadeGenerator generator(seed, image);
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(generator.make());
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.2, 2, Size(), Size()}));
@@ -198,7 +198,7 @@ TEST_F(Cascade_Cuda, sumsBesideThresholds)
     for (int i = 0; i < 40; ++i)
     {
         SCOPED_TRACE(i);
-        const Mat image = randomImage(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 5);
+        const Mat image = randomImage(rng, uniform(rng, Size(60, 60), Size(200, 120)), CV_8UC1, 5);
         OracleCascade c = CascadeGenerator(6007 + i, image).make();
         c = withCloseSums(rng, i % 3 == 1 ? withTwoNodes(rng, c) : c);
         c.stages.resize(std::min<size_t>(c.stages.size(), 1 + i % 4));
@@ -219,7 +219,7 @@ TEST_F(Cascade_Cuda, thresholdsNearZero)
     for (int i = 0; i < 40; ++i)
     {
         SCOPED_TRACE(i);
-        const Mat image = randomImage(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 9, 3);
+        const Mat image = randomImage(rng, uniform(rng, Size(60, 60), Size(200, 120)), CV_8UC1, 9, 3);
         OracleCascade c = CascadeGenerator(9001 + i, image).make();
         if (i % 2 == 1)
             c = withTwoNodes(rng, c);
@@ -229,7 +229,10 @@ TEST_F(Cascade_Cuda, thresholdsNearZero)
             for (OracleTree& tree : stage.trees)
             {
                 for (OracleNode& node : tree.nodes)
-                    node.threshold = limits[rng.uniform(0, 7)] * (rng.uniform(0, 2) ? 1.f : -1.f);
+                {
+                    node.threshold = limits[rng.uniform(0, 7)];
+                    node.threshold *= rng.uniform(0, 2) ? 1.f : -1.f;
+                }
                 for (float& leaf : tree.leaves)
                     leaf = rng.uniform(0, 3) ? 1.f : -1.f;
             }

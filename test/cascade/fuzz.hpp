@@ -58,12 +58,15 @@ struct CascadeFuzzCase
 inline OracleCascade randomCascade(RNG& rng)
 {
     const Mat texture = randomImage(rng, Size(60, 50), CV_8UC1, 5);
-    const Size small(rng.uniform(3, 8), rng.uniform(3, 8));
+    const Size small = uniform(rng, Size(3, 3), Size(8, 8));
     OracleCascade c = CascadeGenerator(rng.next(), texture).make(onceIn(rng, 6) ? small : Size());
     if (onceIn(rng, 8)) // weights whose sums are not exact in float
         for (OracleFeature& f : c.features)
             for (float& weight : f.weights)
-                weight *= float(1 << rng.uniform(4, 20)) + float(rng.uniform(0, 2));
+            {
+                const float large = float(1 << rng.uniform(4, 20));
+                weight *= large + float(rng.uniform(0, 2));
+            }
     if (onceIn(rng, 8)) // leaves that do not fit fixed point
         for (OracleStage& stage : c.stages)
             for (OracleTree& tree : stage.trees)
@@ -98,9 +101,9 @@ inline CascadeParams randomCascadeParams(RNG& rng)
                                             : rng.uniform(1.05, 2.5);
     p.sizes.minNeighbors = oneOf<int>(rng, {0, 1, 1, 2, 3, 4, 9, -1});
     if (onceIn(rng, 3))
-        p.sizes.minSize = Size(rng.uniform(0, 60), rng.uniform(0, 60));
+        p.sizes.minSize = uniform(rng, Size(0, 0), Size(60, 60));
     if (onceIn(rng, 3))
-        p.sizes.maxSize = Size(rng.uniform(0, 120), rng.uniform(0, 120));
+        p.sizes.maxSize = uniform(rng, Size(0, 0), Size(120, 120));
     p.largest = onceIn(rng, 4);
     p.maxObjects = oneOf<int>(rng, {1, 2, 7, 31, 32, 33, 256, 256, 1000});
     p.maxCandidates = oneOf<int>(rng, {1, 5, 32, 33, 100, 1000, 8192, 8192, 65536});
@@ -110,8 +113,8 @@ inline CascadeParams randomCascadeParams(RNG& rng)
 inline Mat randomSceneImage(RNG& rng, Size size)
 {
     const int levels[] = {256, 256, 256, 16, 3, 1};
-    return randomImage(rng, size, oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4}), rng.uniform(1, 12),
-                       levels[rng.uniform(0, 6)]);
+    const int count = levels[rng.uniform(0, 6)], blur = rng.uniform(1, 12);
+    return randomImage(rng, size, oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4}), blur, count);
 }
 
 inline double windowsOf(const OracleCascade& c, Size size, const CascadeCase& p)
@@ -139,8 +142,11 @@ inline double nodesOf(const OracleCascade& c)
 inline Size sizeFor(RNG& rng, Size window)
 {
     if (onceIn(rng, 5))
-        return window + Size(rng.uniform(-1, 4), rng.uniform(-1, 4));
-    return onceIn(rng, 3) ? randomSize(rng) : Size(randomSide(rng, 130), randomSide(rng, 130));
+        return window + uniform(rng, Size(-1, -1), Size(4, 4));
+    if (onceIn(rng, 3))
+        return randomSize(rng);
+    const int height = randomSide(rng, 130);
+    return Size(randomSide(rng, 130), height);
 }
 
 inline void addMasks(RNG& rng, CascadeFuzzCase& c)
@@ -211,7 +217,7 @@ inline CascadeFuzzCase makeCascadeCaseOf(int64 seed, int64 number, bool lengthen
     }
     if (onceIn(rng, 3))
         addMasks(rng, c);
-    c.earlier = randomSceneImage(rng, Size(rng.uniform(1, 150), rng.uniform(1, 150)));
+    c.earlier = randomSceneImage(rng, uniform(rng, Size(1, 1), Size(150, 150)));
     c.placement = rng.next();
     c.what = cv::format("%s, window %d x %d, %zu stages, %g nodes, %zu images, the first %d x %d %s, %s, largest %d, "
                         "%d objects, %d candidates, %zu masks, calls %d",

@@ -19,7 +19,7 @@ public:
     {
         OracleCascade c;
         c.haar = rng_.uniform(0, 3) > 0;
-        c.window = Size(rng_.uniform(6, 30), rng_.uniform(6, 30));
+        c.window = uniform(rng_, Size(6, 6), Size(30, 30));
         if (!window.empty())
             c.window = window;
         const bool odd = rng_.uniform(0, 3) == 0; // fractional weights
@@ -42,8 +42,10 @@ private:
         {
             Rect r;
             do
-                r = Rect(rng_.uniform(0, w.width), rng_.uniform(0, w.height), rng_.uniform(1, w.width),
-                         rng_.uniform(1, w.height));
+            {
+                const Size size = uniform(rng_, Size(1, 1), w);
+                r = Rect(uniform(rng_, Point(), Point(w)), size);
+            }
             while (f.tilted ? r.x - r.height < 0 || r.x + r.width > w.width || r.y + r.width + r.height > w.height
                             : r.x + r.width > w.width || r.y + r.height > w.height);
             f.rects.push_back(r);
@@ -53,11 +55,11 @@ private:
     }
     OracleFeature lbpFeature(Size w)
     {
-        const Size cell(rng_.uniform(1, w.width / 3 + 1), rng_.uniform(1, w.height / 3 + 1));
-        return {{Rect(rng_.uniform(0, w.width - 3 * cell.width + 1), rng_.uniform(0, w.height - 3 * cell.height + 1),
-                      cell.width, cell.height)},
-                {},
-                false};
+        const Size cell = uniform(rng_, Size(1, 1), Size(w.width / 3 + 1, w.height / 3 + 1));
+        return {
+            {Rect(uniform(rng_, Point(), Point(w.width - 3 * cell.width + 1, w.height - 3 * cell.height + 1)), cell)},
+            {},
+            false};
     }
 
     OracleTree tree(const OracleCascade& c, OracleLayer& layer, int nodes, bool coarse)
@@ -78,8 +80,10 @@ private:
             t.nodes.push_back(node);
         }
         for (int k = 0; k <= nodes; ++k)
-            t.leaves.push_back(coarse ? rng_.uniform(-64, 65) / 64.f
-                                      : rng_.uniform(-1.f, 1.f) * std::pow(10.f, rng_.uniform(-9.f, 3.f)));
+        {
+            const float leaf = coarse ? rng_.uniform(-64, 65) / 64.f : rng_.uniform(-1.f, 1.f);
+            t.leaves.push_back(coarse ? leaf : leaf * std::pow(10.f, rng_.uniform(-9.f, 3.f)));
+        }
         return t;
     }
     OracleStage stage(const OracleCascade& c, int trees, int nodes, bool coarse)
@@ -100,8 +104,8 @@ private:
     }
     Point somewhere(const OracleCascade& c, const OracleLayer& layer)
     {
-        return Point(rng_.uniform(0, layer.size().width - c.window.width + 1),
-                     rng_.uniform(0, layer.size().height - c.window.height + 1));
+        return uniform(rng_, Point(),
+                       Point(layer.size().width - c.window.width + 1, layer.size().height - c.window.height + 1));
     }
 
     RNG rng_;

@@ -192,8 +192,8 @@ TEST_F(Cascade_CudaMemory, roomOfMixedImages)
             const Size size = kind == 0   ? window - Size(1, 0)
                               : kind == 1 ? window
                               : kind == 2 ? Size(1, 1)
-                              : kind == 3 ? window + Size(rng.uniform(0, 16), rng.uniform(0, 12))
-                                          : Size(rng.uniform(12, 300), rng.uniform(10, 200));
+                              : kind == 3 ? window + uniform(rng, Size(0, 0), Size(16, 12))
+                                          : uniform(rng, Size(12, 10), Size(300, 200));
             images.push_back(source(Rect(Point(), size)));
             deviceImages.push_back(GpuMat(images.back()));
         }

@@ -45,7 +45,10 @@ TEST(Cascade_Narrow, everyValueOfPixels)
         SCOPED_TRACE(value);
         Mat image(52, 60, CV_8UC1, Scalar(value));
         for (int k = 0; k < 3; ++k)
-            image.at<uchar>(rng.uniform(0, image.rows), rng.uniform(0, image.cols)) ^= 1;
+        {
+            const int x = rng.uniform(0, image.cols);
+            image.at<uchar>(rng.uniform(0, image.rows), x) ^= 1;
+        }
         ASSERT_NO_FATAL_FAILURE(
             expectSame(oracleDetect(c, image, firstScaleOf(c)), detectAll(*ours, image, firstScaleOf(c))));
     }
@@ -54,15 +57,16 @@ TEST(Cascade_Narrow, everyValueOfPixels)
 //! Stages of 1 to 20 stumps, of which about half of the windows pass each, and leaves that do not cancel each other.
 OracleCascade randomStumps(RNG& rng, int stages)
 {
-    OracleCascade c = {false, Size(rng.uniform(6, 40), rng.uniform(6, 40)), {}, {}};
+    OracleCascade c = {false, uniform(rng, Size(6, 6), Size(40, 40)), {}, {}};
     for (int i = 0; i < 30; ++i)
     {
-        const Size cell(rng.uniform(1, c.window.width / 3 + 1), rng.uniform(1, c.window.height / 3 + 1));
-        c.features.push_back({{Rect(Point(rng.uniform(0, c.window.width - 3 * cell.width + 1),
-                                          rng.uniform(0, c.window.height - 3 * cell.height + 1)),
-                                    cell)},
-                              {},
-                              false});
+        const Size cell = uniform(rng, Size(1, 1), Size(c.window.width / 3 + 1, c.window.height / 3 + 1));
+        c.features.push_back(
+            {{Rect(uniform(rng, Point(),
+                           Point(c.window.width - 3 * cell.width + 1, c.window.height - 3 * cell.height + 1)),
+                   cell)},
+             {},
+             false});
     }
     for (int s = 0; s < stages; ++s)
     {
@@ -88,7 +92,7 @@ TEST(Cascade_Narrow, randomStumps)
         SCOPED_TRACE(k);
         RNG rng(900 + k);
         const OracleCascade c = randomStumps(rng, 1 + k % 6);
-        const Mat image = randomImage(rng, Size(rng.uniform(40, 150), rng.uniform(40, 90)), CV_8UC1, 5);
+        const Mat image = randomImage(rng, uniform(rng, Size(40, 40), Size(150, 90)), CV_8UC1, 5);
         const CascadeCase p = {rng.uniform(1.2, 1.6), 1, Size(), Size()};
         const CascadeResults expected = oracleDetect(c, image, p);
         ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(c, ".yml"), image, p)));
@@ -164,7 +168,8 @@ OracleCascade cascadeOfKind(RNG& rng, int kind)
     if (kind == HAAR_KIND)
         for (;;)
         {
-            const OracleCascade c = CascadeGenerator(rng.next(), randomImage(rng, Size(60, 50), CV_8UC1, 5)).make();
+            const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
+            const OracleCascade c = CascadeGenerator(rng.next(), image).make();
             if (c.haar)
                 return c;
         }
@@ -193,9 +198,11 @@ std::vector<Mat> mixedImages(RNG& rng)
     for (int n = rng.uniform(1, 6); n > 0; --n)
     {
         const int most[] = {8, 45, 130, 330};
-        const Size size(rng.uniform(1, most[rng.uniform(0, 4)]), rng.uniform(1, most[rng.uniform(0, 3)]));
+        const int height = rng.uniform(1, most[rng.uniform(0, 3)]);
+        const Size size(rng.uniform(1, most[rng.uniform(0, 4)]), height);
         const int types[] = {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4};
-        const Mat image = randomImage(rng, size, types[rng.uniform(0, 4)], rng.uniform(1, 8));
+        const int blur = rng.uniform(1, 8);
+        const Mat image = randomImage(rng, size, types[rng.uniform(0, 4)], blur);
         images.push_back(rng.uniform(0, 2) ? asRoi(image) : image);
     }
     return images;
@@ -206,9 +213,9 @@ CascadeCase giveRandom(RNG& rng, double scaleFactor, CascadeClassifierEx& c)
 {
     CascadeCase p = {scaleFactor, rng.uniform(0, 4), Size(), Size()};
     if (rng.uniform(0, 3) == 0)
-        p.minSize = Size(rng.uniform(0, 70), rng.uniform(0, 70));
+        p.minSize = uniform(rng, Size(0, 0), Size(70, 70));
     if (rng.uniform(0, 3) == 0)
-        p.maxSize = Size(rng.uniform(20, 100), rng.uniform(20, 100));
+        p.maxSize = uniform(rng, Size(20, 20), Size(100, 100));
     c.setScaleFactor(p.scaleFactor);
     c.setMinNeighbors(p.minNeighbors);
     c.setMinObjectSize(p.minSize);
@@ -292,8 +299,8 @@ TEST(Cascade_NarrowTogether, oracle)
             cascades.push_back(cascadeOf(c, ".yml"));
             params.push_back(giveRandom(rng, scaleFactor, *cascades.back()));
         }
-        const std::vector<Mat> images = {randomImage(rng, Size(rng.uniform(30, 120), rng.uniform(30, 90)), CV_8UC1, 5),
-                                         randomImage(rng, Size(rng.uniform(1, 40), rng.uniform(1, 40)), CV_8UC3, 3)};
+        const std::vector<Mat> images = {randomImage(rng, uniform(rng, Size(30, 30), Size(120, 90)), CV_8UC1, 5),
+                                         randomImage(rng, uniform(rng, Size(1, 1), Size(40, 40)), CV_8UC3, 3)};
         const std::vector<Mat> masks = {randomImage(rng, images[0].size(), CV_8UC1, 9, 2), Mat()};
         const CascadeTables masked = tablesOf(*cascades[0], images, masks);
         const std::vector<CascadeTables> together = detectTogether(cascades, images);
@@ -426,7 +433,7 @@ TEST(Cascade_NarrowTogether, masksAndCounts)
             tasks[t].model = cascade::parseModel(text.data(), text.size(), "random");
             tasks[t].settings.scaleFactor = p.scaleFactor;
         }
-        const Mat image = randomImage(rng, Size(rng.uniform(1, 150), rng.uniform(1, 100)), CV_8UC1, 5);
+        const Mat image = randomImage(rng, uniform(rng, Size(1, 1), Size(150, 100)), CV_8UC1, 5);
         const Mat mask = k % 4 ? randomImage(rng, image.size(), CV_8UC1, rng.uniform(1, 20), 2) : Mat();
         const std::vector<Classified> actual = classifyAll(tasks, image, mask);
         for (size_t t = 0; t < tasks.size(); ++t)

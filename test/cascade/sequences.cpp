@@ -78,8 +78,8 @@ protected:
 
     void newCascade()
     {
-        state_.text =
-            cascadeText(CascadeGenerator(rng_.next(), randomImage(rng_, Size(50, 40), CV_8UC1, 5)).make(), ".yml");
+        const Mat image = randomImage(rng_, Size(50, 40), CV_8UC1, 5);
+        state_.text = cascadeText(CascadeGenerator(rng_.next(), image).make(), ".yml");
     }
 
     void load()
@@ -97,7 +97,7 @@ protected:
         if (rng_.uniform(0, 2))
             ours_->setMinObjectSize(state_.least = Size(rng_.uniform(0, 40), 0));
         if (rng_.uniform(0, 2))
-            ours_->setMaxObjectSize(state_.most = Size(rng_.uniform(0, 90), rng_.uniform(0, 90)));
+            ours_->setMaxObjectSize(state_.most = uniform(rng_, Size(0, 0), Size(90, 90)));
         ours_->setFindLargestObject(state_.largest = rng_.uniform(0, 4) == 0);
         ours_->setMaxObjects(state_.maxObjects = 1 << rng_.uniform(0, 9));
         ours_->setMaxCandidates(state_.maxCandidates = 1 << rng_.uniform(3, 17));
@@ -109,8 +109,10 @@ protected:
         const Size sizes[] = {Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80), Size(9, 9)};
         std::vector<Mat> list;
         for (int i = rng_.uniform(0, 3); i >= 0; --i)
-            list.push_back(randomImage(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 2) ? CV_8UC1 : CV_8UC3,
-                                       rng_.uniform(2, 7)));
+        {
+            const int blur = rng_.uniform(2, 7), type = rng_.uniform(0, 2) ? CV_8UC1 : CV_8UC3;
+            list.push_back(randomImage(rng_, sizes[rng_.uniform(0, 5)], type, blur));
+        }
         return list;
     }
     std::vector<Mat> masks(const std::vector<Mat>& images)

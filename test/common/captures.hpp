@@ -51,7 +51,7 @@ struct Matcher
         scene = randomScene(rng, makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true), type, WEIGHTS_8U, Size(120, 90),
                             20, 5);
         for (Rect& area : scene.areas)
-            area = Rect(rng.uniform(0, 40), rng.uniform(0, 30), 60, 55);
+            area = Rect(uniform(rng, Point(), Point(40, 30)), Size(60, 55));
         matcher = FM::create(scene.params);
         giveFromDevice(*matcher, scene, stream);
         frame = uploadRoi(scene.frame);

@@ -7,6 +7,7 @@
 
 #include "opencv2/ts.hpp"
 #include "opencv2/core/cuda.hpp"
+#include "draws.hpp"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

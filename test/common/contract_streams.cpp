@@ -37,7 +37,7 @@ Scene sceneOf(RNG& rng, int metric)
     Scene scene = randomScene(rng, makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true), CV_8UC3, WEIGHTS_8U,
                               Size(120, 90), 20, 5);
     for (Rect& area : scene.areas)
-        area = Rect(rng.uniform(0, 40), rng.uniform(0, 30), 60, 55);
+        area = Rect(uniform(rng, Point(), Point(40, 30)), Size(60, 55));
     return scene;
 }
 
@@ -163,7 +163,7 @@ TEST_F(Common_CudaStreams, matcherAnywhere)
             }
             std::vector<Rect> areas;
             for (int k = 0; k < 5; ++k)
-                areas.push_back(Rect(rng.uniform(0, 40), rng.uniform(0, 30), 60, 50 + i % 9));
+                areas.push_back(Rect(uniform(rng, Point(), Point(40, 30)), Size(60, 50 + i % 9)));
             matcher->match(frame, areas, results[i].locations, results[i].scores, results[i].confidence,
                            results[i].status, results[i].refined, stream);
             truths.push_back(run(*cpu, scene.frame, areas));

@@ -248,6 +248,9 @@ giveBack(void* memory) noexcept
     countHeap(memory, -1);
     std::free(memory);
 }
+// Clang declares these only by -fsized-deallocation.
+void operator delete(void* memory, size_t) noexcept;
+void operator delete[](void* memory, size_t) noexcept;
 void operator delete(void* memory) noexcept { giveBack(memory); }
 void operator delete(void* memory, size_t) noexcept { giveBack(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { giveBack(memory); }

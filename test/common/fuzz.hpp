@@ -95,10 +95,10 @@ inline int randomSide(RNG& rng, int most)
 inline Size randomSize(RNG& rng)
 {
     if (onceIn(rng, 40))
-        return Size(rng.uniform(400, 601), rng.uniform(400, 601));
+        return uniform(rng, Size(400, 400), Size(601, 601));
     if (onceIn(rng, 12))
     {
-        const Size narrow(rng.uniform(300, 3000), rng.uniform(1, 6));
+        const Size narrow = uniform(rng, Size(300, 1), Size(3000, 6));
         return onceIn(rng, 2) ? narrow : Size(narrow.height, narrow.width);
     }
     const int width = randomSide(rng, 300);

@@ -249,7 +249,7 @@ TEST_F(Common_CudaPlansSanitize, severalSizesInOneCall)
         for (int i = 0; i < 12; ++i)
         {
             const Size fragment = c.fragments[i % 2], window = c.windows[i % 2], area = window + fragment - Size(1, 1);
-            const Point at(rng.uniform(0, 300 - area.width), rng.uniform(0, 260 - area.height));
+            const Point at = uniform(rng, Point(), Point(300 - area.width, 260 - area.height));
             scene.areas.push_back(Rect(at, area));
             const Point best = at + Point(rng.uniform(1, window.width - 1), window.height - 2 - i % 3);
             scene.templates.push_back(scene.frame(Rect(best, fragment)).clone());

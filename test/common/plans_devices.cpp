@@ -394,9 +394,9 @@ TEST(Tld_Plans, tiles)
         settings.scaleFactor = rng.uniform(1.05, 2.);
         settings.trees = rng.uniform(1, tld::MAX_TREES + 1);
         settings.features = rng.uniform(1, std::min(tld::MAX_FEATURES, tld::ALL_FEATURES / settings.trees) + 1);
-        const Size image = rng.uniform(0, 8) ? Size(rng.uniform(16, 700), rng.uniform(16, 500))
-                                             : Size(rng.uniform(700, 4097), rng.uniform(500, 4097));
-        const Size box(rng.uniform(12, image.width + 1), rng.uniform(12, image.height + 1));
+        const Size image = rng.uniform(0, 8) ? uniform(rng, Size(16, 16), Size(700, 500))
+                                             : uniform(rng, Size(700, 500), Size(4097, 4097));
+        const Size box = uniform(rng, Size(12, 12), Size(image.width + 1, image.height + 1));
         const tld::Grid grid = tld::makeGrid(box.width, box.height, image.width, image.height, settings);
         if (grid.windows > tld::MAX_WINDOWS)
             continue; // refused

@@ -388,12 +388,8 @@ TEST(FragmentMatcher_Large, sums)
                 const int count = std::max(24, 1000000 / c.fragment.area());
                 for (int i = 0; i < count; ++i)
                 {
-                    const Point at(i % 4 == 0   ? 0
-                                   : i % 4 == 1 ? map.cols - 1
-                                                : rng.uniform(0, map.cols),
-                                   i % 3 == 0   ? 0
-                                   : i % 3 == 1 ? map.rows - 1
-                                                : rng.uniform(0, map.rows));
+                    const int y = i % 3 == 0 ? 0 : i % 3 == 1 ? map.rows - 1 : rng.uniform(0, map.rows);
+                    const Point at(i % 4 == 0 ? 0 : i % 4 == 1 ? map.cols - 1 : rng.uniform(0, map.cols), y);
                     const oracle::Map truth = oracle::scoreMap(frame, templ, weights, Rect(at, c.fragment), metric);
                     if (metric == FM::ZNCC)
                         ASSERT_EQ(truth.score(Point()), map.at<float>(at)) << at;

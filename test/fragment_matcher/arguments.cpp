@@ -268,7 +268,7 @@ TEST(FragmentMatcher_Areas, oneLargeAreaAmongSmallOnCuda)
                 scene.templates[i] = randomImage(rng, Size(10, 10), CV_8UC3);
                 if (kind != NO_WEIGHTS)
                     scene.weights[i] = randomWeights(rng, Size(10, 10), CV_8UC1);
-                scene.areas[i] = Rect(rng.uniform(0, 190), rng.uniform(0, 130), 40, 36);
+                scene.areas[i] = Rect(uniform(rng, Point(), Point(190, 130)), Size(40, 36));
             }
             scene.areas[7] = Rect(Point(), scene.frame.size());
             scene.areas[9] = Rect();

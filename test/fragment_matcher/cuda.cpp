@@ -66,8 +66,8 @@ TEST_P(FragmentMatcher_CudaOptions, slices)
             repeat(scene.frame(Rect(0, 0, 13, 10)).clone(), 25, 20, scene.frame);
         for (const Size size : {Size(97, 83), Size(64, 131), Size(97, 83)})
         {
-            const Rect area(Point(rng.uniform(0, 9), rng.uniform(0, 7)), size + window - Size(1, 1));
-            const Point at(rng.uniform(0, window.width), rng.uniform(0, window.height));
+            const Rect area(uniform(rng, Point(), Point(9, 7)), size + window - Size(1, 1));
+            const Point at = uniform(rng, Point(), Point(window.width, window.height));
             scene.areas.push_back(area);
             scene.templates.push_back(scene.frame(Rect(area.tl() + at, size)).clone());
             scene.weights.push_back(weightsOf(rng, size, weightKind, round));
@@ -90,7 +90,7 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
         SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
         const FM::Params params = makeParams(metric, 1 + round % 3, FM::SQUARE, 0, FM::FULL, true);
         Scene scene = randomScene(rng, params, type, weightKind, Size(487 + 5 * round, 433 + round), 40, 3);
-        const Point at(rng.uniform(0, 300), rng.uniform(0, 200));
+        const Point at = uniform(rng, Point(), Point(300, 200));
         scene.templates[1] = asRoi(scene.frame(Rect(at, size)));
         if (!scene.weights.empty())
             scene.weights[1] = asRoi(weightsOf(rng, size, weightKind, 1));
@@ -123,8 +123,8 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
         const int exclusion = round % 3 == 1 ? FM::CROSS : FM::SQUARE;
         const FM::Params params = makeParams(metric, 1 + round % 4, exclusion, 0, FM::FULL, round % 2 == 0);
         Scene scene = randomScene(rng, params, type, weightKind, frames[round], 20, 1);
-        const Point at(rng.uniform(0, frames[round].width - size.width),
-                       rng.uniform(0, frames[round].height - size.height));
+        const Point at =
+            uniform(rng, Point(), Point(frames[round].width - size.width, frames[round].height - size.height));
         scene.templates[0] = scene.frame(Rect(at, size)).clone();
         if (!scene.weights.empty())
             scene.weights[0] = weightsOf(rng, size, weightKind, 1);
@@ -152,12 +152,13 @@ TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
         for (int i = 0; i < count; ++i)
         {
             const Size size = sizes[rng.uniform(0, 5)];
-            const Point at(rng.uniform(0, 320 - size.width), rng.uniform(0, 242 - size.height));
+            const Point at = uniform(rng, Point(), Point(320 - size.width, 242 - size.height));
             scene.templates[i] = scene.frame(Rect(at, size)).clone();
             if (!scene.weights.empty() && !scene.weights[i].empty())
                 scene.weights[i] = weightsOf(rng, size, weightKind, 1);
-            const Size more(i % 7 == 0 ? rng.uniform(0, 40) : 40, i % 11 == 0 ? rng.uniform(0, 40) : 35);
-            scene.areas[i] = Rect(at - Point(rng.uniform(0, 40), rng.uniform(0, 35)), size + more);
+            const int height = i % 11 == 0 ? rng.uniform(0, 40) : 35;
+            const Size more(i % 7 == 0 ? rng.uniform(0, 40) : 40, height);
+            scene.areas[i] = Rect(at - uniform(rng, Point(), Point(40, 35)), size + more);
         }
         expectEnginesAgree(scene);
         if (HasFailure())
@@ -333,7 +334,7 @@ TEST_F(FragmentMatcher_Cuda, ties)
     for (const int metric : METRICS)
         for (int again = 0; again < 10; ++again)
         {
-            const Size period(rng.uniform(5, 40), rng.uniform(5, 30));
+            const Size period = uniform(rng, Size(5, 5), Size(40, 30));
             Scene scene;
             scene.params = makeParams(metric, 16, again % 2 ? FM::CROSS : FM::SQUARE, 2);
             scene.frame = cv::repeat(randomImage(rng, period, CV_8UC1, 1), 8, 9);

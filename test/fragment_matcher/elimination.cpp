@@ -88,8 +88,8 @@ template <class Check> void naturalScenes(int weightKind, int type, const Check&
         Scene scene;
         scene.params = params;
         scene.frame = asRoi(structuredImage(rng, frames[round / 4 % 2], type, 1. + round % 3));
-        const Point at(rng.uniform(0, scene.frame.cols - size.width + 1),
-                       rng.uniform(0, scene.frame.rows - size.height + 1));
+        const Point at =
+            uniform(rng, Point(), Point(scene.frame.cols - size.width + 1, scene.frame.rows - size.height + 1));
         addFragment(rng, scene, Rect(at, size), weightKind == NO_WEIGHTS ? NO_WEIGHTS : 1 + round % 2, 3.);
         if (weightKind == NO_WEIGHTS)
             scene.weights.clear();
@@ -134,16 +134,16 @@ template <class Check> void specialScenes(const Check& check)
                 scene.areas.clear();
                 for (int i = 0; i < 24; ++i)
                 {
-                    const Rect at(rng.uniform(60, 400), rng.uniform(60, 380), 128, 128);
+                    const Rect at(uniform(rng, Point(60, 60), Point(400, 380)), Size(128, 128));
                     scene.templates.push_back(scene.frame(at).clone());
-                    const Point shift = i % 3 ? Point(rng.uniform(-9, 10), rng.uniform(-9, 10)) : Point(40, -41);
+                    const Point shift = i % 3 ? uniform(rng, Point(-9, -9), Point(10, 10)) : Point(40, -41);
                     scene.areas.push_back(Rect(at.tl() - Point(48, 48) + shift, Size(224, 224)));
                 }
                 // Other sizes in the same call: as large as the frame, small, in windows of few positions, nowhere.
                 for (const Size size : {Size(660, 640), Size(9, 7), Size(70, 131), Size(3, 150), Size(129, 128)})
                 {
-                    const Rect at(rng.uniform(0, 661 - size.width), rng.uniform(0, 641 - size.height), size.width,
-                                  size.height);
+                    const Rect at(uniform(rng, Point(), Point(661 - size.width, 641 - size.height)),
+                                  Size(size.width, size.height));
                     scene.templates.push_back(scene.frame(at).clone());
                     scene.areas.push_back(size.width == 129 ? Rect(5, 5, 128, 128) : Rect(0, 0, 660, 640));
                 }

@@ -25,7 +25,7 @@ enum Way
     WAYS
 };
 
-//! Returns a scene that takes this route on a device with the limits of limitsOf().
+//! Returns a scene that takes this route on the device of routesOnCuda.
 Scene sceneOf(Way way)
 {
     RNG rng(8201 + way);
@@ -58,9 +58,6 @@ Scene sceneOf(Way way)
     scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
     return scene;
 }
-
-//! Returns the limits of a device on which a route is taken; transforms need fast double precision.
-DeviceLimits limitsOf(Way way) { return {way == TRANSFORMS_ZNCC ? 166912 : 101376, 132}; }
 
 //! A matcher with fragments, and everything that its methods take.
 class Fragments : public Arguments
@@ -269,8 +266,9 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     for (int way = SMALL + 1; way < WAYS && !HasFailure(); ++way)
     {
         const Scene scene = sceneOf(static_cast<Way>(way));
-        const DeviceLimits limits = limitsOf(static_cast<Way>(way));
-        const FakedLimits faked(limits); // so that the routes are the same on every device
+        // A device on which the route is taken, whatever the real one is; transforms need fast double precision.
+        const DeviceLimits limits = {way == TRANSFORMS_ZNCC ? 166912 : 101376, 132};
+        const FakedLimits faked(limits);
         int bytes = 0, ratio = 0;
         ASSERT_EQ(cudaSuccess,
                   cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));

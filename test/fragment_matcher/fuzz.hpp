@@ -73,8 +73,8 @@ inline double limitWork(RNG& rng, Scene& scene, double limit)
             const Size size = scene.templates[i].size(), frame = scene.frame.size();
             if (scene.areas.empty())
                 scene.areas.assign(scene.templates.size(), Rect(Point(), frame));
-            scene.areas[i] = Rect(rng.uniform(-3, frame.width), rng.uniform(-3, frame.height),
-                                  size.width + rng.uniform(0, 6), size.height + rng.uniform(0, 6));
+            const Size more = uniform(rng, Size(0, 0), Size(6, 6));
+            scene.areas[i] = Rect(uniform(rng, Point(-3, -3), Point(frame)), size + more);
         }
         total += workOf(scene, i);
     }
@@ -83,9 +83,11 @@ inline double limitWork(RNG& rng, Scene& scene, double limit)
 
 inline FM::Params randomParams(RNG& rng)
 {
-    FM::Params params = scenes::makeParams(rng.uniform(0, 3), onceIn(rng, 2) ? 2 : rng.uniform(1, 17),
-                                           rng.uniform(0, 2), onceIn(rng, 2) ? 0 : rng.uniform(1, 12),
-                                           onceIn(rng, 4) ? FM::THREE_STEP : FM::FULL, onceIn(rng, 2));
+    const bool subPixel = onceIn(rng, 2);
+    const int search = onceIn(rng, 4) ? FM::THREE_STEP : FM::FULL;
+    const int distance = onceIn(rng, 2) ? 0 : rng.uniform(1, 12), exclusion = rng.uniform(0, 2);
+    const int peaks = onceIn(rng, 2) ? 2 : rng.uniform(1, 17);
+    FM::Params params = scenes::makeParams(rng.uniform(0, 3), peaks, exclusion, distance, search, subPixel);
     if (onceIn(rng, 40))
         params.exclusionDistance = 32767;
     return params;
@@ -95,11 +97,12 @@ inline FM::Params randomParams(RNG& rng)
 inline void randomFragment(RNG& rng, const Scene& scene, int maxSide, int weightKind, Mat& templ, Mat& weights)
 {
     const Size frame = scene.frame.size();
-    const Size size(randomSide(rng, maxSide), randomSide(rng, maxSide));
+    const int height = randomSide(rng, maxSide);
+    const Size size(randomSide(rng, maxSide), height);
     templ = randomImage(rng, size, scene.frame.type(), 2);
     if (size.width <= frame.width && size.height <= frame.height && !onceIn(rng, 3))
     {
-        const Point at(rng.uniform(0, frame.width - size.width + 1), rng.uniform(0, frame.height - size.height + 1));
+        const Point at = uniform(rng, Point(), Point(frame.width - size.width + 1, frame.height - size.height + 1));
         templ = scene.frame(Rect(at, size)).clone();
         if (onceIn(rng, 3))
             templ += Scalar::all(rng.uniform(1, 9));
@@ -131,10 +134,9 @@ inline Rect areaOf(RNG& rng, Size frame, Size fragment)
     const int reach = oneOf<int>(rng, {3, 8, 14, 40, 150, 400});
     if (onceIn(rng, 2) || fragment.width > frame.width || fragment.height > frame.height)
         return scenes::randomArea(rng, frame, fragment, reach);
-    const Point at(rng.uniform(0, frame.width - fragment.width + 1),
-                   rng.uniform(0, frame.height - fragment.height + 1));
-    return Rect(at.x - rng.uniform(0, reach), at.y - rng.uniform(0, reach), fragment.width + 2 * reach,
-                fragment.height + rng.uniform(reach, 2 * reach + 1));
+    const Point at = uniform(rng, Point(), Point(frame.width - fragment.width + 1, frame.height - fragment.height + 1));
+    const int height = fragment.height + rng.uniform(reach, 2 * reach + 1);
+    return Rect(at - uniform(rng, Point(), Point(reach, reach)), Size(fragment.width + 2 * reach, height));
 }
 
 inline void randomEdits(RNG& rng, FragmentMatcherCase& c, int maxSide, int weightKind)
@@ -172,16 +174,16 @@ inline void randomFragments(RNG& rng, FragmentMatcherCase& c, int count, int max
     Scene& scene = c.scene;
     const bool cut = onceIn(rng, 4);
     if (cut)
-        c.source =
-            randomImage(rng, Size(maxSide + rng.uniform(0, 40), maxSide + rng.uniform(0, 40)), scene.frame.type());
+        c.source = randomImage(rng, uniform(rng, Size(maxSide, maxSide), Size(maxSide + 40, maxSide + 40)),
+                               scene.frame.type());
     for (int i = 0; i < count; ++i)
     {
         Mat templ, weights;
         randomFragment(rng, scene, maxSide, weightKind, templ, weights);
         if (cut)
         {
-            const Point at(rng.uniform(0, c.source.cols - templ.cols + 1),
-                           rng.uniform(0, c.source.rows - templ.rows + 1));
+            const Point at =
+                uniform(rng, Point(), Point(c.source.cols - templ.cols + 1, c.source.rows - templ.rows + 1));
             c.regions.push_back(Rect(at, templ.size()));
             templ = c.source(c.regions.back()).clone();
         }
@@ -196,7 +198,8 @@ inline void randomFragments(RNG& rng, FragmentMatcherCase& c, int count, int max
 inline void randomCalls(RNG& rng, FragmentMatcherCase& c)
 {
     const Scene& scene = c.scene;
-    c.calls = rng.uniform(0, 64) & rng.uniform(0, 64);
+    c.calls = rng.uniform(0, 64);
+    c.calls &= rng.uniform(0, 64);
     c.index = rng.uniform(0, static_cast<int>(scene.templates.size()));
     c.area = scene.areas.empty() ? Rect() : scene.areas[c.index];
     c.radius = onceIn(rng, 10) ? 100000 : rng.uniform(0, 40);
@@ -228,11 +231,12 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
         Size size = randomSize(rng);
         if (!onceIn(rng, 5)) // fragments fit into most frames
         {
-            size = Size(std::max(size.width, rng.uniform(20, 300)), std::max(size.height, rng.uniform(20, 300)));
+            const Size least = uniform(rng, Size(20, 20), Size(300, 300));
+            size = Size(std::max(size.width, least.width), std::max(size.height, least.height));
             maxSide = std::min(maxSide, std::min(size.width, size.height));
         }
-        scene.frame =
-            randomImage(rng, size, scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6), levels[rng.uniform(0, 5)]);
+        const int levelCount = levels[rng.uniform(0, 5)], blur = rng.uniform(1, 6);
+        scene.frame = randomImage(rng, size, scenes::TYPES[rng.uniform(0, 3)], blur, levelCount);
     }
     randomFragments(rng, c, count, maxSide, weightKind);
     randomEdits(rng, c, maxSide, weightKind);
@@ -242,12 +246,12 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
             scene.areas.push_back(areaOf(rng, scene.frame.size(), templ.size()));
     c.work = limitWork(rng, scene, limit);
     if (!known && onceIn(rng, 3))
-        scene.params.maxSearchArea = Size(rng.uniform(0, 300), rng.uniform(0, 300));
+        scene.params.maxSearchArea = uniform(rng, Size(0, 0), Size(300, 300));
     scene.predictions = Mat(count, 1, CV_32SC2);
     for (int i = 0; i < count; ++i)
         scene.predictions.at<Point>(i) =
             onceIn(rng, 9) ? Point(-1, -1)
-                           : Point(rng.uniform(-9, scene.frame.cols + 9), rng.uniform(-9, scene.frame.rows + 9));
+                           : uniform(rng, Point(-9, -9), Point(scene.frame.cols + 9, scene.frame.rows + 9));
     randomCalls(rng, c);
     c.what = cv::format("frame %d x %d %s, %d fragments up to %d, weights %d, %zu edits, areas %s, calls %d, %s",
                         scene.frame.cols, scene.frame.rows, typeToString(scene.frame.type()).c_str(), count, maxSide,

@@ -25,10 +25,10 @@ inline void addAimed(RNG& rng, FragmentMatcherCase& c, Size size, Size positions
 {
     Scene& scene = c.scene;
     const Size area = positions + size - Size(1, 1), room = scene.frame.size() - area;
-    const Point at(rng.uniform(0, room.width + 1), rng.uniform(0, room.height + 1));
+    const Point at = uniform(rng, Point(), Point(room.width + 1, room.height + 1));
     const int last = positions.height - 1;
-    const Point best(rng.uniform(0, positions.width),
-                     onceIn(rng, 2) ? std::max(last - rng.uniform(0, 4), 0) : rng.uniform(0, positions.height));
+    const int y = onceIn(rng, 2) ? std::max(last - rng.uniform(0, 4), 0) : rng.uniform(0, positions.height);
+    const Point best(rng.uniform(0, positions.width), y);
     Mat templ = scene.frame(Rect(at + best, size)).clone();
     if (onceIn(rng, 4))
         templ += Scalar::all(rng.uniform(1, 9));
@@ -47,8 +47,8 @@ inline void addSmallWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     for (int k = 0; k < kinds; ++k)
     {
         const int least = many ? 18 : 8, most = many ? 30 : 26;
-        sizes.push_back(Size(rng.uniform(least, most), rng.uniform(least, most)));
-        windows.push_back(Size(rng.uniform(many ? 32 : 20, 53), rng.uniform(many ? 32 : 20, 61)));
+        sizes.push_back(uniform(rng, Size(least, least), Size(most, most)));
+        windows.push_back(uniform(rng, Size(many ? 32 : 20, many ? 32 : 20), Size(53, 61)));
         each += static_cast<double>(sizes[k].area()) * windows[k].area() * channels;
     }
     const int rounds = many ? static_cast<int>(410e6 / each) + 1 : rng.uniform(1, 4);
@@ -63,7 +63,7 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     const int channels = std::min(c.scene.frame.channels(), 3);
     if (aim.bounded) // 4e9 byte differences, in one window or in some
     {
-        const Size size(rng.uniform(50, 150), rng.uniform(64, 150));
+        const Size size = uniform(rng, Size(50, 64), Size(150, 150));
         const int count = onceIn(rng, 3) ? rng.uniform(2, 6) : 1;
         const double positions = 4.1e9 / size.area() / channels / count;
         const int cols = std::min(frame.width - size.width, static_cast<int>(std::sqrt(positions)) + 1);
@@ -73,27 +73,33 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     }
     if (aim.transforms) // higher than columns of one kernel can be
     {
-        const Size size(rng.uniform(150, 190), rng.uniform(257, 280));
+        const Size size = uniform(rng, Size(150, 257), Size(190, 280));
         for (int count = onceIn(rng, 3) ? 2 : 1; count > 0; --count)
-            addAimed(rng, c, size - Size(rng.uniform(0, 9), 0),
-                     frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
+        {
+            const Size positions = frame - size - uniform(rng, Size(0, 0), Size(9, 9));
+            addAimed(rng, c, size - Size(rng.uniform(0, 9), 0), positions, weightKind);
+        }
         return;
     }
     if (!aim.oneKernel && !aim.weighted && frame.height > 900) // more blocks than there are multiprocessors
     {
-        const Size size(rng.uniform(40, 56), rng.uniform(40, 56));
-        return addAimed(rng, c, size, frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
+        const Size size = uniform(rng, Size(40, 40), Size(56, 56));
+        return addAimed(rng, c, size, frame - size - uniform(rng, Size(0, 0), Size(9, 9)), weightKind);
     }
     if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be, and too many for transforms
     {
         for (int i = 0; i < 3; ++i)
-            addAimed(rng, c, Size(rng.uniform(12, 26), rng.uniform(257, 280)),
-                     Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
+        {
+            const Size positions = uniform(rng, Size(200, 200), Size(240, 240));
+            addAimed(rng, c, uniform(rng, Size(12, 257), Size(26, 280)), positions, weightKind);
+        }
         return;
     }
     if (aim.metric == FM::SAD) // wider than slices can be
-        return addAimed(rng, c, Size(rng.uniform(16, 30), rng.uniform(16, 30)),
-                        Size(rng.uniform(140, 180), rng.uniform(30, 150)), weightKind);
+    {
+        const Size positions = uniform(rng, Size(140, 30), Size(180, 150));
+        return addAimed(rng, c, uniform(rng, Size(16, 16), Size(30, 30)), positions, weightKind);
+    }
     const double terms = aim.weighted ? 120e6 : aim.metric == FM::SSD ? 410e6 : 82e6;
     const int count = onceIn(rng, 3) ? 2 : 1, side = rng.uniform(30, 80);
     const Size size(side, rng.uniform(30, 80));
@@ -109,30 +115,33 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
 inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
 {
     for (int count = rng.uniform(1, 4); count > 0; --count)
-        addAimed(rng, c, Size(rng.uniform(70, 130), rng.uniform(70, 130)),
-                 Size(rng.uniform(1, onceIn(rng, 3) ? 70 : 30), rng.uniform(1, onceIn(rng, 3) ? 70 : 30)), weightKind);
+    {
+        const int height = rng.uniform(1, onceIn(rng, 3) ? 70 : 30);
+        const Size positions(rng.uniform(1, onceIn(rng, 3) ? 70 : 30), height);
+        addAimed(rng, c, uniform(rng, Size(70, 70), Size(130, 130)), positions, weightKind);
+    }
 }
 
 //! A frame with room for the windows of a case.
 inline Size aimedFrame(RNG& rng, const Aim& aim)
 {
     if (aim.slices)
-        return Size(rng.uniform(200, 260), rng.uniform(200, 260));
+        return uniform(rng, Size(200, 200), Size(260, 260));
     if (aim.transforms)
-        return Size(rng.uniform(390, 520), rng.uniform(430, 512));
+        return uniform(rng, Size(390, 430), Size(520, 512));
     if (aim.oneKernel && !aim.weighted && aim.metric == FM::SSD)
-        return Size(rng.uniform(700, 760), rng.uniform(620, 700));
+        return uniform(rng, Size(700, 620), Size(760, 700));
     if (aim.oneKernel || aim.weighted)
-        return Size(rng.uniform(420, 480), rng.uniform(420, 480));
-    return onceIn(rng, 2) ? Size(rng.uniform(560, 600), rng.uniform(2190, 2230)) // higher than transforms can be
-                          : Size(rng.uniform(330, 400), rng.uniform(530, 560));
+        return uniform(rng, Size(420, 420), Size(480, 480));
+    return onceIn(rng, 2) ? uniform(rng, Size(560, 2190), Size(600, 2230)) // higher than transforms can be
+                          : uniform(rng, Size(330, 530), Size(400, 560));
 }
 
 //! A frame for SAD with elimination: of every third nothing can be eliminated.
 inline Mat boundedFrame(RNG& rng)
 {
     const int type = scenes::TYPES[rng.uniform(0, 3)], least = type == CV_8UC1 ? 1310 : 820;
-    const Size size(rng.uniform(least, least + 40), rng.uniform(least, least + 40));
+    const Size size = uniform(rng, Size(least, least), Size(least + 40, least + 40));
     return onceIn(rng, 3) ? randomImage(rng, size, type, 3)
                           : scenes::structuredImage(rng, size, type, rng.uniform(0., 4.));
 }
@@ -146,14 +155,18 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     c.fragmentsOnHost = onceIn(rng, 2);
     c.areasOnDevice = false; // on the device, areas have one limit for all
     const bool walks = !aim.bounded && onceIn(rng, 8);
-    scene.params =
-        scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), rng.uniform(0, 2),
-                           onceIn(rng, 2) ? 0 : rng.uniform(1, 12), walks ? FM::THREE_STEP : FM::FULL, !onceIn(rng, 4));
+    const bool subPixel = !onceIn(rng, 4);
+    const int distance = onceIn(rng, 2) ? 0 : rng.uniform(1, 12), exclusion = rng.uniform(0, 2);
+    scene.params = scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), exclusion, distance,
+                                      walks ? FM::THREE_STEP : FM::FULL, subPixel);
     if (aim.bounded)
         scene.frame = boundedFrame(rng);
     else
-        scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
-                                  onceIn(rng, 4) ? 3 : 256);
+    {
+        const int levels = onceIn(rng, 4) ? 3 : 256, blur = rng.uniform(1, 6);
+        const int type = scenes::TYPES[rng.uniform(0, 3)];
+        scene.frame = randomImage(rng, aimedFrame(rng, aim), type, blur, levels);
+    }
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
     if (aim.slices)
         addSlices(rng, c, weightKind);

@@ -37,7 +37,7 @@ struct Input
         {
             Mat noise(side, side, type), templ;
             rng.fill(noise, RNG::UNIFORM, 0, 20);
-            const Rect place(rng.uniform(0, 300 - side), rng.uniform(0, 220 - side), side, side);
+            const Rect place(uniform(rng, Point(), Point(300 - side, 220 - side)), Size(side, side));
             cv::add(frame(place), noise, templ);
             templates.push_back(templ);
         }

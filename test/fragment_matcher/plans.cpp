@@ -114,8 +114,9 @@ TEST(FragmentMatcher_Plans, smallWindows)
     for (int n = 0; n < 400000 && !all.failedOften(); ++n)
     {
         const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
+        const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
         MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
-                       MULTIPROCESSORS[rng.uniform(0, 8)]);
+                       multiprocessors);
         // Unweighted SSD goes by matrix instructions when there is a lot to do: some fragments stand for many.
         const bool many = metric == FM::SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
         const int sizes = rng.uniform(1, 6), least = many ? 16 : 1, most = many || rng.uniform(0, 3) ? 36 : 120;
@@ -125,7 +126,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
             const Extent fragment = {rng.uniform(least, most), rng.uniform(least, most)};
             const Extent window = large ? Extent{rng.uniform(1, 400), rng.uniform(1, 400)}
                                         : Extent{rng.uniform(least, 56), rng.uniform(least, 64)};
-            call.add(fragment, window, Point(rng.uniform(0, 5), rng.uniform(0, 5)));
+            call.add(fragment, window, uniform(rng, Point(), Point(5, 5)));
         }
         for (int i = 0; many && i < 400; ++i)
         {
@@ -191,9 +192,11 @@ TEST(FragmentMatcher_Plans, transforms)
     int refused = 0;
     for (int n = 0; n < 200000 && !all.failedOften(); ++n)
     {
-        const Size frame(rng.uniform(1, 4500), rng.uniform(1, 2400));
-        const MatchCall call(frame, rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 8) == 0,
-                             SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const Size frame = uniform(rng, Size(1, 1), Size(4500, 2400));
+        const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
+        const bool weighted = rng.uniform(0, 8) == 0;
+        const int metric = rng.uniform(0, 3), channels = rng.uniform(0, 2) ? 3 : 1;
+        const MatchCall call(frame, channels, metric, weighted, SHARED_BYTES[n % 4], multiprocessors);
         const Extent fragment = {rng.uniform(1, frame.width + 1), rng.uniform(1, std::min(frame.height + 1, 400))};
         if (isTooLarge(call.given, fragment))
             continue;
@@ -233,8 +236,10 @@ TEST(FragmentMatcher_Plans, slices)
     Enumeration all;
     for (int n = 0; n < 300000 && !all.failedOften(); ++n)
     {
-        const MatchCall call(Size(2000, 2000), rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 2) != 0,
-                             SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
+        const bool weighted = rng.uniform(0, 2) != 0;
+        const int metric = rng.uniform(0, 3), channels = rng.uniform(0, 2) ? 3 : 1;
+        const MatchCall call(Size(2000, 2000), channels, metric, weighted, SHARED_BYTES[n % 4], multiprocessors);
         const int most = rng.uniform(0, 8) == 0 ? 1100 : 200;
         const Extent fragment = {rng.uniform(1, most), rng.uniform(1, most)};
         if (isTooLarge(call.given, fragment))
@@ -373,15 +378,22 @@ TEST(FragmentMatcher_Plans, extremes)
     const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
     const std::vector<int> sides = {1, 2, 7, 16, 31, 64, 255, 256, 257, 1023, 1024, 1025, 4096, 16384, 32766, 32767};
     const auto side = [&] { return sides[rng.uniform(0, static_cast<int>(sides.size()))]; };
+    const auto anySize = [&]
+    {
+        const int height = side();
+        return Size(side(), height);
+    };
     const auto place = [&](int size)
     { return rng.uniform(0, 6) == 0 ? (rng.uniform(0, 2) ? big : low) : rng.uniform(-size, size); };
     for (int n = 0; n < 200000 && !all.failedOften(); ++n)
     {
-        const Size frame(side(), side());
-        MatchCall call(frame, rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
-                       MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const Size frame = anySize();
+        const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
+        const bool weighted = rng.uniform(0, 2) != 0;
+        const int metric = rng.uniform(0, 3), channels = rng.uniform(0, 2) ? 3 : 1;
+        MatchCall call(frame, channels, metric, weighted, SHARED_BYTES[n % 4], multiprocessors);
         call.areasOnDevice = rng.uniform(0, 4) == 0;
-        call.limit = Size(side(), side());
+        call.limit = anySize();
         for (int i = rng.uniform(1, 6); i > 0; --i)
         {
             const Extent fragment = {side(), side()};

@@ -39,7 +39,7 @@ inline Mat randomWeights(RNG& rng, Size size, int type)
     for (int i = 0; i < 3; ++i) // holes, full weight, and a value that must round to even
     {
         const Rect part =
-            Rect(rng.uniform(0, size.width), rng.uniform(0, size.height), 1 + size.width / 3, 1 + size.height / 3) &
+            Rect(uniform(rng, Point(), Point(size.width, size.height)), Size(1 + size.width / 3, 1 + size.height / 3)) &
             Rect(Point(), size);
         const double full = type == CV_8UC1 ? 255. : 1., half = type == CV_8UC1 ? 127. : 0.5;
         weights(part).setTo(i == 0 ? 0. : (i == 1 ? full : half));
@@ -79,7 +79,7 @@ inline Mat weightsOf(RNG& rng, Size size, int kind, int i)
 //! An area of one of the kinds that occur: whole frame, around a place, cut by the frame, tight, too small, outside.
 inline Rect randomArea(RNG& rng, Size frame, Size fragment, int reach)
 {
-    const Point at(rng.uniform(-fragment.width, frame.width), rng.uniform(-fragment.height, frame.height));
+    const Point at = uniform(rng, Point(-fragment.width, -fragment.height), Point(frame.width, frame.height));
     const int w = fragment.width, h = fragment.height;
     switch (rng.uniform(0, 12))
     {
@@ -96,9 +96,12 @@ inline Rect randomArea(RNG& rng, Size frame, Size fragment, int reach)
     case 5:
         return Rect();
     case 6:
-        return Rect(rng.uniform(0, 3), rng.uniform(0, 3), w + rng.uniform(0, 3), frame.height);
+    {
+        const int width = w + rng.uniform(0, 3);
+        return Rect(uniform(rng, Point(), Point(3, 3)), Size(width, frame.height));
+    }
     default:
-        return Rect(at.x, at.y, w + rng.uniform(0, 2 * reach), h + rng.uniform(0, 2 * reach));
+        return Rect(at, Size(w, h) + uniform(rng, Size(0, 0), Size(2 * reach, 2 * reach)));
     }
 }
 
@@ -108,12 +111,13 @@ inline Scene randomScene(RNG& rng, const FM::Params& params, int type, int weigh
     Scene scene;
     scene.params = params;
     const int levels[] = {256, 256, 8, 2, 1};
-    scene.frame = asRoi(randomImage(rng, frame, type, rng.uniform(1, 6), levels[rng.uniform(0, 5)]));
+    const int levelCount = levels[rng.uniform(0, 5)];
+    scene.frame = asRoi(randomImage(rng, frame, type, rng.uniform(1, 6), levelCount));
     scene.predictions = Mat(count, 1, CV_32SC2);
     for (int i = 0; i < count; ++i)
     {
-        const Size size(rng.uniform(1, maxSide + 1), rng.uniform(1, maxSide + 1));
-        const Point at(rng.uniform(0, frame.width - size.width + 1), rng.uniform(0, frame.height - size.height + 1));
+        const Size size = uniform(rng, Size(1, 1), Size(maxSide + 1, maxSide + 1));
+        const Point at = uniform(rng, Point(), Point(frame.width - size.width + 1, frame.height - size.height + 1));
         Mat templ = scene.frame(Rect(at, size)).clone();
         if (i % 3 == 1) // close to the frame's content, but not equal
             templ += Scalar::all(rng.uniform(1, 9));
@@ -122,7 +126,7 @@ inline Scene randomScene(RNG& rng, const FM::Params& params, int type, int weigh
         scene.templates.push_back(asRoi(templ));
         scene.weights.push_back(asRoi(weightsOf(rng, size, weightKind, i)));
         scene.areas.push_back(randomArea(rng, frame, size, 14));
-        scene.predictions.at<Point>(i) = Point(rng.uniform(-9, frame.width + 9), rng.uniform(-9, frame.height + 9));
+        scene.predictions.at<Point>(i) = uniform(rng, Point(-9, -9), Point(frame.width + 9, frame.height + 9));
     }
     if (weightKind == NO_WEIGHTS)
         scene.weights.clear();
@@ -234,7 +238,7 @@ template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector
                 scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
                 scene.frame =
                     asRoi(randomImage(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
-                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
+                const Point at = uniform(rng, Point(), Point(reach.width, reach.height));
                 scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
                 scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
                 check(scene);
@@ -271,7 +275,7 @@ inline std::vector<Rect> cutFrom(RNG& rng, const Mat& source, Scene& scene)
     std::vector<Rect> regions;
     for (Mat& templ : scene.templates)
     {
-        const Point at(rng.uniform(0, source.cols - templ.cols + 1), rng.uniform(0, source.rows - templ.rows + 1));
+        const Point at = uniform(rng, Point(), Point(source.cols - templ.cols + 1, source.rows - templ.rows + 1));
         regions.push_back(Rect(at, templ.size()));
         templ = source(regions.back());
     }

@@ -63,7 +63,7 @@ private:
     {
         Content c;
         c.templ = size.width < 40 && rng_.uniform(0, 2)
-                      ? image_(Rect(Point(rng_.uniform(0, 30), rng_.uniform(0, 30)), size)).clone()
+                      ? image_(Rect(uniform(rng_, Point(), Point(30, 30)), size)).clone()
                       : randomImage(rng_, size, TYPE);
         if (weighted)
             c.weights = randomWeights(rng_, size, CV_8UC1);
@@ -71,7 +71,8 @@ private:
     }
     Content randomContent()
     {
-        return randomContent(Size(rng_.uniform(1, 30), rng_.uniform(1, 25)), rng_.uniform(0, 2));
+        const bool weighted = rng_.uniform(0, 2) != 0;
+        return randomContent(uniform(rng_, Size(1, 1), Size(30, 25)), weighted);
     }
 
     //! All fragments anew; their number changes, so that graphs keep theirs.
@@ -135,8 +136,9 @@ private:
     void setParams()
     {
         log("setParams");
-        params_ = makeParams(rng_.uniform(0, 3), rng_.uniform(1, 6), rng_.uniform(0, 2), rng_.uniform(0, 4), FM::FULL,
-                             rng_.uniform(0, 2) != 0);
+        const bool subPixel = rng_.uniform(0, 2) != 0;
+        const int distance = rng_.uniform(0, 4), exclusion = rng_.uniform(0, 2), peaks = rng_.uniform(1, 6);
+        params_ = makeParams(rng_.uniform(0, 3), peaks, exclusion, distance, FM::FULL, subPixel);
         gpu_->setParams(params_);
     }
 

@@ -31,7 +31,7 @@ Scene variation(RNG& rng, const Scene& scene)
     Scene other = scene;
     other.frame = randomImage(rng, scene.frame.size(), scene.frame.type());
     for (Rect& area : other.areas)
-        area = Rect(area.x + rng.uniform(-9, 10), area.y + rng.uniform(-9, 10), area.width, area.height);
+        area += uniform(rng, Point(-9, -9), Point(10, 10));
     return other;
 }
 #endif
@@ -286,7 +286,7 @@ TEST_F(FragmentMatcher_CudaStream, graphOfATrackingStep)
         Scene scene = sceneFor(rng, metric, 0);
         std::vector<Rect> regions;
         for (const Mat& templ : scene.templates)
-            regions.push_back(Rect(Point(rng.uniform(0, 170), rng.uniform(0, 130)), templ.size()));
+            regions.push_back(Rect(uniform(rng, Point(), Point(170, 130)), templ.size()));
         cuda::Stream stream;
         const Ptr<FM> matcher = FM::create(scene.params);
         GpuMat previous = uploadRoi(scene.frame), frame = uploadRoi(scene.frame), areas = uploadAreas(scene.areas),
@@ -352,7 +352,10 @@ TEST_F(FragmentMatcher_CudaStream, trackingLoop)
     const auto frameAt = [&](int t) { return world(Rect(5 * t, 40 - 4 * t, 200, 160)); };
     std::vector<Rect> regions;
     for (int i = 0; i < 40; ++i)
-        regions.push_back(Rect(rng.uniform(0, 180), rng.uniform(0, 140), rng.uniform(8, 20), rng.uniform(8, 20)));
+    {
+        const Size size = uniform(rng, Size(8, 8), Size(20, 20));
+        regions.push_back(Rect(uniform(rng, Point(), Point(180, 140)), size));
+    }
     for (const int metric : METRICS)
     {
         const Ptr<FM> cpu = FM::create(makeParams(metric)), gpu = FM::create(makeParams(metric));

@@ -154,7 +154,7 @@ Scene sceneOf(RNG& rng, int metric, int type, Size frame, Size size, int count)
     scene.frame = structuredImage(rng, frame, type, 3.);
     for (int i = 0; i < count; ++i)
     {
-        const Point at(rng.uniform(0, frame.width - size.width + 1), rng.uniform(0, frame.height - size.height + 1));
+        const Point at = uniform(rng, Point(), Point(frame.width - size.width + 1, frame.height - size.height + 1));
         Mat templ = scene.frame(Rect(at, size)).clone();
         if (i % 2)
             templ += Scalar::all(3);

@@ -39,7 +39,7 @@ TEST(FragmentMatcher_Truth, identicalPatch)
             for (int again = 0; again < 5; ++again)
             {
                 const Mat frame = randomImage(rng, Size(120, 90), type);
-                const Rect at(rng.uniform(0, 100), rng.uniform(0, 70), 20, 20);
+                const Rect at(uniform(rng, Point(), Point(100, 70)), Size(20, 20));
                 const FragmentMatch match = findOne(makeParams(metric), frame, frame(at));
                 ASSERT_EQ(2u, match.locations.size());
                 EXPECT_EQ(at.tl(), match.locations[0]);
@@ -59,7 +59,8 @@ TEST(FragmentMatcher_Truth, shiftAndNoise)
     std::vector<Point> truth;
     for (int i = 0; i < 60; ++i)
     {
-        const Rect at(rng.uniform(30, 250), rng.uniform(30, 150), rng.uniform(11, 20), rng.uniform(11, 20));
+        const Size size = uniform(rng, Size(11, 11), Size(20, 20));
+        const Rect at(uniform(rng, Point(30, 30), Point(250, 150)), size);
         templates.push_back(scene(at).clone());
         areas.push_back(at + Point(-20, -20) + Size(40, 40));
         truth.push_back(at.tl());
@@ -233,9 +234,9 @@ TEST(FragmentMatcher_Truth, tiesInRasterOrder)
     for (const int metric : METRICS)
         for (int again = 0; again < 20; ++again)
         {
-            const Size period(rng.uniform(5, 23), rng.uniform(5, 19));
+            const Size period = uniform(rng, Size(5, 5), Size(23, 19));
             const Mat tile = randomImage(rng, period, CV_8UC1, 1), frame = cv::repeat(tile, 8, 9);
-            const Rect at(rng.uniform(0, period.width), rng.uniform(0, period.height), period.width, period.height);
+            const Rect at(uniform(rng, Point(), Point(period.width, period.height)), Size(period.width, period.height));
             const FragmentMatch match = findOne(makeParams(metric, 4, FM::SQUARE, 2), frame, frame(at));
             ASSERT_EQ(4u, match.locations.size());
             for (int j = 0; j < 4; ++j)

@@ -165,7 +165,10 @@ TEST(QuickShift_Edges, farParents)
             rng.fill(mask, RNG::UNIFORM, 0, 40);
             mask = mask == 1;             // one pixel in 40
             for (int i = 0; i < 150; ++i) // pairs are denser than single pixels
-                mask.at<uchar>(rng.uniform(0, 91), rng.uniform(0, 66) * 2) = 1;
+            {
+                const int x = rng.uniform(0, 66) * 2;
+                mask.at<uchar>(rng.uniform(0, 91), x) = 1;
+            }
             const Ptr<QuickShift> q =
                 QuickShift::create(0.3, maxDist, 0.125); // few neighbours: densities are exact floats
             q->setSearchRadius(radius);

@@ -107,11 +107,18 @@ inline QuickShiftParams randomQuickShiftParams(RNG& rng, int depth)
     return p;
 }
 
+//! Draws one of the depths, then one to four channels.
+inline int randomType(RNG& rng, const std::vector<int>& depths)
+{
+    const int depth = oneOf(rng, depths);
+    return CV_MAKETYPE(depth, rng.uniform(1, 5));
+}
+
 inline Mat randomColours(RNG& rng, Size size, int type)
 {
     const int levels[] = {256, 256, 256, 8, 2, 1};
-    Mat bytes =
-        randomImage(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), rng.uniform(1, 8), levels[rng.uniform(0, 6)]);
+    const int levelCount = levels[rng.uniform(0, 6)];
+    Mat bytes = randomImage(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), rng.uniform(1, 8), levelCount);
     Mat image;
     const int depth = CV_MAT_DEPTH(type);
     bytes.convertTo(image, depth,
@@ -153,7 +160,7 @@ inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
     vconcat(c.images, c.colours);
     if (onceIn(rng, 2))
         c.colours = randomColours(rng, Size(size.width, size.height * static_cast<int>(c.images.size())),
-                                  CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5)));
+                                  randomType(rng, {CV_8U, CV_16U, CV_32F}));
     if (!onceIn(rng, 2))
         return;
     for (size_t i = 0; i < c.images.size(); ++i)
@@ -165,7 +172,7 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
     RNG rng = rngOf(seed + 1000003, number);
     QuickShiftCase c;
     c.placement = mixed(rng.next(), 9);
-    const int type = CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5));
+    const int type = randomType(rng, {CV_8U, CV_8U, CV_16U, CV_32F});
     c.params = randomQuickShiftParams(rng, CV_MAT_DEPTH(type));
     const double limit = onceIn(rng, 3) ? 4e5 : onceIn(rng, 12) ? 4e8 : 3e7;
     Size size = randomSize(rng);
@@ -179,12 +186,11 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
         c.images.push_back(randomColours(rng, size, type));
     if (c.way != QuickShiftCase::BATCH && onceIn(rng, 4))
         c.mask = randomMask(rng, size);
-    c.colours =
-        onceIn(rng, 2)
-            ? c.images[0]
-            : randomColours(rng, size, CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5)));
-    c.tile = Size(rng.uniform(9, 150), rng.uniform(9, 150));
-    c.calls = rng.uniform(0, 2048) | (onceIn(rng, 2) ? rng.uniform(0, 2048) : 0);
+    c.colours = onceIn(rng, 2) ? c.images[0] : randomColours(rng, size, randomType(rng, {CV_8U, CV_16U, CV_32F}));
+    c.tile = uniform(rng, Size(9, 9), Size(150, 150));
+    c.calls = rng.uniform(0, 2048);
+    if (onceIn(rng, 2))
+        c.calls |= rng.uniform(0, 2048);
     c.minSize = oneOf<int>(rng, {1, 2, 5, 20, 1000});
     c.tau = c.params.maxDist * (onceIn(rng, 4) ? 1. : rng.uniform(0.01, 1.));
     c.thick = onceIn(rng, 2);

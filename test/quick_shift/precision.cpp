@@ -170,7 +170,8 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
     };
     for (int i = 0; i < 2000000; ++i)
     {
-        expectFused(bitsFloat(rng.next()), bitsFloat(rng.next()), bitsFloat(rng.next()));
+        const float summand = bitsFloat(rng.next()), factor = bitsFloat(rng.next());
+        expectFused(bitsFloat(rng.next()), factor, summand);
         // A product of 48 bits and a summand of any size; and one of half its last bit, minus what double loses.
         const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
         const float a = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)),
@@ -282,7 +283,7 @@ TEST(QuickShift_Precision, photographs)
                 double error = 0.;
                 for (int i = 0; i < 100; ++i)
                 {
-                    const Point p(rng.uniform(0, image.cols), rng.uniform(0, image.rows));
+                    const Point p = uniform(rng, Point(), Point(image.cols, image.rows));
                     const double wanted = oracle::densityAt(points, p.x, p.y);
                     error = std::max(error, std::abs(density.at<float>(p) - wanted) / wanted);
                 }

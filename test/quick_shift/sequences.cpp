@@ -80,7 +80,8 @@ private:
     {
         const Size sizes[] = {Size(60, 46), Size(60, 46), Size(60, 46), Size(31, 70), Size(110, 80)};
         images_ = rng_.uniform(0, 3) == 0 ? 2 : 1;
-        return randomImage(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
+        const int type = rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1;
+        return randomImage(rng_, sizes[rng_.uniform(0, 5)], type, 5);
     }
 
     template <typename Array> static std::vector<Array> halves(const Array& stack)

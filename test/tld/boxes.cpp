@@ -387,8 +387,10 @@ std::vector<Rect> randomBoxes(RNG& rng, const Three& scene, int t)
     std::vector<Rect> boxes;
     for (int i = rng.uniform(0, 9); i > 0; --i)
     {
-        const Rect near = scene.box(t, rng.uniform(0, 3)) + Point(rng.uniform(-12, 13), rng.uniform(-9, 10));
-        const Rect any(rng.uniform(-40, 250), rng.uniform(-40, 190), rng.uniform(-5, 70), rng.uniform(-5, 70));
+        const Point shift = uniform(rng, Point(-12, -9), Point(13, 10));
+        const Rect near = scene.box(t, rng.uniform(0, 3)) + shift;
+        const Size size = uniform(rng, Size(-5, -5), Size(70, 70));
+        const Rect any(uniform(rng, Point(-40, -40), Point(250, 190)), size);
         boxes.push_back(rng.uniform(0, 4) ? near : any);
         if (rng.uniform(0, 5) == 0)
             boxes.push_back(boxes[rng.uniform(0, static_cast<int>(boxes.size()))]);

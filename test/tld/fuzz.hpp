@@ -91,25 +91,30 @@ inline Rect randomBox(RNG& rng, Size image, int least)
     const int h = std::min(image.height, onceIn(rng, 3) ? least : rng.uniform(least, std::max(least + 1, 70)));
     const int right = image.width - w, below = image.height - h;
     if (onceIn(rng, 5)) // in a corner
-        return Rect(rng.uniform(0, 2) * right, rng.uniform(0, 2) * below, w, h);
-    return Rect(rng.uniform(0, right + 1), rng.uniform(0, below + 1), w, h);
+    {
+        const Point corner = uniform(rng, Point(), Point(2, 2));
+        return Rect(corner.x * right, corner.y * below, w, h);
+    }
+    return Rect(uniform(rng, Point(), Point(right + 1, below + 1)), Size(w, h));
 }
 
 //! The first frame shows the boxes; later ones show their contents moved, hidden, gone, or something else altogether.
 inline void randomFrames(RNG& rng, TldCase& c, Size size, int type, int count)
 {
-    const Mat ground = tld::texture(rng.next(), size, type, rng.uniform(2, 9));
+    const int finestOfGround = rng.uniform(2, 9);
+    const Mat ground = tld::texture(rng.next(), size, type, finestOfGround);
     std::vector<Point> at;
     for (const Rect& box : c.boxes)
         at.push_back(box.tl());
-    const Mat contents = tld::texture(rng.next(), size, type, rng.uniform(2, 7));
+    const int finest = rng.uniform(2, 7);
+    const Mat contents = tld::texture(rng.next(), size, type, finest);
     for (int t = 0; t < count; ++t)
     {
         Mat frame = ground.clone();
         for (size_t i = 0; i < c.boxes.size(); ++i)
         {
             if (t > 0)
-                at[i] += Point(rng.uniform(-6, 7), rng.uniform(-6, 7));
+                at[i] += uniform(rng, Point(-6, -6), Point(7, 7));
             const Rect shown = Rect(at[i], c.boxes[i].size()) & Rect(Point(), size);
             if (!shown.empty() && (t == 0 || !onceIn(rng, 6)))
                 contents(shown - at[i] + c.boxes[i].tl()).copyTo(frame(shown));
@@ -130,7 +135,8 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     TldCase c;
     c.way = static_cast<TldCase::Way>(rng.uniform(0, 3));
     c.params = randomTldParams(rng);
-    const Size size(std::max(16, randomSide(rng, 200)), std::max(16, randomSide(rng, 160)));
+    const int height = std::max(16, randomSide(rng, 160));
+    const Size size(std::max(16, randomSide(rng, 200)), height);
     const int type = oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4});
     const int least = std::max(12, c.params.minWindow);
     if (c.params.minWindow > std::min(size.width, size.height))

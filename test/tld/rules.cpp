@@ -19,9 +19,8 @@ int fromEnvironment(const char* variable, int standard)
 //! A box of any size, aspect ratio and place.
 Rect randomBox(RNG& rng, Size image, int least, int most)
 {
-    const Size size(rng.uniform(least, most + 1), rng.uniform(least, most + 1));
-    return Rect(Point(rng.uniform(0, image.width - size.width + 1), rng.uniform(0, image.height - size.height + 1)),
-                size);
+    const Size size = uniform(rng, Size(least, least), Size(most + 1, most + 1));
+    return Rect(uniform(rng, Point(), Point(image.width - size.width + 1, image.height - size.height + 1)), size);
 }
 
 typedef OnEngine Tld_Rules;

@@ -51,7 +51,7 @@ private:
         {
             if (places_.size() <= i)
                 places_.push_back(Point(10 + 40 * int(i), 30 + 10 * int(i)));
-            places_[i] += Point(rng_.uniform(-3, 4), rng_.uniform(-3, 4));
+            places_[i] += uniform(rng_, Point(-3, -3), Point(4, 4));
             places_[i].x = std::min(std::max(places_[i].x, 0), frame_.cols - objects_[i].cols);
             places_[i].y = std::min(std::max(places_[i].y, 0), frame_.rows - objects_[i].rows);
             shown_.resize(objects_.size(), 1);

@@ -348,6 +348,7 @@ public:
     @param depth CV_32F (default): the score. CV_32S or CV_64F: the sum of SAD or SSD before it is divided by the sum of
     weights; not for ZNCC. CV_32S takes fragments of at most 11,008 pixels for SAD and 43 for SSD, whatever the number
     of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels can be rounded.
+    On ARM ask for CV_64F instead of converting CV_32S by Mat::convertTo(), which rounds to float there.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
     @throws cv::Exception if index, depth or the size of searchArea is out of its range, if the fragment is too large
     for the depth or for ZNCC, or if type or memory of the frame does not fit the fragments. */

@@ -62,7 +62,7 @@ class Row
 {
 public:
     Row(const Tile& tile, Scratch& scratch, int j)
-        : tile_(tile), scratch_(scratch), j_(j), start_(j * tile.layout.step * tile.layout.stride)
+        : tile_(tile), scratch_(scratch), start_(j * tile.layout.step * tile.layout.stride)
     {
         for (int i = 0; i < tile.cols; i += 64)
             all_.word[i / 64] =
@@ -135,7 +135,7 @@ private:
 
     const Tile& tile_;
     Scratch& scratch_;
-    int j_, start_;
+    int start_;
     Bits all_;
 };
 

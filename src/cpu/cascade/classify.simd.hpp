@@ -320,6 +320,8 @@ void contrastRow(const int* sums, const int* squares, const int* corners, int ar
         const v_int32 sum = rectangleOf(sums, corners, place);
         v_uint64 low, high;
         v_expand(v_reinterpret_as_u32(rectangleOf(squares, corners, place)), low, high);
+        // OpenCV converts integers to double through float on NEON.
+        static_assert(MAX_WINDOW * MAX_WINDOW * 255 <= 1 << 24, "a sum of pixels has to be exact in float");
         const v_float64 s0 = v_cvt_f64(sum), s1 = v_cvt_f64_high(sum);
         // Values up to 2^49 are exact in double precision, as contrastOf() is in 64 bits.
         const v_float64 c0 = v_sub(v_mul(size, doubleOf(low)), v_mul(s0, s0));
