@@ -82,8 +82,10 @@ __Matrices of detectAsync()__; row i belongs to image i:
 | matrix        | type     | columns        | content of a row                                             |
 |---------------|----------|----------------|--------------------------------------------------------------|
 | objects       | CV_32SC4 | 1 + maxObjects | (n, found, candidates, overflow), then n boxes, then zeros   |
-| numDetections | CV_32SC1 | maxObjects     | number of candidates of each object, 1 without grouping      |
-| levelWeights  | CV_64FC1 | maxObjects     | largest last-stage sum among the candidates of each object   |
+| numDetections | CV_32SC1 | maxObjects     | number of candidates of each object, 1 without grouping (1)  |
+| levelWeights  | CV_64FC1 | maxObjects     | largest last-stage sum among the candidates of each object (1) |
+
+(1) in the first n columns; 0 in the others.
 
 `found` is the number of objects; n is less if maxObjects is too small, and the first n objects are stored. `candidates`
 is the number before grouping. If it exceeds maxCandidates, overflow is 1 and the objects of that image are not

@@ -210,7 +210,8 @@ public:
     against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only against
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is
-    ignored). Sides are 1 to 32,767 pixels and may differ. In Python pass a list whenever weights is a list.
+    ignored). Sides are 1 to 32,767 pixels and may differ. One array in place of the list is one fragment; then weights
+    is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
@@ -238,9 +239,10 @@ public:
                                       InputArrayOfArrays weights = noArray(),
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Appends one fragment. Does not wait. A call with a GpuMat throws while its stream is being captured.
+    /** @brief Appends one fragment; the first one, if there are none. Does not wait. A call with a GpuMat throws while
+    its stream is being captured.
     @param templ template, one array; its element type and memory (Mat or GpuMat) must be those of the existing
-    fragments. Sides 1 to 32,767 pixels.
+    fragments, if there are any. Sides 1 to 32,767 pixels.
     @param weights weights of its size, in the same memory: CV_8UC1, or CV_32FC1 with values in [0,1]. Default: none,
     which equals a weight of 255 for every pixel.
     @param stream stream for a GpuMat template; ignored for Mat. Default: the null stream.
@@ -295,7 +297,8 @@ public:
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
     @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area, or its weights in
     device memory are all 0 (location (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, it is constant and
-    all its scores are 0; AREA_TOO_LARGE (3), its area lies in device memory and, clipped to the frame, is larger than
+    all its scores are 0 (so peak 0 is the first position of its area, and confidence is 1 if there is a peak 1);
+    AREA_TOO_LARGE (3), its area lies in device memory and, clipped to the frame, is larger than
     maxSearchArea (location, score and confidence are those of NO_POSITION).
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from the scores at the
     peak and its two neighbours (two lines of opposite slope for SAD, a parabola for SSD and ZNCC; 0 at the border of
@@ -375,8 +378,8 @@ public:
                                    CV_OUT std::vector<int>& offsets, int depth = CV_32F,
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Computes search areas for the next frame from locations in this one. With GpuMat, all data stay on the
-    device. Waits only if locations is a GpuMat and areas is a Mat, UMat or std::vector.
+    /** @brief Computes search areas for the next frame from locations in this one: (x - radius, y - radius, width + 2
+    radius, height + 2 radius) for a fragment of width x height at (x, y). With GpuMat, all data stay on the device. Waits only if locations is a GpuMat and areas is a Mat, UMat or std::vector.
     @param locations one top-left corner for each fragment, for example the locations of match(): CV_32SC2 with N rows,
     of which column 0 is used, CV_32SC1 of N x 2, a std::vector or, in Python, a list of (x, y). They may lie outside of
     the frame. (-1,-1) means no match and gives an empty area, so that the fragment keeps status NO_POSITION.

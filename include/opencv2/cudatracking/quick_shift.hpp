@@ -71,7 +71,7 @@ different machines this holds if exp() of both C libraries rounds to the same fl
 
 __Results__ are those of the last compute() that succeeded; a call that throws leaves them unchanged. Before the first
 compute(), after clear() and after compute() of an empty image, getters give empty arrays and functions that return a
-count return 0. Results of a GpuMat can be written to every array type, results of a Mat to host arrays only. Results of
+count return 0. Setters act on the next compute(), not on results that are there. Results of a GpuMat can be written to every array type, results of a Mat to host arrays only. Results of
 n x 1 elements may go to a std::vector.
 
 __Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Threads that use one instance share its results: a
@@ -204,7 +204,8 @@ public:
     @param images list of Mat or of GpuMat; an empty list clears the results. Or one array in host memory: N x height x
     width x channels, or N x height x width with one channel. Refused are arrays of two dimensions, and of three with a
     last one of 1 to 4, because they could be one image.
-    @param labels list with one output CV_32SC1 for each image, Mat or GpuMat; noArray() if not wanted.
+    @param labels list with one output CV_32SC1 for each image, Mat or GpuMat: in C++ a std::vector, which is resized;
+    noArray() if not wanted.
     @param masks list with one mask for each image: CV_8UC1 of the image's size, in the same memory; pixels where it is
     0 get label -1. An empty mask selects all pixels. Default: no masks.
     @param stream stream for GpuMat; ignored for Mat. Waits only if labels is a list of Mat. Default: the null stream.

@@ -283,7 +283,8 @@ public:
     /** @brief Converts a table filled by detect() to vectors. Waits for the stream if the table is a GpuMat.
     @param objects table of detections.
     @param boxes boxes of the accepted windows; one object gives several that overlap.
-    @param scores conservative similarity of each window, 0 to 1. This is not the score of a box in TrackerTLD.
+    @param scores conservative similarity of each window, 0 to 1: the larger, the more like the object. TrackerTLD
+    trusts a box above TLDParams.validThreshold. This is not the score of a box in TrackerTLD.
     @param all true: also windows that passed the ferns and were not accepted. Default: false.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if the type, size or counts of objects are not those of such a table. */
@@ -323,8 +324,8 @@ public:
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Returns the name of the class in files: "TLDDetector". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
-    /** @brief Writes parameters and model to a file. The file is written completely, or the old one is unchanged.
-    Waits.
+    /** @brief Writes parameters and model to a file; before init() the parameters. The file is written completely, or
+    the old one is unchanged. Waits.
     @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
     refused.
     @throws cv::Exception naming the file if it cannot be written or is write-protected. */

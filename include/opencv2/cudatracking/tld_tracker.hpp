@@ -57,7 +57,7 @@ __State__ after a frame:
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-__Loss__: an object is LOST when it leaves the image, when optical flow fails, after maxUnsupported unsupported frames
+__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, after maxUnsupported unsupported frames
 in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. After failed flow,
 flow from the last box is tried again in the next retryFrames frames.
 
@@ -403,7 +403,7 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
     @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
-    update() was given a different next frame; nothing is added then. */
+    update() was given an image of other pixels that is not the last one either; nothing is added then. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
     @param image the frame in which the object starts: either the one that update() got last, or the one that it gets
@@ -414,7 +414,7 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
     @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
-    update() was given a different next frame; nothing is added then. */
+    update() was given an image of other pixels that is not the last one either; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Removes an object. The rows of later objects in results move up; their ids do not change.
     @param id id returned by add().
@@ -450,7 +450,8 @@ public:
     - Pass 2, event RECOGNIZED: its box is set to the detector's.
 
     __End of objects__, if TLDParams.endAfterMisses is above 0: after the frame, objects are removed that no box was
-    associated with in endAfterMisses successive calls with boxes.
+    associated with in endAfterMisses successive calls with boxes. A box that the call ignores (too small, or beyond the
+    first 256) is associated with none.
 
     __Start of objects__, if TLDParams.startFromBoxes is set: then each box starts an object with the next id (event
     STARTED) by add(), except
