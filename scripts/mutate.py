@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+"""Do the tests notice faults? Makes one small fault at a time in the sources, compiles it and runs the C++ tests of its class.
+
+    scripts/mutate.py choose LIST [--count=200] [--seed=1] [--kernels]
+        writes a list of places chosen at random; the same seed and sources give the same list. Needs universalmutator (PyPI)
+    scripts/mutate.py run LIST BUILD OUT [--jobs=N] [--seconds=S] [--limit=S] [--gpu-jobs=8]
+        runs the list with a static build by scripts/build.sh: BUILD is its folder. Writes OUT/results.tsv. A second call goes on
+        where the first ended. A fault in a kernel, or in host code of CUDA, needs a GPU
+
+The places are lines of src/ outside src/cuda and of what host code compiles in src/cuda; with --kernels those of *.cu and of the
+headers in src/cuda that they include. Faults are comparisons, bounds, signs, constants, and statements that are left out:
+scripts/lib/mutate.rules. The build stays as it is: changed objects are compiled and linked elsewhere.
+
+Results of a place: noticed (a test failed that passes without the fault), timed out (a test that ends without the fault), same
+code (the compiler made the same objects), does not compile, not noticed, not run (time was over).
+"""
+import argparse
+import collections
+import contextlib
+import hashlib
+import io
+import json
+import os
+import pathlib
+import queue
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
+RULES = ROOT / "scripts/lib/mutate.rules"
+CLASSES = {"cascade": "Cascade", "fragment_matcher": "FragmentMatcher", "quick_shift": "QuickShift", "tld": "Tld"}
+FIELDS = ("file", "line", "before", "after")
+# Instruction sets that OpenCV is told to do without, beside the best: what scripts/test.sh runs.
+LOWER_SETS = ("AVX512-SKX", "AVX512-SKX,AVX2")
+SHORT = 0.25  # seconds: tests that are run first
+
+
+# --- choose ------------------------------------------------------------------------------------------------------------
+
+def reached(starts):
+    """Sources that these include, themselves included."""
+    seen, todo = set(), list(starts)
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M):
+            todo += [found for found in ((path.parent / name).resolve(), ROOT / "src" / name) if found.is_file()]
+    return seen
+
+
+def sources(kernels):
+    src = ROOT / "src"
+    if kernels:
+        return {path for path in reached(src.rglob("*.cu")) if src / "cuda" in path.parents}
+    return {path for path in reached(src.rglob("*.cpp")) if src in path.parents}
+
+
+def choose(options):
+    from universalmutator.mutator import mutants_regexp
+    lines = collections.defaultdict(list)
+    for path in sorted(sources(options.kernels)):
+        text = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            mutants = mutants_regexp(text, [str(RULES)], ignorePatterns=[], ignoreStringOnly=True)
+        for number, after, _, _ in mutants:
+            before = text[number - 1]
+            # A statement that goes on in the next line is not left out.
+            if after.strip() != ";" or before.count("(") == before.count(")"):
+                lines[str(path.relative_to(ROOT)), number, before.strip()].append(after.strip())
+    chance = random.Random(options.seed)
+    places = chance.sample(sorted(lines), min(options.count, len(lines)))
+    with open(options.list, "w", encoding="utf-8") as file:
+        print(*FIELDS, sep="\t", file=file)
+        for place in places:
+            print(*place, chance.choice(lines[place]), sep="\t", file=file)
+    print(f"{len(places)} of {len(lines)} lines that can be changed")
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as file:
+        names = file.readline().rstrip("\n").split("\t")
+        return [dict(zip(names, line.rstrip("\n").split("\t"))) for line in file]
+
+
+# --- run ---------------------------------------------------------------------------------------------------------------
+
+class Build:
+    """What the build's files say: how each object is compiled, what it includes, how the test program is linked."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        program = "bin/opencv_test_cudatracking"
+        self.program = folder / program
+        ninja = ("ninja", "-C", str(folder), "-t")
+        commands = subprocess.run([*ninja, "commands", program], check=True, capture_output=True, text=True).stdout.splitlines()
+        deps = subprocess.run([*ninja, "deps"], check=True, capture_output=True, text=True).stdout
+        self.link = commands[-1].removeprefix(": && ").split(" && ")[0]
+        self.compile = {}
+        for command in commands[:-1]:
+            words = shlex.split(command)
+            if "-c" in words and "-o" in words:
+                target = words[words.index("-o") + 1]
+                if "/opencv_cudatracking.dir/" in target or "/opencv_test_cudatracking.dir/" in target:
+                    self.compile[target] = [word for word in words if not word.endswith("ccache")]
+        self.users = collections.defaultdict(set)
+        target = None
+        for line in deps.splitlines():
+            if line.startswith(" "):
+                path = os.path.normpath(folder / line.strip())
+                if target in self.compile and path.startswith(str(ROOT)):
+                    self.users[os.path.relpath(path, ROOT)].add(target)
+            elif ": #deps" in line:
+                target = line.split(":")[0]
+
+
+class Tests:
+    """Runs tests of a program; knows the times of all tests without a fault."""
+
+    def __init__(self, build, options):
+        self.build, self.options = build, options
+        self.times = {}  # by name, in seconds
+        self.passes = {}  # by name and instruction set: without a fault
+        self.lock = threading.Lock()
+        self.gpu = threading.Semaphore(options.gpu_jobs)
+
+    def environment(self, without, gpu):
+        environment = dict(os.environ, OPENCV_FOR_THREADS_NUM="2", OPENCV_CPU_DISABLE=without)
+        # To the build's own paths, so that the program may lie elsewhere.
+        environment.setdefault("CUDATRACKING_SAMPLES_DATA", str(self.options.samples))
+        environment.setdefault("CUDATRACKING_CASCADES", str(self.options.cascades))
+        if not gpu:
+            environment["CUDA_VISIBLE_DEVICES"] = ""
+        return environment
+
+    def measure(self):
+        """Times of all tests, and whether they pass."""
+        known = self.options.out / "times.json"
+        if known.exists():
+            self.times = json.loads(known.read_text())
+            return
+        names = subprocess.run([str(self.build.program), "--gtest_list_tests"], capture_output=True, text=True,
+                               env=self.environment("", False)).stdout
+        suites = queue.Queue()
+        for name in re.findall(r"^([\w/]+\.)", names, re.M):
+            suites.put(name)
+        failed = []
+
+        def work():
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    suite = suites.get_nowait()
+                    report = self.options.out / f"{suite.replace('/', '-')}xml"
+                    folder = self.options.out / f"cwd-{suite.replace('/', '-')}"
+                    folder.mkdir(exist_ok=True)
+                    gpu = "Cuda" in suite
+                    with self.gpu if gpu else contextlib.nullcontext():
+                        subprocess.run([str(self.build.program), f"--gtest_filter={suite}*", f"--gtest_output=xml:{report}"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, env=self.environment("", gpu))
+                    for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase"):
+                        name = f"{case.get('classname')}.{case.get('name')}"
+                        if case.find("failure") is not None:
+                            failed.append(name)
+                        elif case.get("status") == "run":
+                            self.times[name] = float(case.get("time"))
+                    report.unlink()
+                    shutil.rmtree(folder, ignore_errors=True)
+
+        in_threads(self.options.jobs, work)
+        if failed:
+            print("fail without a fault, and are left out:", *failed)
+        known.write_text(json.dumps(self.times))
+
+    def failing(self, program, names, without, folder, seconds):
+        """The first of the tests that fails, and whether because of time; None where all pass."""
+        gpu = any("Cuda" in name for name in names)
+        with self.gpu if gpu else contextlib.nullcontext():
+            process = subprocess.Popen([str(program), "--gtest_filter=" + ":".join(names)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, text=True, errors="replace", cwd=folder,
+                                       env=self.environment(without, gpu), start_new_session=True)
+            late = threading.Event()
+
+            def end():
+                late.set()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, 9)
+
+            clock = threading.Timer(seconds, end)
+            clock.start()
+            current = names[0]
+            failed = None
+            for line in process.stdout:
+                started = re.match(r"\[ RUN      \] (\S+)", line)
+                if started:
+                    current = started.group(1)
+                elif line.startswith("[  FAILED  ]") or re.search(r": Failure$|unknown file: Failure", line):
+                    failed = current
+                    break
+            clock.cancel()
+            with contextlib.suppress(ProcessLookupError):
+                if failed:
+                    os.killpg(process.pid, 9)
+            process.stdout.close()
+            code = process.wait()
+        if failed:
+            return failed, False
+        if code:
+            return current, late.is_set()
+        return None
+
+    def sound(self, name, without, folder):
+        """Whether a test passes without a fault."""
+        with self.lock:
+            known = self.passes.get((name, without))
+        if known is None:
+            known = self.failing(self.build.program, [name], without, folder, 30 + 20 * self.times[name]) is None
+            with self.lock:
+                self.passes[name, without] = known
+        return known
+
+
+class Place:
+    """One fault: its files, its objects, its tests."""
+
+    def __init__(self, row, build, tests, tree):
+        self.row, self.build, self.tests, self.tree = row, build, tests, tree
+        self.objects = sorted(build.users[row["file"]])
+        self.folder = tree.parent
+
+    def compile(self):
+        """'' or the result, where that is known already. Then self.program stands in the tree's folder."""
+        path = self.tree / self.row["file"]
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines(keepends=True)
+        number = int(self.row["line"]) - 1
+        if number >= len(lines) or lines[number].strip() != self.row["before"]:
+            return "moved"
+        if not self.objects:
+            return "same code"
+        lines[number] = lines[number].replace(self.row["before"], self.row["after"])
+        path.write_text("".join(lines), encoding="utf-8")
+        try:
+            return self.made()
+        finally:
+            path.write_text(text, encoding="utf-8")
+
+    def made(self):
+        changed = []
+        for place, target in enumerate(self.objects):
+            made = self.folder / f"{place}.o"
+            words = list(self.build.compile[target])
+            for option in ("-MF", "-MT"):
+                if option in words:
+                    del words[words.index(option):words.index(option) + 2]
+            words = [word for word in words if word not in ("-MD", "-MMD")]
+            words = [self.moved(word) for word in words]
+            words[words.index("-o") + 1] = str(made)
+            if not target.endswith(".cu.o"):
+                words.append(f"-fmacro-prefix-map={self.tree}/=opencv_cudatracking/")
+            done = subprocess.run(words, cwd=self.build.folder, capture_output=True)
+            if done.returncode:
+                return "does not compile"
+            if made.read_bytes() != (self.build.folder / target).read_bytes():
+                changed.append((target, made))
+        if not changed:
+            return "same code"
+        self.vectors = any(".avx" in target for target, _ in changed)
+        link = self.build.link
+        for target, made in changed:
+            link = link.replace(f" {target} ", f" {made} ")
+        words = shlex.split(link)
+        at = words.index("-o")
+        words[at + 1] = str(self.folder / "program")
+        # In front of the archive, whose members of the same symbols are then not taken.
+        words[at:at] = [str(made) for target, made in changed if "/opencv_cudatracking.dir/" in target]
+        words += next((["-fuse-ld=" + name] for name in ("lld", "gold") if shutil.which("ld." + name)), [])
+        done = subprocess.run(words, cwd=self.build.folder, capture_output=True, text=True)
+        if done.returncode:
+            return "does not link"
+        return ""
+
+    def moved(self, word):
+        """A word of a command, with paths into the tree. Generated sources include those of the root by their full path."""
+        name = word.removeprefix("-I")
+        if name == str(ROOT) or re.match(re.escape(str(ROOT)) + r"/(src|include|test)(/|$)", name):
+            return word.replace(str(ROOT), str(self.tree), 1)
+        generated = str(self.build.folder / "modules/cudatracking")
+        if name.startswith(generated):
+            return word.replace(generated, str(self.tree / "generated"), 1)
+        return word
+
+    def names(self):
+        """The tests of its class, in groups: the shorter the earlier."""
+        parts = self.row["file"].split("/")
+        of = next((CLASSES[part] for part in parts if part in CLASSES), None)
+        cuda = parts[1] == "cuda"
+        kernels = self.row["file"].endswith(".cu") or (cuda and any(target.endswith(".cu.o") for target in self.objects))
+        names = [name for name in self.tests.times
+                 if (cuda or "Cuda" not in name) and (not kernels or "Cuda" in name)
+                 and (of is None or f"{of}_" in name or "Common_" in name)]
+        names.sort(key=lambda name: (self.tests.times[name] > SHORT, of is not None and f"{of}_" not in name))
+        short = [name for name in names if self.tests.times[name] <= SHORT]
+        long = sorted((name for name in names if self.tests.times[name] > SHORT), key=self.tests.times.get)
+        half = len(long) * 2 // 3
+        return [group for group in (short, long[:half], long[half:]) if group]
+
+    def run(self, deadline):
+        result = self.compile()
+        if result:
+            return result, ""
+        settings = ("", *LOWER_SETS) if self.vectors else ("",)
+        for names in self.names():
+            for without in settings:
+                rest = names
+                while rest:
+                    seconds = 30 + (20 if without else 6) * sum(self.tests.times[name] for name in rest)
+                    left = deadline - time.monotonic()
+                    if left < 1:
+                        return "not run", "some tests passed"
+                    found = self.tests.failing(self.folder / "program", rest, without, self.folder, min(seconds, left))
+                    if found is None:
+                        break
+                    name, late = found
+                    if late and deadline - time.monotonic() < 1:
+                        return "not run", "some tests passed"
+                    if self.tests.sound(name, without, self.folder):
+                        return "timed out" if late else "noticed", name + (f" without {without}" if without else "")
+                    rest = [other for other in rest if other != name]
+        return "not noticed", ""
+
+
+def in_threads(count, work):
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def tree_of(folder, build):
+    """A copy of the sources, and of the generated ones with its paths in them."""
+    tree = folder / "tree"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("src", "include", "test"):
+        shutil.copytree(ROOT / name, tree / name)
+    generated = build.folder / "modules/cudatracking"
+    for path in generated.rglob("*"):
+        if path.suffix in (".cpp", ".hpp"):
+            copy = tree / "generated" / path.relative_to(generated)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/src", f"{tree}/src"), encoding="utf-8")
+    return tree
+
+
+def report(results):
+    counts = collections.Counter(row["result"] for row in results)
+    effective = sum(counts[name] for name in ("noticed", "timed out", "not noticed"))
+    found = effective - counts["not noticed"]
+    print(", ".join(f"{count} {name}" for name, count in counts.most_common()))
+    if effective:
+        print(f"noticed: {found} of {effective} that were run to the end, {100 * found / effective:.1f} %")
+
+
+def run(options):
+    options.out.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + options.seconds
+    build = Build(options.build)
+    tests = Tests(build, options)
+    tests.measure()
+    print(f"{len(tests.times)} tests, {sum(tests.times.values()):.0f} s; {deadline - time.monotonic():.0f} s left", flush=True)
+    table = options.out / "results.tsv"
+    results = [row for row in rows(table) if row["result"] != "not run"] if table.exists() else []
+    done = {tuple(row[field] for field in FIELDS) for row in results}
+    todo = collections.deque(row for row in rows(options.list) if tuple(row[field] for field in FIELDS) not in done)
+    total = len(todo)
+    lock = threading.Lock()
+    numbers = iter(range(options.jobs))
+
+    def write():
+        with open(table, "w", encoding="utf-8") as file:
+            print(*FIELDS, "result", "test", "seconds", sep="\t", file=file)
+            for row in results:
+                print(*(row[field] for field in (*FIELDS, "result", "test", "seconds")), sep="\t", file=file)
+
+    def work():
+        with lock:
+            folder = options.out / f"work-{next(numbers)}"
+        tree = tree_of(folder, build)
+        while True:
+            with lock:
+                if not todo:
+                    break
+                row = todo.popleft()
+            start = time.monotonic()
+            result, test = Place(row, build, tests, tree).run(deadline) if start < deadline else ("not run", "")
+            with lock:
+                results.append(dict(row, result=result, test=test, seconds=f"{time.monotonic() - start:.0f}"))
+                write()
+                if result != "not run":
+                    print(f"{total - len(todo)}/{total} {row['file']}:{row['line']}: {result} {test}", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    in_threads(options.jobs, work)
+    report(results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    chooser = commands.add_parser("choose")
+    chooser.add_argument("list", type=pathlib.Path)
+    chooser.add_argument("--count", type=int, default=200)
+    chooser.add_argument("--seed", type=int, default=1)
+    chooser.add_argument("--kernels", action="store_true")
+    chooser.set_defaults(command=choose)
+    runner = commands.add_parser("run")
+    runner.add_argument("list", type=pathlib.Path)
+    runner.add_argument("build", type=lambda name: pathlib.Path(name).resolve())
+    runner.add_argument("out", type=lambda name: pathlib.Path(name).resolve())
+    runner.add_argument("--jobs", type=int, default=os.cpu_count())
+    runner.add_argument("--seconds", type=float, default=1e6)
+    runner.add_argument("--gpu-jobs", type=int, default=8)
+    data = ROOT / "build/src/opencv_contrib_python-4.14.0.94/opencv"
+    runner.add_argument("--samples", type=pathlib.Path, default=data / "samples/data")
+    runner.add_argument("--cascades", type=pathlib.Path, default=data / "data")
+    runner.set_defaults(command=run)
+    options = parser.parse_args()
+    options.command(options)
+
+
+if __name__ == "__main__":
+    main()
