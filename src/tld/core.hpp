@@ -12,6 +12,7 @@
 #include "core_flow.hpp"      // pyramid, Lucas-Kanade, how points move a box
 #include "core_patches.hpp"   // patches and their similarity to templates
 #include "core_track.hpp"     // the state of an object, and each step of a frame
+#include "core_filter_rules.hpp" // the correlation filter beside flow
 #include "core_associate.hpp" // boxes of a user's detector
 #include "core_learn.hpp"     // templates, the first training, what is learned in a frame
 

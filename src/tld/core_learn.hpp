@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_LEARN_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_LEARN_HPP
 
+#include "core_filter_rules.hpp"
 #include "core_track.hpp"
 
 namespace cv { namespace cuda { namespace tld {
@@ -55,8 +56,8 @@ CT_HOST_DEVICE void beginLearning(ObjectState& s, const Window& box)
     s.alive = s.valid = s.learned = 1;
 }
 /** Puts an object on a box for Engine::reset(). The score is 1 until the next frame. @param inStart the box is in
-START, after which no frame came. */
-CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
+START, after which no frame came. @param cols,rows size of images. */
+CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart, int cols, int rows)
 {
     endTracking(s);
     s.box = box;
@@ -66,6 +67,9 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
     s.started = inStart ? 1 : 0;
     s.score = s.similarity = 1.;
     s.retries = 0;
+    s.filter.confidence = 0.;
+    if (s.filter.started)
+        moveFilter(s.filter, box, cols, rows);
 }
 
 /* Slots of templates. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of
@@ -127,6 +131,8 @@ CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t nu
     s = ObjectState();
     s.box = boxOf(box);
     s.number = number;
+    s.filter.width = box.w;
+    s.filter.height = box.h;
     s.fernThreshold = settings.fernThreshold;
     s.nnThreshold = settings.nnThreshold;
     s.validThreshold = settings.validThreshold;

@@ -46,13 +46,13 @@ CT_HOST_DEVICE PatchPlan planPatch(const Box& box, int cols, int rows)
 }
 
 /** Interpolates a table of sums: 65536 times the sum over the area left of x and above y, in 256ths of a pixel, where a
-pixel fills its square evenly. Modulo 2^48, as the table's 32 bits may have wrapped; the differences of neighbouring
-entries have not. */
+pixel fills its square evenly. Outside of the image, the nearest of its pixels continue; areas there count as negative.
+Modulo 2^48, as the table's 32 bits may have wrapped; the differences of neighbouring entries have not. */
 CT_HOST_DEVICE uint64_t cornerSum(const SumTable& t, int x, int y, int cols, int rows)
 {
-    const int ix = x >> 8, iy = y >> 8, jx = lesser(ix + 1, cols), jy = lesser(iy + 1, rows);
-    const int64_t fx = x & 255, fy = y & 255;
-    const uint32_t t00 = t.at(ix, iy), t10 = t.at(jx, iy), t01 = t.at(ix, jy), t11 = t.at(jx, jy);
+    const int ix = greater(0, lesser(cols - 1, x >> 8)), iy = greater(0, lesser(rows - 1, y >> 8));
+    const int64_t fx = x - 256 * ix, fy = y - 256 * iy;
+    const uint32_t t00 = t.at(ix, iy), t10 = t.at(ix + 1, iy), t01 = t.at(ix, iy + 1), t11 = t.at(ix + 1, iy + 1);
     return (static_cast<uint64_t>(t00) << 16) + static_cast<uint64_t>(fx * 256 * static_cast<int32_t>(t10 - t00)) +
            static_cast<uint64_t>(fy * 256 * static_cast<int32_t>(t01 - t00)) +
            static_cast<uint64_t>(fx * fy * static_cast<int32_t>(t11 - t10 - t01 + t00));

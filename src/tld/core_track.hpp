@@ -6,6 +6,7 @@
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
+//   [with Settings::filter the box of the filter, core_filter_rules.hpp]
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateSimilarity()  compares the box with the templates
@@ -23,6 +24,7 @@
 
 #include "core_base.hpp"
 #include "core_ferns.hpp"
+#include "core_filter.hpp"
 #include "core_flow.hpp"
 #include "core_patches.hpp"
 
@@ -42,7 +44,8 @@ enum ResultColumn
     RESULT_EVENT = 8,   //!< Event
     RESULT_ID = 9,
     RESULT_BOX = 10, //!< index of the detector's box that the object is associated with; -1: none
-    RESULT_COLUMNS = 11
+    RESULT_CONFIDENCE = 11, //!< of the filter; 0: it was not asked
+    RESULT_COLUMNS = 12
 };
 
 //! Columns of the rows of the table of detections, except the first.
@@ -91,7 +94,7 @@ enum Event
     BECAME_LOST = 7,
     CONFIRMED = 8,
     RECOGNIZED = 9,
-    LAST_EVENT = RECOGNIZED
+    FILTERED = 12 //!< 10 and 11 were camera cuts in files of versions 3 and 4
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
@@ -123,6 +126,7 @@ struct ObjectState
     uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
     double nnThreshold, validThreshold;
     int32_t positives, negatives; //!< numbers of templates
+    FilterState filter;
     // Counts of windows in the last frame.
     int32_t withVariance, passed, accepted, detections; //!< detections: the passed windows that were selected
 };
@@ -154,6 +158,8 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
+    s.filter.weak = s.filter.strong = s.filter.supports = 0;
+    s.filter.confidence = 0.;
     if (s.alive)
         return {last, 0, s.box};
     if (s.retries > 0)
@@ -299,7 +305,7 @@ that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
     s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
-    s.unsupported = s.alive && sum == 0 && !s.matched ? s.unsupported + 1 : 0;
+    s.unsupported = s.alive && sum == 0 && !s.matched && !s.filter.supports ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }
@@ -462,6 +468,7 @@ CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int
     row[RESULT_EVENT] = s.event;
     row[RESULT_ID] = s.number;
     row[RESULT_BOX] = s.matched - 1;
+    row[RESULT_CONFIDENCE] = s.filter.confidence;
 }
 
 //! Returns the box of a row of the table of results.

@@ -26,6 +26,7 @@ struct LearnedObject
     std::vector<uint8_t> positives; //!< PATCH_PIXELS bytes per template, in their order
     std::vector<uint8_t> negatives; //!< PATCH_PIXELS bytes per template, in their order
     std::vector<uint16_t> order;    //!< slots of positives
+    std::vector<FilterModel> filter; //!< one, if state.filter.started
 };
 
 //! Returns the comparisons of all ferns of a new object.

@@ -17,10 +17,12 @@ backend) that all further images must have. */
 class TrackedObjects
 {
 public:
-    //! @param owner name of the public class, for messages.
-    TrackedObjects(const char* owner, const TLDParams& params)
+    //! @param owner name of the public class, for messages. @param tracking false: filters of objects are not used.
+    TrackedObjects(const char* owner, const TLDParams& params, bool tracking = true)
         : owner_(owner), params_(params), settings_(settingsOf(params, owner))
-    {}
+    {
+        settings_.filter = settings_.filter && tracking;
+    }
 
     const TLDParams& params() const { return params_; }
     const Settings& settings() const { return settings_; }

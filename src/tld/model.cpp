@@ -56,7 +56,8 @@ int64_t bytesOf(const LearnedObject& o, const Settings& s)
 {
     return static_cast<int64_t>(makeGrid(o.width, o.height, o.cols, o.rows, s).windows) * 4 +
            static_cast<int64_t>(o.leaves.size()) * 32 +
-           static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE;
+           static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE +
+           static_cast<int64_t>(s.filter ? 3 * sizeof(FilterModel) : 0);
 }
 
 //! Whether an object or the next resetTo() needs the frame of this age.

@@ -14,8 +14,6 @@ using detail::Item;
 namespace {
 
 const int MAX_COUNT = 1 << 30;       //!< largest count of a leaf
-const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
-const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -57,7 +55,7 @@ std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
-    p.clipBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.clipBoxes = p.filter = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
     p.boxOverlap = 1.;
     p.endAfterMisses = 0;
     std::vector<std::pair<const char*, double>> values;
@@ -114,8 +112,6 @@ TLDParams readParams(const Item& root)
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-namespace {
-
 void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk)
 {
     fs << "[";
@@ -127,6 +123,8 @@ void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk
     }
     fs << "]";
 }
+
+namespace {
 
 template <typename List> void writeValues(FileStorage& fs, const char* name, const List& numbers)
 {
@@ -161,6 +159,8 @@ void writeLearned(FileStorage& fs, const LearnedObject& o)
     writeBytes(fs, o.positives, PATCH_PIXELS);
     fs << "negatives";
     writeBytes(fs, o.negatives, PATCH_PIXELS);
+    if (s.filter.started)
+        writeFilter(fs, o);
 }
 
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray)
@@ -182,8 +182,6 @@ void writeState(FileStorage& fs, const LearnedObject& o)
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-namespace {
-
 void readIntegers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
 {
     readList(root, name, least, most, [&](const Item& number, int) { out.push_back(number.integer(first, last)); });
@@ -201,6 +199,8 @@ double readReal(const Item& root, const char* name, double least, double most)
               });
     return value;
 }
+
+namespace {
 
 Box readBox(const Item& root, const char* name, bool real)
 {
@@ -286,27 +286,37 @@ void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
     std::sort(order.begin(), order.end());
     if (std::adjacent_find(order.begin(), order.end()) != order.end())
         root.fail("order has a template twice");
+    s.filter.width = o.width;
+    s.filter.height = o.height;
+    if (root.has("filter"))
+        root.with("filter", [&](const Item& item) { readFilter(item, o); });
 }
 
-void readFrame(const Item& root, const char* name, const LearnedObject& o, std::vector<uint8_t>& gray)
+void readBytes(const Item& root, const char* name, size_t bytes, std::vector<uint8_t>& out)
 {
-    const size_t bytes = static_cast<size_t>(o.cols) * o.rows, chunk = CHUNK_BYTES;
+    const size_t chunk = CHUNK_BYTES;
     const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
     readList(root, name, chunks, chunks,
              [&](const Item& item, int i)
              {
                  const size_t part = std::min(chunk, bytes - i * chunk);
-                 appendBytes(item, (part + 2) / 3 * 3, gray);
+                 appendBytes(item, (part + 2) / 3 * 3, out);
              });
-    gray.resize(bytes);
+    out.resize(bytes);
+}
+
+void readFrame(const Item& root, const char* name, const LearnedObject& o, std::vector<uint8_t>& gray)
+{
+    readBytes(root, name, static_cast<size_t>(o.cols) * o.rows, gray);
 }
 
 //! Reads the event of the last frame. Camera cuts, which versions 3 and 4 had, are no events.
 static int readEvent(const Item& root, int version)
 {
     const int cuts = version == 3 || version == 4 ? 2 : 0;
-    const int event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, LAST_EVENT + cuts);
-    return event > LAST_EVENT ? static_cast<int>(NO_EVENT) : event;
+    const int last = version < 5 ? RECOGNIZED + cuts : static_cast<int>(FILTERED);
+    const int event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, last);
+    return event > RECOGNIZED && event != FILTERED ? static_cast<int>(NO_EVENT) : event;
 }
 
 void readState(const Item& root, int version, const Settings& settings, LearnedObject& o)

@@ -15,6 +15,8 @@ namespace cv { namespace cuda { namespace tld {
 /** Version of the file format. Version 4 has what an object was before a camera cut, which is not read; 3 has no mark
 of its end; 2 has no similarity; 1 has no events and fewer parameters. */
 const int VERSION = 5;
+const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
+const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 //! Reads the version of a file.
@@ -30,6 +32,19 @@ void readLearned(const detail::Item& root, const Settings& settings, LearnedObje
 //! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const LearnedObject& object);
 void readState(const detail::Item& root, int version, const Settings& settings, LearnedObject& object);
+
+//! Writes bytes as a list of base64 texts of `chunk` bytes.
+void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk);
+//! Reads so many bytes that writeBytes() has written in chunks of CHUNK_BYTES.
+void readBytes(const detail::Item& root, const char* name, size_t bytes, std::vector<uint8_t>& out);
+//! Reads a list of `least` to `most` integers from `first` to `last`.
+void readIntegers(const detail::Item& root, const char* name, int least, int most, int first, int last,
+                  std::vector<int>& out);
+double readReal(const detail::Item& root, const char* name, double least, double most);
+
+//! Writes the filter of an object that has one.
+void writeFilter(FileStorage& fs, const LearnedObject& object);
+void readFilter(const detail::Item& root, LearnedObject& object);
 
 //! Writes gray values as base64 chunks.
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);

@@ -8,6 +8,7 @@
 //   sumTables          summed-area tables of pixels and of their squares
 //   pyramid            gray images of halved sizes
 //   flow               median flow, which moves the box
+//   filter             the correlation filter beside flow, which may take its own box
 //   associate          boxes of the user's detector with objects
 //   ferns              variance filter and fern ensemble for all windows
 //   select             the windows of largest posteriors among those that passed the ferns
@@ -16,6 +17,7 @@
 //   trainingSet        whether to learn, positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
 //   learnFerns         counts and posteriors of the fern ensemble
 //   learnTemplates     templates of the nearest neighbours
+//   trainFilter        whether and what the filter learns, and whether it knows a box that was found again
 //   commit             makes the results of the frame current (cpu: in engine.cpp; cuda: in state.cu)
 //   train              first training of an object
 //   framesDiffer       compares two kept frames (cpu: in frame_store.hpp; cuda: in state.cu)
@@ -51,7 +53,8 @@ struct Pyramid
 struct Frame
 {
     int cols, rows;
-    ConstRowsView<uint8_t> blurred;
+    ImageView image; //!< the caller's, valid during the call
+    ConstRowsView<uint8_t> gray, blurred;
     SumTable sums, squares;
     Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; START: the last one
 };
@@ -82,6 +85,10 @@ struct ObjectView
     uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, maxPositives + maxNegatives slots
     PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
+    // With Settings::filter.
+    const FilterModel* filter;
+    FilterModel* nextFilter; //!< becomes current when the frame ends, if FilterState::trains
+    const FilterTarget* filterTarget;
     // Results of the last frame.
     cpu::PassedWindows* passed;
     Detection* detections; //!< MAX_DETECTIONS entries
@@ -108,6 +115,8 @@ void pyramid(const Pyramid& levels);
 
 //! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
+//! Asks the filter after flow.
+void filter(const Work& work, const ObjectView& object);
 //! Associates boxes with objects, after their flow. @param boxes on the host.
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
@@ -120,6 +129,9 @@ void integrate(const Work& work, const ObjectView& object);
 
 //! @param always learns state->box without regard to recheck().
 void trainingSet(const Work& work, const ObjectView& object, bool always);
+/** Moves the filter to the box, after trainingSet() or train(). It learns into nextFilter or, where the object was found
+again, is asked whether it knows the box. */
+void trainFilter(const Work& work, const ObjectView& object);
 void learnFerns(const Work& work, const ObjectView& object) noexcept;
 void learnTemplates(const Work& work, const ObjectView& object) noexcept;
 /** Learns contrast, ferns, templates and thresholds from state->box, the user's box. Leaves must be 0.
@@ -185,7 +197,7 @@ void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
 //! Undoes start(), which must be the last change, for the same objects.
 void undoStart(const Batch& batch, detail::StreamHandle stream);
 //! Puts an object on a box in the newest image, by resetState().
-void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
+void reset(const Batch& frame, Live* live, const Box& box, detail::StreamHandle stream);
 //! Undoes reset(), which must be the last change.
 void undoReset(Live* live, detail::StreamHandle stream);
 

@@ -29,7 +29,7 @@ namespace {
 class TLDDetectorImpl final : public TLDDetector, public detail::Lockable<TLDDetectorImpl>
 {
 public:
-    explicit TLDDetectorImpl(const TLDParams& params) : objects_(NAME, params) {}
+    explicit TLDDetectorImpl(const TLDParams& params) : objects_(NAME, params, false) {}
 
     TLDParams getParams() const override { return locked()->objects_.params(); }
 
@@ -82,7 +82,7 @@ private:
 
     void load(SavedObject saved)
     {
-        TrackedObjects other(NAME, saved.params);
+        TrackedObjects other(NAME, saved.params, false);
         if (saved.hasObject)
         {
             forgetPosition(saved.object.state);

@@ -19,6 +19,7 @@ static_assert(int(RESULT_X) == TrackerTLD::RESULT_X && int(RESULT_Y) == TrackerT
                   int(RESULT_LOCATED) == TrackerTLD::RESULT_LOCATED &&
                   int(RESULT_LEARNED) == TrackerTLD::RESULT_LEARNED && int(RESULT_EVENT) == TrackerTLD::RESULT_EVENT &&
                   int(RESULT_ID) == TrackerTLD::RESULT_ID && int(RESULT_BOX) == TrackerTLD::RESULT_BOX &&
+                  int(RESULT_CONFIDENCE) == TrackerTLD::RESULT_CONFIDENCE &&
                   int(RESULT_COLUMNS) == TrackerTLD::RESULT_COLUMNS,
               "columns of results");
 

@@ -17,7 +17,7 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges.
 - Look at these first: seed, learning, mirror, minReplyScore.
-- These switch features on: clipBoxes, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes and
+- These switch features on: clipBoxes, filter, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes and
   endAfterMisses.
 - All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
   stepPercent) and of ferns (trees, features).
@@ -41,6 +41,10 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Whether reported boxes are clipped to the image; false: boxes of objects that leave it lie partly outside.
     Tracking is not affected. Default false. */
     CV_PROP_RW bool clipBoxes;
+    /** Whether trackers follow each object by a correlation filter, too: where optical flow fails, or its box is not
+    similar to the object, the filter's box is taken if the filter is sure enough (doc/tld.md, "The filter beside
+    flow"). For objects that bend, turn or have little texture. TLDDetector does not use it. Default false. */
+    CV_PROP_RW bool filter;
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384. 0: min(24, max(12, s / 1.44)), s being the shorter side of the

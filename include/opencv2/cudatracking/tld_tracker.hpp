@@ -79,10 +79,12 @@ of the one given to init(). If updateAsync() is captured into a CUDA graph, each
 __Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Calls of several threads are executed one after
 another; frames then come in the order in which the threads get their turn.
 
-__Table of results__ (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
+__Table of results__ (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 12 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 in TrackerTLD), box (MultiTrackerTLD.update() with
-boxes: index of the detector's box that is associated with the object or has started it; -1 without one).
+boxes: index of the detector's box that is associated with the object or has started it; -1 without one), confidence
+(with TLDParams.filter: of the correlation filter in this frame, mostly 0 to 1, at least 0.08 where its box may be
+taken; 0 where it was not asked).
 
 Quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I.
 Gurcan, A hybrid CPU-GPU implementation of tracking-learning-detection, 2014. */
@@ -114,7 +116,8 @@ public:
         FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and the learned detector has found it
         BECAME_LOST = 7, //!< there is no box any more; the object had one after the last frame
         CONFIRMED = 8,   //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
-        RECOGNIZED = 9   //!< the object was LOST; it takes a detector's box that is similar to it
+        RECOGNIZED = 9,  //!< the object was LOST; it takes a detector's box that is similar to it
+        FILTERED = 12    //!< the correlation filter, as flow failed or was not sure; only with TLDParams.filter
     };
 
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
@@ -131,7 +134,8 @@ public:
         RESULT_EVENT = 8,   //!< Event
         RESULT_ID = 9,      //!< id of the object in MultiTrackerTLD; 0 in TrackerTLD
         RESULT_BOX = 10,    //!< index of the detector's box that is associated with it or has started it; -1: none
-        RESULT_COLUMNS = 11 //!< number of columns
+        RESULT_CONFIDENCE = 11, //!< confidence of the correlation filter; 0: it was not asked, or there is none
+        RESULT_COLUMNS = 12     //!< number of columns
     };
 
     /** @brief Creates a tracker, which follows one object in a video, reports when it is lost, and finds it again.
@@ -172,6 +176,8 @@ public:
     minReplyScore: float, 0 to 1; score of the box (see getTrackingScore()) below which update() returns False.
     Default 0.
     clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
+    filter: bool; whether a correlation filter follows the object beside optical flow, and its box is taken where flow
+    fails or its box is not similar to the object. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
     correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
@@ -256,9 +262,10 @@ public:
     /** @brief Tracks the object in the next frame. Waits only if image is a GpuMat and result is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param result CV_64FC1, 1 row of RESULT_COLUMNS (11) columns: the box of getBox(), 0 if LOST, in RESULT_X (0),
+    @param result CV_64FC1, 1 row of RESULT_COLUMNS (12) columns: the box of getBox(), 0 if LOST, in RESULT_X (0),
     RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3); RESULT_SCORE (4); RESULT_STATE (5); RESULT_LOCATED (6), 1 or
-    0; RESULT_LEARNED (7), 1 or 0; RESULT_EVENT (8); RESULT_ID (9), here 0; RESULT_BOX (10), here -1.
+    0; RESULT_LEARNED (7), 1 or 0; RESULT_EVENT (8); RESULT_ID (9), here 0; RESULT_BOX (10), here -1; RESULT_CONFIDENCE
+    (11) of the filter, 0 without TLDParams.filter.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
@@ -274,7 +281,7 @@ public:
     /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
     resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
     frame; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned detector; BECAME_LOST (7),
-    no box any more. Only in MultiTrackerTLD: CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a
+    no box any more; FILTERED (12), the correlation filter, only with TLDParams.filter. Only in MultiTrackerTLD: CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a
     detector's box that is similar. After JUMPED and FOUND_AGAIN it may be another object that looks alike. Before
     init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
@@ -423,9 +430,9 @@ public:
     /** @brief Tracks all objects in the next frame. Waits only if image is a GpuMat and results is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the first one.
-    @param results CV_64FC1, one row per object in the order of getIds(), 11 columns: x, y, width, height, score, state
+    @param results CV_64FC1, one row per object in the order of getIds(), 12 columns: x, y, width, height, score, state
     (0 LOST, 1 UNCERTAIN, 2 TRACKING), located (1 or 0), learned (1 or 0), event (TrackerTLD.getEvent()), id, box
-    (-1 here). Empty, in Python None, if there are no objects.
+    (-1 here), confidence of the filter (0 without TLDParams.filter). Empty, in Python None, if there are no objects.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
@@ -467,9 +474,9 @@ public:
     CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used; such a row in a Mat is no list of boxes:
     use convertDetections(). An empty list means that the detector has found nothing. noArray() means that it did not
     run: this is update() without boxes. In Python call update() for that, because None counts as an empty list.
-    @param results CV_64FC1, one row per object in the order of getIds() after the call, 11 columns: x, y, width,
+    @param results CV_64FC1, one row per object in the order of getIds() after the call, 12 columns: x, y, width,
     height, score, state, located, learned, event, id, box: index in boxes of the box that is associated with the object
-    or has started it, or -1.
+    or has started it, or -1; confidence of the filter.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or if
     fewer ids are left than there are boxes that may start objects; the frame has not been processed then. There are two
@@ -530,8 +537,8 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
     @throws cv::Exception naming file and node if something is not valid, and if parameters in the file differ from this
-    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, boxOverlap, correctByBoxes, findByBoxes,
-    startFromBoxes and endAfterMisses, for which this tracker's values hold. */
+    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, filter, boxOverlap, correctByBoxes,
+    findByBoxes, startFromBoxes and endAfterMisses, for which this tracker's values hold. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */

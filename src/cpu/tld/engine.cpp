@@ -28,6 +28,8 @@ struct Object
     cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
+    std::unique_ptr<FilterModel> filter, nextFilter; //!< with Settings::filter
+    FilterTarget filterTarget = {};
     bool learning = false; //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
@@ -42,7 +44,13 @@ struct Object
           order(settings.maxPositives, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
-    {}
+    {
+        if (!settings.filter)
+            return;
+        filter.reset(new FilterModel());
+        nextFilter.reset(new FilterModel());
+        filterTarget = makeFilterTarget(width, height, cols, rows);
+    }
 
     ObjectView view()
     {
@@ -55,14 +63,23 @@ struct Object
                 templates.data(),
                 stats.data(),
                 order.data(),
+                filter.get(),
+                nextFilter.get(),
+                &filterTarget,
                 &passed,
                 nextDetections.data(),
                 &trainingSet};
     }
-    void begin() { next = state; }
+    void begin()
+    {
+        next = state;
+        next.filter.trains = NOT_TRAINED;
+    }
     void commit() noexcept
     {
         state = next;
+        if (state.filter.trains)
+            filter.swap(nextFilter);
         detections.swap(nextDetections);
     }
 
@@ -90,6 +107,8 @@ public:
         beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
             return Added::NOTHING_THERE;
+        if (settings_.filter)
+            cpu::trainFilter(work(), object->view());
         object->commit();
         start(starting);
         objects_.push_back(std::move(object));
@@ -111,6 +130,10 @@ public:
             object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
         for (int i = 0; i < learned.state.negatives; ++i)
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+        if (settings_.filter && learned.state.filter.started)
+            *object->filter = learned.filter.at(0);
+        else
+            object->state.filter.started = 0;
         if (frame)
         {
             images_.preprocess(*frame);
@@ -133,6 +156,8 @@ public:
         try
         {
             forObjects([&](Object& object, int) { flow(object); });
+            if (settings_.filter)
+                forObjects([&](Object& object, int) { cpu::filter(work(), object.view()); });
             if (boxes.list)
                 associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
@@ -167,7 +192,10 @@ public:
         object.commit();
     }
 
-    void reset(int index, const Box& box) override { resetState(objects_[index]->state, box, images_.startIsLast()); }
+    void reset(int index, const Box& box) override
+    {
+        resetState(objects_[index]->state, box, images_.startIsLast(), images_.frame().cols, images_.frame().rows);
+    }
     void setLearning(bool learning) override { settings_.learning = learning; }
 
     void read(int index, LearnedObject& learned) override
@@ -192,6 +220,9 @@ public:
             append(learned.positives, slot);
         for (int i = 0; i < object.state.negatives; ++i)
             append(learned.negatives, settings_.maxPositives + i);
+        learned.filter.clear();
+        if (object.state.filter.started)
+            learned.filter.push_back(*object.filter);
     }
     void readResult(int index, double* row) override
     {
@@ -288,6 +319,8 @@ private:
         cpu::nearestNeighbours(work(), view, true);
         cpu::integrate(work(), view);
         cpu::trainingSet(work(), view, false);
+        if (settings_.filter)
+            cpu::trainFilter(work(), view);
     }
 
     //! Learns the training set of the frame.

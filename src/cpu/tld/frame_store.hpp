@@ -44,7 +44,9 @@ public:
     //! Computes gray values, blurred image and tables of an image, in the spare slot. Kept pyramids stay.
     void preprocess(const ImageView& image)
     {
+        frame_.image = image;
         const Mat& gray = slots_[SPARE].level[0];
+        frame_.gray = {gray.data, gray.step};
         cpu::preprocess(image, {gray.data, gray.step}, {blurred_.data, blurred_.step});
         cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
     }

@@ -158,7 +158,7 @@ public:
     {
         const Ordered call(*this, side_.handle());
         gpu::Live* const live = memory_.object(index).plan.record.live;
-        gpu::reset(live, memory_.frame().ring, box, call.stream());
+        gpu::reset(memory_.frame(), live, box, call.stream());
         try
         {
             call.wait("resetting an object"); // so that all later launches see it

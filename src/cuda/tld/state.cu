@@ -97,10 +97,10 @@ __global__ void __launch_bounds__(tuning::THREADS) restoreRing(const __grid_cons
 
 __global__ void restoreState(Live* live) { restorePrevious(*live); }
 
-__global__ void setBox(Live* live, const Ring* ring, Box box)
+__global__ void setBox(const __grid_constant__ Batch frame, Live* live, Box box)
 {
     live->states[1 - live->current] = live->states[live->current]; // for undo
-    resetState(live->states[live->current], box, ring->startIsLast != 0);
+    resetState(live->states[live->current], box, frame.ring->startIsLast != 0, frame.cols, frame.rows);
 }
 
 } // namespace
@@ -138,9 +138,9 @@ void undoReset(Live* live, detail::StreamHandle stream)
     detail::launch("tld undo reset", restoreState, dim3(1), dim3(1), 0, stream, live);
 }
 
-void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream)
+void reset(const Batch& frame, Live* live, const Box& box, detail::StreamHandle stream)
 {
-    detail::launch("tld reset", setBox, dim3(1), dim3(1), 0, stream, live, ring, box);
+    detail::launch("tld reset", setBox, dim3(1), dim3(1), 0, stream, frame, live, box);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -1,0 +1,154 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Part of core.hpp: arithmetic of a filter's answers and of its training, per element.
+//
+//   features * window -> Fourier transforms of pairs of channels -> firstSpectrum(), secondSpectrum()
+//   answer:    sum of addAnswer() over channels -> quotientOf() -> Fourier transform -> largest value: the confidence
+//              mergedAnswer() of all displacements with likelihoods of the histograms -> the largest one moves the box
+//   size:      features per size * scaleWindow -> addFrequency() -> sums over rows in the order of channels, then of
+//              cells -> sizeAnswer(): the largest one scales the box
+//   training:  learned() of each element of the model
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_FILTER_ANSWER_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_FILTER_ANSWER_HPP
+
+#include "core_filter_features.hpp"
+
+namespace cv { namespace cuda { namespace tld {
+
+struct Complex
+{
+    float re, im;
+};
+
+//! Returns the row or column of the conjugate value in a spectrum of real values.
+CT_HOST_DEVICE int conjugatePlace(int k) { return k == 0 ? 0 : FILTER_GRID - k; }
+
+//! Returns the spectrum of a from that of a + i b, both real. @param z,mirror the value, and that at conjugatePlace().
+CT_HOST_DEVICE Complex firstSpectrum(const Complex& z, const Complex& mirror)
+{
+    return {0.5f * (z.re + mirror.re), 0.5f * (z.im - mirror.im)};
+}
+//! Returns the spectrum of b.
+CT_HOST_DEVICE Complex secondSpectrum(const Complex& z, const Complex& mirror)
+{
+    return {0.5f * (z.im + mirror.im), 0.5f * (mirror.re - z.re)};
+}
+
+// --- answer ----------------------------------------------------------------------------------------------------------
+
+//! Adds the answer of a channel: the conjugate of its numerator times its spectrum. Channels add up in their order.
+CT_HOST_DEVICE void addAnswer(Complex& sum, float modelRe, float modelIm, float re, float im)
+{
+    sum.re += modelRe * re + modelIm * im;
+    sum.im += modelRe * im - modelIm * re;
+}
+//! Divides by the denominator. The conjugate is transformed forward, which gives FILTER_CELLS times the answer.
+CT_HOST_DEVICE Complex quotientOf(const Complex& sum, float energy)
+{
+    const float all = (energy + FILTER_LAMBDA) * FILTER_CELLS;
+    return {sum.re / all, -sum.im / all};
+}
+
+//! Result of a filter at a place.
+struct FilterAnswer
+{
+    float confidence; //!< largest value of the answer
+    int32_t dx, dy;   //!< displacement of the largest merged answer, pixels of the surround with FILTER_SIDE pixels
+};
+
+//! Displacements that are compared: -reachX to reachX, and likewise along y, by rows.
+struct Displacements
+{
+    int32_t width, height; //!< of the target in the surround
+    int32_t reachX, reachY;
+    float inverse; //!< 1 / (area * LIKELIHOOD_ONE)
+
+    CT_HOST_DEVICE int cols() const { return 2 * reachX + 1; }
+    CT_HOST_DEVICE int rows() const { return 2 * reachY + 1; }
+};
+CT_HOST_DEVICE Displacements displacementsOf(const FilterAreas& a)
+{
+    Displacements d;
+    d.width = normalTarget(a.targetWidth, a.width);
+    d.height = normalTarget(a.targetHeight, a.height);
+    d.reachX = (FILTER_SIDE - d.width) / 2;
+    d.reachY = (FILTER_SIDE - d.height) / 2;
+    d.inverse = 1.f / static_cast<float>(d.width * d.height * LIKELIHOOD_ONE);
+    return d;
+}
+
+//! Returns the likelihood that pixels of a bin are of the object, 0 to LIKELIHOOD_ONE.
+CT_HOST_DEVICE int likelihoodOf(float foreground, float background)
+{
+    const float all = foreground + background;
+    return all > 0.f ? roundEven(foreground / all * LIKELIHOOD_ONE) : 0;
+}
+
+//! Returns the answer at a displacement, interpolated between cells. @param answer FILTER_CELLS values; that of no
+//! displacement is the first.
+CT_HOST_DEVICE float interpolated(const float* answer, int dx, int dy)
+{
+    const int half = FILTER_GRID / 2, x = dx + half * FILTER_CELL, y = dy + half * FILTER_CELL;
+    const int x0 = x / FILTER_CELL, y0 = y / FILTER_CELL;
+    const auto at = [&](int i, int j)
+    {
+        const int column = (lesser(i, FILTER_GRID - 1) + half) % FILTER_GRID;
+        return answer[(lesser(j, FILTER_GRID - 1) + half) % FILTER_GRID * FILTER_GRID + column];
+    };
+    const float wx = (x % FILTER_CELL) * (1.f / FILTER_CELL), wy = (y % FILTER_CELL) * (1.f / FILTER_CELL);
+    const float above = (1.f - wx) * at(x0, y0) + wx * at(x0 + 1, y0);
+    const float below = (1.f - wx) * at(x0, y0 + 1) + wx * at(x0 + 1, y0 + 1);
+    return (1.f - wy) * above + wy * below;
+}
+//! Returns the merged answer. @param likelihood sum over the displaced target.
+CT_HOST_DEVICE float mergedAnswer(float answer, int likelihood, const Displacements& d)
+{
+    return (1.f - HISTOGRAM_PART) * answer + HISTOGRAM_PART * (static_cast<float>(likelihood) * d.inverse);
+}
+
+// --- size ------------------------------------------------------------------------------------------------------------
+
+//! Adds size i of a row to its frequency f.
+CT_HOST_DEVICE void addFrequency(Complex& sum, float value, int i, int f, const FilterTables& tables)
+{
+    const int turn = i * f % FILTER_SCALES;
+    sum.re += value * tables.scaleCosine[turn];
+    sum.im -= value * tables.scaleSine[turn];
+}
+CT_HOST_DEVICE void addScaleAnswer(Complex& sum, float modelRe, float modelIm, float re, float im)
+{
+    sum.re += modelRe * re - modelIm * im;
+    sum.im += modelRe * im + modelIm * re;
+}
+//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES sums, divided by energy + FILTER_LAMBDA.
+CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTables& tables)
+{
+    float sum = quotients[0].re;
+    for (int f = 1; f < SCALE_FREQUENCIES; ++f)
+    {
+        const int turn = i * f % FILTER_SCALES;
+        sum += 2.f * (quotients[f].re * tables.scaleCosine[turn] - quotients[f].im * tables.scaleSine[turn]);
+    }
+    return sum;
+}
+
+// --- training --------------------------------------------------------------------------------------------------------
+
+//! Moves a value of the model towards that of the frame. @param rate 1: the model begins.
+CT_HOST_DEVICE float learned(float model, float value, float rate) { return (1.f - rate) * model + rate * value; }
+CT_HOST_DEVICE float squareOf(float re, float im) { return re * re + im * im; }
+//! Returns the part of the pixels in a bin.
+CT_HOST_DEVICE float binPart(int count, int all)
+{
+    return all > 0 ? static_cast<float>(count) / static_cast<float>(all) : 0.f;
+}
+//! Returns the numerator of the scale filter.
+CT_HOST_DEVICE Complex scaleNumerator(float re, float im, int f, const FilterTables& t)
+{
+    return {t.scaleTargetRe[f] * re + t.scaleTargetIm[f] * im, t.scaleTargetIm[f] * re - t.scaleTargetRe[f] * im};
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_CORE_FILTER_ANSWER_HPP

@@ -1,0 +1,175 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Part of core.hpp: how an object's filter works together with its flow, and when it is trained. The filter is asked
+// after flow, before the association with a detector's boxes. In their order, where Settings::filter is on:
+//
+//   filterPlaces()    where the filter looks: at the last box, and where flow has moved it
+//   moveByAnswer()    moves the filter by the better of these answers, then scaleByAnswer()
+//   fuse()            takes the filter's box instead of flow's
+//   [all other steps of the frame, up to recheck()]
+//   endFilter()       moves the filter to the box, decides about training
+//   verifyFound()     refuses a box that was found again, if the filter does not know it
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_FILTER_RULES_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_FILTER_RULES_HPP
+
+#include "core_filter_answer.hpp"
+#include "core_track.hpp"
+
+namespace cv { namespace cuda { namespace tld {
+
+//! Returns the filter's box.
+CT_HOST_DEVICE Box filterBox(const FilterState& f)
+{
+    const double w = f.width * f.scale, h = f.height * f.scale;
+    return {f.x - w / 2., f.y - h / 2., w, h};
+}
+
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+//! Whether the filter of an object is asked in this frame. @param before state before the frame.
+CT_HOST_DEVICE bool asksFilter(const ObjectState& before) { return before.alive && before.filter.started; }
+
+//! Centres of the areas in which a filter searches.
+struct FilterPlaces
+{
+    int32_t count;
+    double x[2], y[2];
+};
+CT_HOST_DEVICE FilterPlaces filterPlaces(const ObjectState& s, const ObjectState& before)
+{
+    FilterPlaces places = {1, {s.filter.x, s.box.x + s.box.w / 2.}, {s.filter.y, s.box.y + s.box.h / 2.}};
+    const double dx = places.x[1] - places.x[0], dy = places.y[1] - places.y[0];
+    if (s.alive && !s.few &&
+        dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
+        places.count = 2;
+    return places;
+}
+
+//! Moves the filter by the answer of the larger confidence, of equal ones the first.
+CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, const FilterAnswer* answers, int cols,
+                                 int rows)
+{
+    const int best = places.count > 1 && answers[1].confidence > answers[0].confidence ? 1 : 0;
+    const FilterAreas a = filterAreas(f.width, f.height, f.scale, cols, rows);
+    f.confidence = answers[best].confidence;
+    f.x = places.x[best] + static_cast<double>(answers[best].dx) * a.width / FILTER_SIDE;
+    f.y = places.y[best] + static_cast<double>(answers[best].dy) * a.height / FILTER_SIDE;
+}
+//! @param size index of the size of the largest answer, of equal ones the first.
+CT_HOST_DEVICE void scaleByAnswer(FilterState& f, int size, int cols, int rows)
+{
+    f.scale = limitedScale(f.scale * sizeFactor(size), f.width, f.height, cols, rows);
+}
+
+// --- fusion ----------------------------------------------------------------------------------------------------------
+
+/** Takes the filter's box if flow has failed or is not sure of its own. @param similarity of the patch of flow's box,
+if it has one. */
+CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Similarity& similarity, int cols, int rows)
+{
+    FilterState& f = s.filter;
+    const Box box = filterBox(f);
+    f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
+    f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE &&
+               (f.confidences < FIRST_CONFIDENCES || f.confidence >= STRONG_PART * f.meanConfidence);
+    const bool keeps =
+        s.alive && !s.few && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
+    const bool takes = !keeps && (f.strong || (f.weak && s.alive));
+    if (takes)
+    {
+        s.box = box;
+        s.event = FILTERED;
+        s.valid = f.strong || (s.alive && !s.few) ? before.valid : 0;
+        s.alive = s.fast = 1;
+        s.retries = s.few = 0;
+    }
+    f.supports = f.strong && s.alive && s.valid && (takes || overlap(s.box, box) > FILTER_SUPPORT);
+}
+
+// --- training --------------------------------------------------------------------------------------------------------
+
+//! What happens to the model in a frame.
+enum Training
+{
+    NOT_TRAINED = 0,
+    TRAINED = 1,
+    BEGUN = 2 //!< the frame becomes the model
+};
+
+//! Moves the filter to a box, with its size.
+CT_HOST_DEVICE void moveFilter(FilterState& f, const Box& box, int cols, int rows)
+{
+    f.x = box.x + box.w / 2.;
+    f.y = box.y + box.h / 2.;
+    const double scale = sqrt(box.w * box.h / (static_cast<double>(f.width) * f.height));
+    f.scale = limitedScale(scale, f.width, f.height, cols, rows);
+}
+
+//! Whether the box was found elsewhere in this frame, so that the filter only moves to it.
+CT_HOST_DEVICE bool isFoundElsewhere(const ObjectState& s)
+{
+    return s.event == JUMPED || s.event == FOUND_AGAIN || s.event == RECOGNIZED;
+}
+
+//! Moves the filter to the box of a frame, and decides whether it is trained there. @return whether verifyFound() must
+//! decide about the box.
+CT_HOST_DEVICE bool endFilter(ObjectState& s, int cols, int rows)
+{
+    FilterState& f = s.filter;
+    f.trains = NOT_TRAINED;
+    if (!s.alive || !(f.started || s.valid))
+        return false;
+    const Box& box = s.box;
+    const double own = f.scale * f.scale * f.width * f.height, area = box.w * box.h, scale = f.scale;
+    const bool same = area <= FILTER_SAME_AREA * own && own <= FILTER_SAME_AREA * area;
+    moveFilter(f, box, cols, rows);
+    f.scale = f.started && !isFoundElsewhere(s) && same ? scale : f.scale;
+    if (!f.started)
+    {
+        f.started = 1;
+        f.trains = BEGUN;
+        return false;
+    }
+    if (isFoundElsewhere(s))
+        return s.event == FOUND_AGAIN;
+    if (!f.strong && !s.valid && !(f.weak && s.score > 0.))
+        return false;
+    f.trains = TRAINED;
+    if (f.weak)
+    {
+        const bool first = f.confidences < CONFIDENCES;
+        const double rate = first ? 1. / (f.confidences + 1) : CONFIDENCE_RATE;
+        f.meanConfidence += rate * (f.confidence - f.meanConfidence);
+        f.confidences += first ? 1 : 0;
+    }
+    return false;
+}
+
+//! Loses an object that was found again, if the filter does not know it there. @param confidence of the filter at the
+//! box.
+CT_HOST_DEVICE void verifyFound(ObjectState& s, float confidence)
+{
+    s.filter.confidence = confidence;
+    if (s.filter.confidence >= greater(STRONG_CONFIDENCE, STRONG_PART * s.filter.meanConfidence))
+        return;
+    endTracking(s);
+    s.event = NO_EVENT;
+}
+
+//! Rates of a training.
+struct TrainingRates
+{
+    float filter, scale, histogram;
+};
+//! Notes the kind of the histograms, and returns the rates. @param colour see FilterState.
+CT_HOST_DEVICE TrainingRates beginFilterTraining(FilterState& f, int32_t colour)
+{
+    const bool begins = f.trains == BEGUN, other = f.colour != colour;
+    f.colour = colour;
+    return {begins ? 1.f : FILTER_RATE, begins ? 1.f : SCALE_RATE, begins || other ? 1.f : HISTOGRAM_RATE};
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_CORE_FILTER_RULES_HPP
