@@ -88,6 +88,8 @@ inline FM::Params randomParams(RNG& rng)
                                            onceIn(rng, 4) ? FM::THREE_STEP : FM::FULL, onceIn(rng, 2));
     if (onceIn(rng, 40))
         params.exclusionDistance = 32767;
+    if (params.metric == FM::ZNCC && onceIn(rng, 2))
+        params.subpixelFit = FM::GAUSSIAN;
     return params;
 }
 

@@ -149,6 +149,8 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     scene.params =
         scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), rng.uniform(0, 2),
                            onceIn(rng, 2) ? 0 : rng.uniform(1, 12), walks ? FM::THREE_STEP : FM::FULL, !onceIn(rng, 4));
+    if (aim.metric == FM::ZNCC && onceIn(rng, 2))
+        scene.params.subpixelFit = FM::GAUSSIAN;
     if (aim.bounded)
         scene.frame = boundedFrame(rng);
     else
