@@ -33,6 +33,10 @@ static void check(const Parameter<Size>& parameter, Size value)
 void checkParams(const Params& params)
 {
     withParameters([&](const auto&... parameter) { (check(parameter, params.*parameter.member), ...); });
+    if (params.subpixelFit == FragmentMatcher::GAUSSIAN && params.metric != FragmentMatcher::ZNCC)
+        CV_Error_(Error::StsBadArg, ("Params::subpixelFit: %d (GAUSSIAN), which is for ZNCC (%d), but Params::metric "
+                                     "is %d",
+                                     params.subpixelFit, FragmentMatcher::ZNCC, params.metric));
 }
 
 static void readValue(const detail::ParameterNode& file, const char* name, int& value)
@@ -75,7 +79,8 @@ Settings settingsOf(const Params& params)
             params.exclusionDistance,
             params.peaks,
             params.search,
-            params.subpixel};
+            params.subpixel,
+            params.subpixelFit};
 }
 
 } // namespace fragment_matcher

@@ -42,11 +42,13 @@ template <typename Visit> auto withParameters(const Visit& visit)
                  Parameter<int>{"exclusionDistance", &Params::exclusionDistance, 0, 0, MAX_SIDE},
                  Parameter<int>{"peaks", &Params::peaks, 2, 1, MAX_PEAKS},
                  Parameter<bool>{"subpixel", &Params::subpixel, false, false, true},
+                 Parameter<int>{"subpixelFit", &Params::subpixelFit, FM::PARABOLA, FM::PARABOLA, FM::GAUSSIAN},
                  Parameter<int>{"search", &Params::search, FM::FULL, FM::FULL, FM::THREE_STEP},
                  Parameter<Size>{"maxSearchArea", &Params::maxSearchArea, Size(), Size(), Size(INT_MAX, INT_MAX)});
 }
 
-//! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range.
+//! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range, or of a fit that
+//! the metric does not have.
 void checkParams(const Params& params);
 //! Reads and checks parameters; those that the node lacks keep the values given. @throws cv::Exception if one is
 //! malformed or out of range.

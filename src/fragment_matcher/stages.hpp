@@ -41,6 +41,7 @@ struct Settings
     Metric metric;
     int exclusion, exclusionDistance, peaks, search;
     bool subpixel;
+    int subpixelFit;
 };
 
 //! Results of one call: row i for fragment i, column j for its peak j. A view with a null pointer is not written.

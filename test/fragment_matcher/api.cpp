@@ -15,13 +15,14 @@ void expectSameParams(const FM::Params& a, const FM::Params& b)
     EXPECT_EQ(a.exclusionDistance, b.exclusionDistance);
     EXPECT_EQ(a.peaks, b.peaks);
     EXPECT_EQ(a.subpixel, b.subpixel);
+    EXPECT_EQ(a.subpixelFit, b.subpixelFit);
     EXPECT_EQ(a.search, b.search);
     EXPECT_EQ(a.maxSearchArea, b.maxSearchArea);
 }
 
 FM::Params unusualParams()
 {
-    FM::Params params = makeParams(FM::ZNCC, 11, FM::CROSS, 23, FM::THREE_STEP, true);
+    FM::Params params = gaussianParams(FM::ZNCC, 11, FM::CROSS, 23, FM::THREE_STEP);
     params.maxSearchArea = Size(77, 99);
     return params;
 }

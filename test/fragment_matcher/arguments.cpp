@@ -240,6 +240,9 @@ TEST(FragmentMatcher_Params, readOfMalformedValues)
         {"peaks: 99999999999", "peaks: 99999999999, but it must be -2147483647 to 2147483647"},
         {"maxSearchArea: [ 3, -1e30 ]", "maxSearchArea[1]: -1e+30, but it must be -2147483647 to 2147483647"},
         {"subpixel: 2", "subpixel: 2, but it must be 0 or 1"},
+        {"subpixelFit: 2", "subpixelFit: 2, but it must be 0 to 1"},
+        {"subpixelFit: 0.5", "subpixelFit: 0.5, but it must be an integer"},
+        {"metric: 1\nsubpixelFit: 1", "subpixelFit: 1 (GAUSSIAN), which is for ZNCC (2), but Params::metric is 1"},
     };
     for (const auto& row : table)
     {

@@ -33,7 +33,7 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
         for (const int search : {FM::FULL, FM::THREE_STEP})
             for (const int peaks : {1, 2, 7})
             {
-                const FM::Params params = makeParams(metric, peaks, exclusion, ++round % 3 * 20, search, true);
+                const FM::Params params = gaussianParams(metric, peaks, exclusion, ++round % 3 * 20, search);
                 SCOPED_TRACE(describe(params));
                 Scene scene = randomScene(rng, params, type, weightKind, Size(190 + round * 7, 140 + round * 3), 40, 6);
                 scene.areas[1] = Rect(Point(), scene.frame.size());
@@ -88,7 +88,7 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
     for (const Size size : {Size(57, 60), Size(130, 25), Size(17, 139), Size(74, 74), Size(41, 97), Size(161, 153)})
     {
         SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
-        const FM::Params params = makeParams(metric, 1 + round % 3, FM::SQUARE, 0, FM::FULL, true);
+        const FM::Params params = gaussianParams(metric, 1 + round % 3);
         Scene scene = randomScene(rng, params, type, weightKind, Size(487 + 5 * round, 433 + round), 40, 3);
         const Point at = uniform(rng, Point(), Point(300, 200));
         scene.templates[1] = asRoi(scene.frame(Rect(at, size)));
@@ -147,7 +147,7 @@ TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
     for (const int exclusion : {FM::SQUARE, FM::CROSS})
     {
         const int count = type == CV_8UC1 ? 700 : 300;
-        const FM::Params params = makeParams(metric, 3, exclusion, exclusion == FM::CROSS ? 5 : 0, FM::FULL, true);
+        const FM::Params params = gaussianParams(metric, 3, exclusion, exclusion == FM::CROSS ? 5 : 0);
         Scene scene = randomScene(rng, params, type, weightKind, Size(321, 243), 12, count);
         for (int i = 0; i < count; ++i)
         {
@@ -242,8 +242,8 @@ TEST_F(FragmentMatcher_Cuda, wholeImages)
     for (const int metric : METRICS)
         for (const int type : TYPES)
         {
-            Scene scene = randomScene(rng, makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true), type, SOME_WEIGHTS,
-                                      Size(641, 479), 60, 4);
+            Scene scene =
+                randomScene(rng, gaussianParams(metric, 3), type, SOME_WEIGHTS, Size(641, 479), 60, 4);
             scene.areas.clear();
             expectEnginesAgree(scene);
             scene.templates.resize(1), scene.weights.resize(1);
@@ -265,7 +265,7 @@ TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
                         continue;
                     SCOPED_TRACE(
                         cv::format("metric %d %d x %d type %d K %d", metric, size.width, size.height, type, peaks));
-                    const FM::Params params = makeParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP, true);
+                    const FM::Params params = gaussianParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP);
                     Scene scene = negativeScene(rng, params, size, Size(6, 5), type);
                     expectEnginesAgree(scene);
                     scene.weights.push_back(weightsOf(rng, size, WEIGHTS_8U, 0));

@@ -90,6 +90,8 @@ inline FM::Params randomParams(RNG& rng)
     FM::Params params = scenes::makeParams(rng.uniform(0, 3), peaks, exclusion, distance, search, subPixel);
     if (onceIn(rng, 40))
         params.exclusionDistance = 32767;
+    if (params.metric == FM::ZNCC && onceIn(rng, 2))
+        params.subpixelFit = FM::GAUSSIAN;
     return params;
 }
 

@@ -159,6 +159,8 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     const int distance = onceIn(rng, 2) ? 0 : rng.uniform(1, 12), exclusion = rng.uniform(0, 2);
     scene.params = scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), exclusion, distance,
                                       walks ? FM::THREE_STEP : FM::FULL, subPixel);
+    if (aim.metric == FM::ZNCC && onceIn(rng, 2))
+        scene.params.subpixelFit = FM::GAUSSIAN;
     if (aim.bounded)
         scene.frame = boundedFrame(rng);
     else

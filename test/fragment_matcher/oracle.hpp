@@ -221,14 +221,30 @@ inline double subpixelOffset(double l, double c, double r, int metric)
     return std::min(0.5, std::max(-0.5, offset));
 }
 
-inline Point2f refine(const Map& map, Point p, int metric)
+//! Offset of a Gaussian along one axis, by the logarithms of the library; costs are negative scores.
+inline double gaussianOffset(double l, double c, double r)
 {
-    const Point dx(1, 0), dy(0, 1);
-    float x = 0.f, y = 0.f;
-    if (map.has(p - dx) && map.has(p + dx))
-        x = static_cast<float>(subpixelOffset(map.cost(p - dx), map.cost(p), map.cost(p + dx), metric));
-    if (map.has(p - dy) && map.has(p + dy))
-        y = static_cast<float>(subpixelOffset(map.cost(p - dy), map.cost(p), map.cost(p + dy), metric));
+    if (l >= 0. || c >= 0. || r >= 0.)
+        return subpixelOffset(l, c, r, FM::ZNCC);
+    typedef long double Real;
+    const Real a = std::log(-Real(l)), b = std::log(-Real(c)), d = std::log(-Real(r));
+    const Real curvature = (b - a) + (b - d);
+    if (!(curvature > 0))
+        return 0.;
+    return static_cast<double>(std::min(Real(.5), std::max(Real(-.5), (d - a) / (2 * curvature))));
+}
+
+inline Point2f refine(const Map& map, Point p, const FM::Params& params)
+{
+    const auto offset = [&](Point step)
+    {
+        if (!map.has(p - step) || !map.has(p + step))
+            return 0.f;
+        const double l = map.cost(p - step), c = map.cost(p), r = map.cost(p + step);
+        return static_cast<float>(params.subpixelFit == FM::GAUSSIAN ? gaussianOffset(l, c, r)
+                                                                     : subpixelOffset(l, c, r, params.metric));
+    };
+    const float x = offset(Point(1, 0)), y = offset(Point(0, 1));
     return Point2f(static_cast<float>(map.origin.x + p.x) + x, static_cast<float>(map.origin.y + p.y) + y);
 }
 
@@ -288,7 +304,7 @@ inline void report(Result& result, int i, const Map& map, Size fragment, const F
         result.locations.at<Point>(i, column) = corner;
         result.scores.at<float>(i, column) = map.score(found[j]);
         result.refined.at<Point2f>(i, column) =
-            params.subpixel ? refine(map, found[j], params.metric)
+            params.subpixel ? refine(map, found[j], params)
                             : Point2f(static_cast<float>(corner.x), static_cast<float>(corner.y));
     }
     if (found.size() > 1)

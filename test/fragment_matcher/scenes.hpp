@@ -191,8 +191,9 @@ inline std::string describe(const FM::Params& params)
 {
     const char *metrics[] = {"SAD", "SSD", "ZNCC"}, *exclusions[] = {"SQUARE", "CROSS"},
                *searches[] = {"FULL", "THREE_STEP"};
-    return cv::format("%s %s d=%d K=%d %s subpixel=%d", metrics[params.metric], exclusions[params.exclusion],
-                      params.exclusionDistance, params.peaks, searches[params.search], params.subpixel);
+    return cv::format("%s %s d=%d K=%d %s subpixel=%d fit=%d", metrics[params.metric], exclusions[params.exclusion],
+                      params.exclusionDistance, params.peaks, searches[params.search], params.subpixel,
+                      params.subpixelFit);
 }
 
 inline FM::Params makeParams(int metric, int peaks = 2, int exclusion = FM::SQUARE, int distance = 0,
@@ -208,6 +209,15 @@ inline FM::Params makeParams(int metric, int peaks = 2, int exclusion = FM::SQUA
     return params;
 }
 
+//! Params with sub-pixel positions, for ZNCC by a Gaussian.
+inline FM::Params gaussianParams(int metric, int peaks = 2, int exclusion = FM::SQUARE, int distance = 0,
+                                 int search = FM::FULL)
+{
+    FM::Params params = makeParams(metric, peaks, exclusion, distance, search, true);
+    params.subpixelFit = metric == FM::ZNCC ? FM::GAUSSIAN : FM::PARABOLA;
+    return params;
+}
+
 //! The option combinations that every metric, weight kind and frame type is run with.
 inline std::vector<FM::Params> allOptions(int metric)
 {
@@ -217,7 +227,8 @@ inline std::vector<FM::Params> allOptions(int metric)
             for (const int peaks : {1, 2, 5, 16})
                 for (const int distance : {0, 1, 7})
                     options.push_back(
-                        makeParams(metric, peaks, exclusion, distance, search, (peaks + distance) % 2 == 1));
+                        peaks == 5 ? gaussianParams(metric, peaks, exclusion, distance, search)
+                                   : makeParams(metric, peaks, exclusion, distance, search, (peaks + distance) % 2));
     return options;
 }
 
@@ -235,7 +246,8 @@ template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector
                 const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
                 const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
                 Scene scene;
-                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
+                scene.params = round % 5 < 3 ? gaussianParams(metric, 3, FM::SQUARE, 1)
+                                             : makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
                 scene.frame =
                     asRoi(randomImage(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
                 const Point at = uniform(rng, Point(), Point(reach.width, reach.height));

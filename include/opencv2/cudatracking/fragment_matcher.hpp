@@ -125,6 +125,16 @@ public:
         if Params::peaks is 1. */
         THREE_STEP = 1
     };
+    //! Curve through the scores of a peak and of its two neighbours along an axis; its extremum is the sub-pixel
+    //! position.
+    enum SubpixelFit
+    {
+        //! A parabola. SAD, whose scores rise linearly, has two lines of equal and opposite slope in its place.
+        PARABOLA = 0,
+        /** A Gaussian, for ZNCC alone. In images of particles it has a bias of .001 px where a parabola has .03 px
+        (doc/windows.md). Along an axis where one of the three scores is not positive it is a parabola. */
+        GAUSSIAN = 1
+    };
     //! Outcome of the search for a fragment.
     enum Status
     {
@@ -144,6 +154,7 @@ public:
         CV_PROP_RW int exclusionDistance; //!< d, pixels, 1..32767; 0: half of the smaller side, at least 1. Default 0
         CV_PROP_RW int peaks;             //!< number of peaks, 1..16. Default 2: best and second best
         CV_PROP_RW bool subpixel;         //!< whether `refined` has sub-pixel precision. Default false
+        CV_PROP_RW int subpixelFit;       //!< SubpixelFit. Default PARABOLA; GAUSSIAN needs ZNCC
         CV_PROP_RW int search;            //!< Search. Default FULL
         /** Largest width and height of search areas that are in device memory, pixels; it bounds the memory and time of
         a call, which cannot see these areas. Areas are clipped to the frame before they are compared with it. Width and
@@ -178,17 +189,21 @@ public:
     rounded down, at least 1.
     peaks: number of peaks, 1 to 16; default 2, the best and the second best.
     subpixel: whether positions are refined from the scores of their direct neighbours; default False.
+    subpixelFit: PARABOLA (0, default), for SAD two lines; GAUSSIAN (1), for ZNCC alone: less bias in images of
+    particles.
     search: FULL (0, default), exhaustive; THREE_STEP (1), approximate three-step search for the best position.
     maxSearchArea: largest (width, height) of search areas in device memory after they are clipped to the frame;
     default (0, 0), the size of the frame. Both sides are checked independently. Set it if areas are in device memory:
     it bounds the memory and time of a call.
-    @throws cv::Exception if a member of params is out of its range. */
+    @throws cv::Exception if a member of params is out of its range, or if subpixelFit is GAUSSIAN and metric is not
+    ZNCC. */
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
 
     /** @brief Replaces all parameters; the fragments are kept.
     @param params parameters; create() explains the members. With ZNCC, fragments of more than 53,824 pixels are refused
     by the next match(), not by this call.
-    @throws cv::Exception if a member is out of its range; no parameter changes then. */
+    @throws cv::Exception if a member is out of its range, or if subpixelFit is GAUSSIAN and metric is not ZNCC; no
+    parameter changes then. */
     CV_WRAP virtual void setParams(const FragmentMatcher::Params& params) = 0;
     /** @brief Returns a copy of the parameters; create() explains them. */
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
@@ -301,8 +316,8 @@ public:
     AREA_TOO_LARGE (3), its area lies in device memory and, clipped to the frame, is larger than
     maxSearchArea (location, score and confidence are those of NO_POSITION).
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from the scores at the
-    peak and its two neighbours (two lines of opposite slope for SAD, a parabola for SSD and ZNCC; 0 at the border of
-    the area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
+    peak and its two neighbours by Params::subpixelFit (two lines of opposite slope for SAD; 0 at the border of the
+    area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
     @throws cv::Exception, unless the frame is empty, if there are no fragments, if the type of the frame is not that of
     the fragments, if the frame is a Mat but the fragments were given as GpuMat, if a fragment has more than 53,824

@@ -7,7 +7,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
-template <typename V> static Offset2 subpixel(const Scores<V>& scores, const Peak<V>& peak)
+template <typename V> static Offset2 subpixel(const Scores<V>& scores, const Peak<V>& peak, int fit)
 {
     const SearchWindow& window = scores.window();
     const uint64_t unit = scores.plan().unit, at = unit * peak.value;
@@ -15,10 +15,10 @@ template <typename V> static Offset2 subpixel(const Scores<V>& scores, const Pea
     Offset2 offset = {0.f, 0.f};
     if (peak.x > 0 && peak.x < window.cols - 1)
         offset.x = subpixelOffset(unit * scores.value(peak.x - 1, peak.y), at, unit * scores.value(peak.x + 1, peak.y),
-                                  metric);
+                                  metric, fit);
     if (peak.y > 0 && peak.y < window.rows - 1)
         offset.y = subpixelOffset(unit * scores.value(peak.x, peak.y - 1), at, unit * scores.value(peak.x, peak.y + 1),
-                                  metric);
+                                  metric, fit);
     return offset;
 }
 
@@ -38,7 +38,7 @@ void report(const Outputs& out, int i, const Settings& settings, uint64_t W, con
             out.scores.row(i)[j] = scoreOf(plan.unit * peaks[j].value, plan.metric, W);
         if (out.refined)
         {
-            const Offset2 offset = settings.subpixel ? subpixel(scores, peaks[j]) : Offset2{0.f, 0.f};
+            const Offset2 offset = settings.subpixel ? subpixel(scores, peaks[j], settings.subpixelFit) : Offset2{0.f, 0.f};
             out.refined.row(i)[j] = {static_cast<float>(at.x) + offset.x, static_cast<float>(at.y) + offset.y};
         }
     }

@@ -86,11 +86,11 @@ __device__ void report(const Outputs& out, int i, const Settings& settings, cons
             {
                 const uint64_t at = scale * peaks[j].value;
                 if (x > 0 && x < window.cols - 1)
-                    refined.x +=
-                        subpixelOffset(scale * valueAt(x - 1, y), at, scale * valueAt(x + 1, y), settings.metric);
+                    refined.x += subpixelOffset(scale * valueAt(x - 1, y), at, scale * valueAt(x + 1, y),
+                                                settings.metric, settings.subpixelFit);
                 if (y > 0 && y < window.rows - 1)
-                    refined.y +=
-                        subpixelOffset(scale * valueAt(x, y - 1), at, scale * valueAt(x, y + 1), settings.metric);
+                    refined.y += subpixelOffset(scale * valueAt(x, y - 1), at, scale * valueAt(x, y + 1),
+                                                settings.metric, settings.subpixelFit);
             }
             out.refined.row(i)[j] = refined;
         }
