@@ -45,8 +45,8 @@ struct ImageView
     }
 };
 
-//! 8-bit image with interleaved channels: the first `channels` (1 or 3) of pixels that are `pixelStride` bytes (1, 3 or
-//! 4) apart.
+//! Image of 8 or 16 bits per channel with interleaved channels: the first `channels` (1 or 3) of pixels that are
+//! `pixelStride` bytes (1, 3 or 4; of 16 bits 2, 6 or 8) apart.
 struct ByteImageView
 {
     const uint8_t* data;
@@ -54,6 +54,9 @@ struct ByteImageView
     int cols, rows;
     int pixelStride;
     int channels;
+
+    //! Returns true if channels have 16 bits.
+    CT_HOST_DEVICE bool deep() const { return pixelStride == 2 || pixelStride > 4; }
 
     CT_HOST_DEVICE const uint8_t* pixel(int x, int y) const
     {

@@ -13,9 +13,10 @@ using detail::onDevice;
 
 static void checkImage(const std::string& name, int type, Size size)
 {
-    if (type != CV_8UC1 && type != CV_8UC3 && type != CV_8UC4)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("%s: type %s, but CV_8UC1, CV_8UC3 or CV_8UC4 is needed", name.c_str(), typeToString(type).c_str()));
+    const int depth = CV_MAT_DEPTH(type), channels = CV_MAT_CN(type);
+    if ((depth != CV_8U && depth != CV_16U) || (channels != 1 && channels != 3 && channels != 4))
+        CV_Error_(Error::StsUnsupportedFormat, ("%s: type %s, but CV_8U or CV_16U with 1, 3 or 4 channels is needed",
+                                                name.c_str(), typeToString(type).c_str()));
     if (size.width < 1 || size.height < 1 || size.width > MAX_SIDE || size.height > MAX_SIDE)
         CV_Error_(Error::StsBadSize,
                   ("%s: size %d x %d, but each side must be 1..%d", name.c_str(), size.width, size.height, MAX_SIDE));
@@ -24,8 +25,11 @@ static void checkImage(const std::string& name, int type, Size size)
 template <typename Image> static ByteImageView imageView(const std::string& name, const Image& image)
 {
     checkImage(name, image.type(), image.size());
-    const int stride = image.channels();
-    return {image.data, image.step, image.cols, image.rows, stride, stride == 1 ? 1 : 3};
+    const int sampleBytes = static_cast<int>(image.elemSize1());
+    if (reinterpret_cast<size_t>(image.data) % sampleBytes != 0 || image.step % sampleBytes != 0)
+        CV_Error_(Error::StsBadArg, ("%s: address %p and step %zu must be even for 16 bits", name.c_str(),
+                                     static_cast<const void*>(image.data), static_cast<size_t>(image.step)));
+    return {image.data, image.step, image.cols, image.rows, sampleBytes * image.channels(), image.channels() == 1 ? 1 : 3};
 }
 
 ByteImageView imageOf(const std::string& name, const Mat& image) { return imageView(name, image); }
@@ -75,6 +79,12 @@ template <typename Image> Fragment fragmentOf(const std::string& name, const Ima
 {
     Fragment fragment = {};
     fragment.source.templ = imageOf(name, templ);
+    const int channels = fragment.source.templ.channels;
+    const int64_t pixels = static_cast<int64_t>(templ.cols) * templ.rows, most = MAX_DEEP_SAMPLES / channels;
+    if (fragment.source.templ.deep() && pixels > most)
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: %d x %d pixels, but sums of 16 bits and %d channels are exact up to %lld pixels only",
+                   name.c_str(), templ.cols, templ.rows, channels, static_cast<long long>(most)));
     fragment.type = templ.type();
     fragment.width = templ.cols;
     fragment.height = templ.rows;
@@ -98,8 +108,10 @@ Fragment makeFragment(const std::string& name, const Mat& templ, const std::stri
     fragment.weighted = !q.empty();
     fragment.source = {imageOf(name, owner->templ), q.data, q.empty() ? size_t(0) : static_cast<size_t>(q.step),
                        q.empty() ? WEIGHTS_NONE : WEIGHTS_8U};
-    fragment.sums =
-        cpu::templateSums(owner->templ.data, q.data, templ.cols, templ.rows, fragment.source.templ.channels);
+    const int channels = fragment.source.templ.channels;
+    fragment.sums = templ.depth() == CV_16U
+                        ? cpu::templateSums(owner->templ.ptr<ushort>(), q.data, templ.cols, templ.rows, channels)
+                        : cpu::templateSums(owner->templ.data, q.data, templ.cols, templ.rows, channels);
     fragment.owner = owner;
     return fragment;
 }

@@ -14,7 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 const int MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
 
-//! Returns the view of a frame or template; throws unless it is CV_8UC1, CV_8UC3 or CV_8UC4 with sides of 1 to
+//! Returns the view of a frame or template; throws unless it is CV_8U or CV_16U of 1, 3 or 4 channels with sides of 1 to
 //! MAX_SIDE.
 ByteImageView imageOf(const std::string& name, const Mat& image);
 ByteImageView imageOf(const std::string& name, const GpuMat& image);

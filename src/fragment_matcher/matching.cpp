@@ -41,7 +41,11 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    for (int i = 0; isCorrelation(metric()) && i < fragments_.count(); ++i)
+    const bool deep = frame.view.deep();
+    if (deep && !isProduct(metric()))
+        CV_Error_(Error::StsUnsupportedFormat, ("frame: type %s, but SAD takes 8 bits only; SSD and ZNCC take 16",
+                                                typeToString(array.type()).c_str()));
+    for (int i = 0; isCorrelation(metric()) && !deep && i < fragments_.count(); ++i)
     {
         const Fragment& one = fragments_.list[i];
         if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
@@ -62,7 +66,7 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
         return;
     if (isCorrelation(metric()))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * largestDifference(metric());
+    const double largest = 3. * 255. * largestDifference(metric()) * (fragment.source.templ.deep() ? 257. * 257. : 1.);
     if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
                                          fragment.width, fragment.height));

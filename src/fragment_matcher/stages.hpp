@@ -95,7 +95,8 @@ namespace cpu {
 //! A fragment in host memory: rows without gaps, channels interleaved. q: quantised weights, null: all are 255.
 struct HostFragment
 {
-    const uint8_t* templ;
+    const void* templ; //!< uint8_t or, of 16 bits, uint16_t
+    bool deep;         //!< 16 bits per channel
     const uint8_t* q;
     int width, height, channels;
     TemplateSums sums;
@@ -110,7 +111,8 @@ typedef detail::ScratchPool<Scratch> ScratchPool;
 //! [0,1], or -1.
 int quantiseRow(const float* weights, int width, uint8_t* q);
 //! Returns the sums over one template; part of pack, once per fragment.
-TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels);
+template <typename T>
+TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels);
 //! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the
 //! template.
 void pack(const HostFragment& fragment, Metric metric, Plan& plan);

@@ -92,6 +92,14 @@ inline ::testing::AssertionResult sameBits(const Mat& expected, const Mat& actua
 //! ties).
 inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
 {
+    if (CV_MAT_DEPTH(type) == CV_16U) // with few levels, 0 and 65,535 are among them
+    {
+        Mat low(size, type, Scalar::all(0)), deep;
+        if (levels == 256)
+            rng.fill(low, RNG::UNIFORM, 0, 256);
+        randomImage(rng, size, CV_8UC(CV_MAT_CN(type)), blur, levels).convertTo(deep, CV_16U, levels == 256 ? 256. : 257.);
+        return deep + low;
+    }
     Mat noise(size, type), image;
     rng.fill(noise, RNG::UNIFORM, 0, 256);
     cv::blur(noise, image, Size(blur, blur));

@@ -24,7 +24,7 @@ struct Map
 {
     Point origin;
     Size positions;
-    std::vector<double> costs; //!< SAD, SSD: S, which a double holds exactly; ZNCC: the negated float score
+    std::vector<double> costs; //!< SAD, SSD: S below 2^53, which a double holds exactly; ZNCC: the negated float score
     std::vector<float> scores;
 
     double cost(Point p) const { return costs[static_cast<size_t>(p.y) * positions.width + p.x]; }
@@ -70,26 +70,33 @@ inline bool searchWindow(Rect area, Size frame, Size fragment, Point& origin, Si
     return true;
 }
 
-//! Correlation of one position, from exact sums. Differences of 64 bit products are exact even where a product wraps.
+//! Returns channel c of pixel x from `pixel` on, of an image of 8 or 16 bits.
+inline int channelAt(const Mat& image, const uchar* pixel, int x, int c)
+{
+    const int index = x * image.channels() + c;
+    return image.depth() == CV_8U ? pixel[index] : reinterpret_cast<const ushort*>(pixel)[index];
+}
+
+//! Correlation of one position, from exact sums.
 inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
 {
-    const int step = frame.channels();
-    int64 n = 0, v = 0, t = 0;
-    for (int c = 0; c < std::min(step, 3); ++c)
+    __extension__ typedef __int128 Int;
+    Int n = 0, v = 0, t = 0;
+    for (int c = 0; c < std::min(frame.channels(), 3); ++c)
     {
-        uint64 W = 0, I = 0, T = 0, II = 0, TT = 0, IT = 0;
+        Int W = 0, I = 0, T = 0, II = 0, TT = 0, IT = 0;
         for (int y = 0; y < templ.rows; ++y)
         {
-            const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x) + c, *pixel = templ.ptr(y) + c;
+            const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x), *pixel = templ.ptr(y);
             for (int x = 0; x < templ.cols; ++x)
             {
-                const uint64 w = weight[x], i = image[x * step], k = pixel[x * step];
+                const uint64 w = weight[x], i = channelAt(frame, image, x, c), k = channelAt(templ, pixel, x, c);
                 W += w, I += w * i, T += w * k, II += w * i * i, TT += w * k * k, IT += w * i * k;
             }
         }
-        n += static_cast<int64>(W * IT - I * T);
-        v += static_cast<int64>(W * II - I * I);
-        t += static_cast<int64>(W * TT - T * T);
+        n += W * IT - I * T;
+        v += W * II - I * I;
+        t += W * TT - T * T;
     }
     if (v == 0 || t == 0)
         return 0.f;
@@ -99,18 +106,17 @@ inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
 }
 
 //! Returns S of SAD or SSD of one position.
-inline int64 distance(const Mat& frame, const Mat& templ, const Mat& q, Point at, int metric)
+inline uint64 distance(const Mat& frame, const Mat& templ, const Mat& q, Point at, int metric)
 {
-    const int step = frame.channels();
-    int64 S = 0;
+    uint64 S = 0;
     for (int y = 0; y < templ.rows; ++y)
     {
         const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x), *pixel = templ.ptr(y);
         for (int x = 0; x < templ.cols; ++x)
-            for (int c = 0; c < std::min(step, 3); ++c)
+            for (int c = 0; c < std::min(frame.channels(), 3); ++c)
             {
-                const int64 d = image[x * step + c] - pixel[x * step + c];
-                S += weight[x] * (metric == FM::SAD ? std::abs(d) : d * d);
+                const int64 d = channelAt(frame, image, x, c) - channelAt(templ, pixel, x, c);
+                S += weight[x] * static_cast<uint64>(metric == FM::SAD ? std::abs(d) : d * d);
             }
     }
     return S;
@@ -269,7 +275,7 @@ inline bool isFlat(const Mat& templ, const Mat& weights)
             if (counts.at<uchar>(y, x) == 0)
                 continue;
             first = first ? first : templ.ptr(y, x);
-            if (!std::equal(first, first + std::min(templ.channels(), 3), templ.ptr(y, x)))
+            if (!std::equal(first, first + std::min(templ.channels(), 3) * templ.elemSize1(), templ.ptr(y, x)))
                 return false;
         }
     return true;

@@ -15,6 +15,18 @@ using oracle::Result;
 
 const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC}, TYPES[] = {CV_8UC1, CV_8UC3, CV_8UC4};
 
+//! Returns the types of images that a metric takes.
+inline std::vector<int> typesOf(int metric)
+{
+    std::vector<int> types(std::begin(TYPES), std::end(TYPES));
+    if (metric != FM::SAD)
+        types.insert(types.end(), {CV_16UC1, CV_16UC3, CV_16UC4});
+    return types;
+}
+
+//! Returns the end of the range of a type's values.
+inline int endOfValues(int type) { return CV_MAT_DEPTH(type) == CV_8U ? 256 : 65536; }
+
 enum WeightKind
 {
     NO_WEIGHTS,
@@ -122,7 +134,7 @@ inline Scene randomScene(RNG& rng, const FM::Params& params, int type, int weigh
         if (i % 3 == 1) // close to the frame's content, but not equal
             templ += Scalar::all(rng.uniform(1, 9));
         else if (i % 3 == 2)
-            rng.fill(templ, RNG::UNIFORM, 0, 256);
+            rng.fill(templ, RNG::UNIFORM, 0, endOfValues(type));
         scene.templates.push_back(asRoi(templ));
         scene.weights.push_back(asRoi(weightsOf(rng, size, weightKind, i)));
         scene.areas.push_back(randomArea(rng, frame, size, 14));
@@ -248,8 +260,9 @@ template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector
                 Scene scene;
                 scene.params = round % 5 < 3 ? gaussianParams(metric, 3, FM::SQUARE, 1)
                                              : makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
-                scene.frame =
-                    asRoi(randomImage(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
+                const std::vector<int> types = typesOf(metric);
+                scene.frame = asRoi(randomImage(rng, size + reach - Size(1, 1), types[round / 3 % types.size()], 3,
+                                                round % 5 ? 256 : 3));
                 const Point at = uniform(rng, Point(), Point(reach.width, reach.height));
                 scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
                 scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
@@ -267,7 +280,7 @@ inline Scene negativeScene(RNG& rng, const FM::Params& params, Size size, Size r
     scene.params = params;
     scene.frame = Mat(size + reach, type);
     rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
-    scene.frame *= 255;
+    scene.frame *= endOfValues(type) - 1;
     scene.templates.push_back(~scene.frame(Rect(Point(2, 1), size)));
     scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
     return scene;
@@ -324,12 +337,15 @@ inline Mat onTheHost(const Mat& mat) { return mat; }
 
 typedef tuple<int, int, int> Combination; // metric, weight kind, frame type
 
-//! Metric x weights x channels, as parameters of a test.
+//! Metric x weights x types, as parameters of a test.
 inline ::testing::internal::ParamGenerator<Combination> allCombinations()
 {
-    return testing::Combine(testing::Values<int>(FM::SAD, FM::SSD, FM::ZNCC),
-                            testing::Values<int>(NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F, SOME_WEIGHTS),
-                            testing::Values<int>(CV_8UC1, CV_8UC3, CV_8UC4));
+    std::vector<Combination> combinations;
+    for (const int metric : METRICS)
+        for (const int weights : {NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F, SOME_WEIGHTS})
+            for (const int type : typesOf(metric))
+                combinations.push_back(Combination(metric, weights, type));
+    return testing::ValuesIn(combinations);
 }
 
 }} // namespace opencv_test::scenes

@@ -257,7 +257,7 @@ void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int
             transform<false, false>(tile.y, 0, values + p * planeStep + first, strips + p * tile.strip, tile.y.length);
         for (size_t i = 0; i < length; i += UNIT)
         {
-            Complex sums[7];
+            Complex sums[MAX_TERMS];
             for (size_t k = 0; k < products.size(); ++k)
             {
                 const Product& product = products[k];

@@ -18,9 +18,9 @@ const size_t KEPT_BYTES =
 HostFragment hostFragment(const Fragment& fragment)
 {
     const FragmentSource& source = fragment.source;
-    return {source.templ.data,     static_cast<const uint8_t*>(source.weights),
-            fragment.width,        fragment.height,
-            source.templ.channels, fragment.sums};
+    return {source.templ.data, source.templ.deep(), static_cast<const uint8_t*>(source.weights),
+            fragment.width,    fragment.height,     source.templ.channels,
+            fragment.sums};
 }
 
 //! Returns the part of the frame that all positions of a window cover.

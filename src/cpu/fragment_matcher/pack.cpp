@@ -19,23 +19,27 @@ int quantiseRow(const float* weights, int width, uint8_t* q)
     return -1;
 }
 
-TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels)
+template <typename T>
+TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels)
 {
     TemplateSums sums = {};
     const size_t area = static_cast<size_t>(width) * height;
     for (size_t i = 0; i < area; ++i)
     {
-        const uint32_t weight = q ? q[i] : 255;
+        const uint64_t weight = q ? q[i] : 255;
         sums.W += weight;
         for (int c = 0; c < channels; ++c)
         {
-            const uint32_t t = templ[i * channels + c];
+            const uint64_t t = templ[i * channels + c];
             sums.qT[c] += weight * t;
-            sums.qT2 += weight * t * t; // at most 255^3, fits
+            sums.qT2 += weight * t * t;
         }
     }
     return sums;
 }
+
+template TemplateSums templateSums(const uint8_t*, const uint8_t*, int, int, int);
+template TemplateSums templateSums(const uint16_t*, const uint8_t*, int, int, int);
 
 namespace {
 
@@ -80,6 +84,25 @@ void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vec
                     words[((static_cast<size_t>(c) * planes + p) * rows + y) * blocks + x / 2] |=
                         combined[c] << (x % 2 * 16); // pairs exist on little-endian processors only
             }
+}
+
+//! Copies the template to planes of bytes, in the order of Plan::bytes.
+void splitTemplate(const HostFragment& fragment, size_t area, std::vector<uint8_t>& bytes)
+{
+    const int channels = fragment.channels;
+    bytes.resize(area * channels * (fragment.deep ? 2 : 1));
+    for (int c = 0; c < channels; ++c)
+        for (size_t i = 0; i < area; ++i)
+        {
+            if (!fragment.deep)
+            {
+                bytes[c * area + i] = static_cast<const uint8_t*>(fragment.templ)[i * channels + c];
+                continue;
+            }
+            const uint16_t value = static_cast<const uint16_t*>(fragment.templ)[i * channels + c];
+            bytes[c * area + i] = static_cast<uint8_t>(value >> 8);
+            bytes[(channels + c) * area + i] = static_cast<uint8_t>(value);
+        }
 }
 
 uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
@@ -141,7 +164,7 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, cons
 
 void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared)
 {
-    windows[windowCount++] = {plane, planes, x, windowWidth, squared};
+    windows[windowCount++] = {plane, planes, x, windowWidth, squared, deep ? channels : 0};
 }
 
 //! Prepares SAD. @param weights weight of each byte of the template; null: all are equal.
@@ -173,7 +196,14 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const Ke
     case Metric::ZNCC:
         break;
     }
-    addTerm(DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
+    if (deep)
+    {
+        const auto low = bytes.begin() + static_cast<ptrdiff_t>(bytes.size() / 2);
+        const std::vector<uint8_t> factor[] = {{bytes.begin(), low}, {low, bytes.end()}};
+        addDeepTerms(factor, 2, traits);
+    }
+    else
+        addTerm(DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
     addWindow(0, channels, 0, width, true);
     if (!isCorrelation(metric))
         return;
@@ -186,8 +216,51 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const Ke
     }
 }
 
+/** Adds the terms of the products of the image, of 16 bits, and a factor of `count` bytes, one for each place value, the
+highest first: the sum is the value of the terms as digits to the base 256. @param factor its bytes, high ones first, in
+the layout of the template's channels. */
+void Plan::addDeepTerms(const std::vector<uint8_t>* factor, int count, const KernelTraits& traits)
+{
+    addTerm(DOT_TERM, 0, channels, factor[0].data(), nullptr, traits);
+    for (int k = 1; k < count; ++k)
+    {
+        std::vector<uint8_t> both = factor[k]; // meets the high bytes of the image, the byte above meets the low ones
+        both.insert(both.end(), factor[k - 1].begin(), factor[k - 1].end());
+        addTerm(DOT_TERM, 0, 2 * channels, both.data(), nullptr, traits);
+    }
+    addTerm(DOT_TERM, channels, channels, factor[count - 1].data(), nullptr, traits);
+}
+
+//! Prepares SSD and ZNCC of 16 bits with weights: q T is a factor of three bytes, I^2 has four.
+void Plan::prepareDeepWeights(const HostFragment& fragment, const KernelTraits& traits)
+{
+    const size_t area = static_cast<size_t>(width) * height, total = area * channels;
+    std::vector<uint8_t> weights(total), factor[3];
+    for (std::vector<uint8_t>& part : factor)
+        part.resize(total);
+    for (size_t i = 0; i < total; ++i)
+    {
+        weights[i] = fragment.q[i % area];
+        const uint32_t product = weights[i] * (bytes[i] * 256u + bytes[total + i]);
+        for (int k = 0; k < 3; ++k)
+            factor[k][i] = static_cast<uint8_t>(product >> (16 - 8 * k));
+    }
+    addDeepTerms(factor, 3, traits);
+    for (int k = 0; k < 4; ++k)
+        addTerm(DOT_TERM, (2 + k) * channels, channels, weights.data(), nullptr, traits);
+    for (int c = 0; c < channels && isCorrelation(metric); ++c)
+    {
+        addTerm(DOT_TERM, c, 1, weights.data(), nullptr, traits);
+        addTerm(DOT_TERM, channels + c, 1, weights.data(), nullptr, traits);
+    }
+    squares = true;
+    templateSquares = fragment.sums.qT2;
+}
+
 void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& traits)
 {
+    if (deep)
+        return prepareDeepWeights(fragment, traits);
     const size_t area = static_cast<size_t>(width) * height, total = area * channels;
     std::vector<uint8_t> weights(total), part(total);
     for (int c = 0; c < channels; ++c)
@@ -227,10 +300,12 @@ void Plan::prepare(const HostFragment& fragment, Metric metricOfPlan, const Kern
     width = fragment.width;
     height = fragment.height;
     channels = fragment.channels;
+    deep = fragment.deep;
     weighted = !isUniform(fragment);
     squares = false;
     unit = 1;
-    variance = isCorrelation(metric) ? templateVariance(fragment.sums) : 0;
+    sums = fragment.sums;
+    deviation = deep ? deepDeviation(sums) : templateDeviation(templateVariance(sums));
     termCount = windowCount = 0;
     bias = planeBias(metric);
     q = fragment.q;
@@ -241,13 +316,9 @@ void Plan::prepare(const HostFragment& fragment, Metric metricOfPlan, const Kern
     const uint64_t largestSum =
         padded * largestDifference(metric) *
         (weighted && !isCorrelation(metric) ? 255 : 1); // ZNCC: sums of bytes of products, values are 32 bits
-    wide = largestSum > UINT32_MAX;
+    wide = deep || largestSum > UINT32_MAX;
 
-    const size_t area = static_cast<size_t>(width) * height;
-    bytes.resize(area * channels);
-    for (int c = 0; c < channels; ++c)
-        for (size_t i = 0; i < area; ++i)
-            bytes[c * area + i] = fragment.templ[i * channels + c];
+    splitTemplate(fragment, static_cast<size_t>(width) * height, bytes);
     if (weighted)
         prepareWeighted(fragment, traits);
     else

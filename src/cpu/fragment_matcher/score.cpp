@@ -37,7 +37,7 @@ Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8
     planes.step = detail::roundUp(static_cast<size_t>(part.width), size_t(64));
     planes.planeStep = planes.step * part.height;
     planes.bias = bias;
-    const int count = frame.channels * (squares ? 3 : 1);
+    const int count = frame.channels * (frame.deep() ? (squares ? 6 : 2) : squares ? 3 : 1);
     uint8_t* const data = memory.get<uint8_t>(planes.planeStep * count + PLANE_PADDING);
     planes.data = data;
     forRowStrips(part.height, parallel,

@@ -112,14 +112,14 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
                int first, RowScratch& scratch)
 {
     const size_t stride = alignRow(cols), termStride = given.sums ? given.termStride : STRIP_ROWS * stride;
-    P* const windowRows = scratch.parts.get<P>((4 + 7 * STRIP_ROWS) * stride);
-    P* const strip = windowRows + 4 * stride; // sums of terms
-    WindowSums<P> windows[4];
+    P* const windowRows = scratch.parts.get<P>((MAX_WINDOWS + plan.termCount * STRIP_ROWS) * stride);
+    P* const strip = windowRows + MAX_WINDOWS * stride; // sums of terms
+    WindowSums<P> windows[MAX_WINDOWS];
     int widest = 0;
     for (int w = 0; w < plan.windowCount; ++w)
         widest = std::max(widest, plan.windows[w].width);
     const size_t windowMemory = WindowSums<P>::memoryFor(cols, widest);
-    P* const columns = scratch.columns.get<P>(4 * windowMemory);
+    P* const columns = scratch.columns.get<P>(MAX_WINDOWS * windowMemory);
     if (plan.windowCount)
     {
         const size_t longest = alignRow(static_cast<size_t>(cols) + widest);
@@ -178,6 +178,13 @@ void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, u
         // Rows of a small part lie in different pages, so the hardware does not prefetch the next one.
         prefetchBytes(part.pixel(0, std::min(y + 8, part.rows - 1)), part.cols * part.pixelStride);
         uint8_t* const row = data + y * planes.step;
+        if (part.deep())
+        {
+            splitDeepRow(part, y, planes.bias, row, planes.planeStep);
+            for (int c = 0; squares && c < part.channels; ++c)
+                squareDeepRow(row + c * planes.planeStep, part.cols, planes.bias, part.channels * planes.planeStep);
+            continue;
+        }
         splitRow(part, y, planes.bias, row, planes.planeStep);
         for (int c = 0; squares && c < part.channels; ++c)
             squareRow(row + c * planes.planeStep, part.cols, planes.bias, row + (part.channels + c) * planes.planeStep,

@@ -55,7 +55,8 @@ private:
 //! Number of bytes that kernels may read beyond the last row of the last plane.
 const int PLANE_PADDING = 256;
 
-//! A part of the image as planes: the channels, then (if present) the low and the high bytes of their squares.
+//! A part of the image as planes: the channels, then (if present) the low and the high bytes of their squares. Of 16
+//! bits: the high bytes of all channels, their low bytes, then (if present) the bytes of their squares, high ones first.
 struct Planes
 {
     const uint8_t* data;
@@ -109,13 +110,18 @@ struct WindowTerm
 {
     int plane, planes, x, width;
     bool squared;
+    int toLow; //!< 16 bits: planes from the high to the low bytes of a channel; else 0
 };
+
+//! Most terms and windows of a plan. Terms of 16 bits with weights: four of each of two moments, two of each channel.
+const int MAX_TERMS = 14, MAX_WINDOWS = 4;
 
 //! A fragment converted for one metric.
 struct Plan
 {
     Metric metric;
     int width, height, channels;
+    bool deep;     //!< 16 bits per channel
     bool weighted; //!< weights differ from pixel to pixel
     bool squares;  //!< planes of squares are needed
     uint8_t bias;  //!< bias that the planes must have
@@ -126,17 +132,19 @@ struct Plan
     // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, where A[c] is the image sum of channel
     // c.
     uint64_t kn, kc[3], ka;
-    int64_t variance;
+    TemplateSums sums; //!< HostFragment's
+    double deviation;  //!< ZNCC: templateDeviation(), deepDeviation()
     int termCount, windowCount;
-    std::vector<uint8_t> bytes; //!< the template, channel by channel
-    const uint8_t* q;           //!< HostFragment's
-    Term terms[7];
-    WindowTerm windows[4];
+    //! the template, channel by channel; of 16 bits the high bytes of all channels, then their low bytes
+    std::vector<uint8_t> bytes;
+    const uint8_t* q; //!< HostFragment's
+    Term terms[MAX_TERMS];
+    WindowTerm windows[MAX_WINDOWS];
 
     void prepare(const HostFragment& fragment, Metric metric, const KernelTraits& traits);
 
     size_t size() const;                                                 //!< returns the bytes of all vectors
-    bool flat() const { return isCorrelation(metric) && variance == 0; } //!< returns true if all scores are 0
+    bool flat() const { return isCorrelation(metric) && deviation == 0.; } //!< returns true if all scores are 0
     bool wideValues() const { return wide && !isCorrelation(metric); } //!< returns true if Scores<uint64_t> are needed
 
 private:
@@ -146,6 +154,8 @@ private:
     void prepareDifferences(const uint8_t* weights, const KernelTraits& traits);
     void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
+    void addDeepTerms(const std::vector<uint8_t>* factor, int count, const KernelTraits& traits);
+    void prepareDeepWeights(const HostFragment& fragment, const KernelTraits& traits);
 };
 
 //! Returns the properties for the instruction set of this machine.

@@ -24,7 +24,7 @@ using detail::CV_CPU_OPTIMIZATION_NAMESPACE::doubleOf;
 //! znccScore() of vectors: the same operations, rounded alike.
 struct ZnccScorer
 {
-    explicit ZnccScorer(int64_t t) : root(vx_setall_f64(std::sqrt(static_cast<double>(t)))) {}
+    explicit ZnccScorer(double deviation) : root(vx_setall_f64(deviation)) {}
 
     v_float64 correlation(const v_float64& n, const v_float64& v) const
     {
@@ -54,7 +54,7 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
     v_float64 sums[3];
     for (int c = 0; c < plan.channels; ++c)
         sums[c] = vx_setall_f64(static_cast<double>(plan.kc[c] / plan.ka));
-    const ZnccScorer scorer(plan.variance);
+    const ZnccScorer scorer(plan.deviation);
     for (size_t x = 0; x < alignVector(cols); x += 2 * step)
     {
         v_float64 part[2];
@@ -76,31 +76,22 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
 
 #endif
 
-//! Computes scores from numerators and variances. @param scratch 2 alignVector(cols) elements, which the scores may
-//! overwrite.
-inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, float* scores)
+//! Computes scores from numerators and variances, alignVector(cols) elements each.
+inline void znccRow(const double* n, const double* v, double deviation, int cols, float* scores)
 {
 #if CV_SIMD_64F
-    const size_t count = alignVector(cols);
-    double *const numerator = scratch, *const variance = scratch + count;
-    for (size_t x = 0; x < count; ++x)
-    {
-        numerator[x] = static_cast<double>(n[x]);
-        variance[x] = static_cast<double>(v[x]);
-    }
     const int step = VTraits<v_float64>::max_nlanes;
-    const ZnccScorer scorer(t);
-    for (size_t x = 0; x < count; x += 2 * step)
+    const ZnccScorer scorer(deviation);
+    for (size_t x = 0; x < alignVector(cols); x += 2 * step)
     {
         v_float64 part[2];
         for (int k = 0; k < 2; ++k)
-            part[k] = scorer.correlation(vx_load(numerator + x + k * step), vx_load(variance + x + k * step));
+            part[k] = scorer.correlation(vx_load(n + x + k * step), vx_load(v + x + k * step));
         v_store(scores + x, v_cvt_f32(part[0], part[1]));
     }
 #else
-    CV_UNUSED(scratch);
     for (int x = 0; x < cols; ++x)
-        scores[x] = znccScore(n[x], v[x], t);
+        scores[x] = v[x] > 0. && n[x] != 0. ? correlationOf(n[x], v[x], deviation) : 0.f;
 #endif
 }
 
@@ -127,6 +118,38 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     }
 }
 
+//! Computes numerators and variances of ZNCC of 16 bits from sums that joinTerms() has joined.
+template <typename P>
+void deepZnccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
+                   double* n, double* v)
+{
+    const uint64_t factor = plan.weighted ? 1 : plan.sums.W / (static_cast<uint64_t>(plan.width) * plan.height);
+    for (size_t x = 0; x < count; ++x)
+    {
+        DeepSums sums = {factor * terms[x], factor * (plan.weighted ? terms[4 * termStride + x] : windows[x]), {}};
+        for (int c = 0; c < plan.channels; ++c)
+            sums.image[c] =
+                factor * (plan.weighted ? terms[(8 + 2 * c) * termStride + x] : windows[(1 + c) * stride + x]);
+        deepParts(sums, plan.sums, plan.channels, n[x], v[x]);
+    }
+}
+
+/** Joins the sums of terms of 16 bits that are digits to the base 256, in place of the first: S(qIT); with weights also
+S(qI^2) from term 4 on, and S(qI) of each channel from term 8 on. */
+template <typename P> void joinTerms(const Plan& plan, P* terms, size_t termStride, size_t count)
+{
+    const auto join = [&](int first, int digits)
+    {
+        P* const to = terms + first * termStride;
+        for (int k = 1; k < digits; ++k)
+            for (size_t x = 0; x < count; ++x)
+                to[x] = 256 * to[x] + to[k * termStride + x];
+    };
+    join(0, plan.weighted ? 4 : 3);
+    for (int first = 4; first < plan.termCount; first += first == 4 ? 4 : 2)
+        join(first, first == 4 ? 4 : 2);
+}
+
 //! Computes ZNCC of one row of positions from its terms and windows.
 template <typename P>
 void finishZnccRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
@@ -134,15 +157,26 @@ void finishZnccRow(const Plan& plan, const P* terms, size_t termStride, const P*
 {
     float* const scores = memory.get<float>(9 * stride);
 #if CV_SIMD_64F
-    if (!plan.weighted)
+    if (!plan.weighted && !plan.deep)
         znccUniformRow(plan, terms, windows, stride, cols, scores);
     else
 #endif
     {
         uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
-        znccParts(plan, terms, termStride, windows, stride, alignVector(cols), n, v);
-        znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                reinterpret_cast<double*>(v + stride), scores);
+        const size_t count = alignVector(cols);
+        double *const numerators = reinterpret_cast<double*>(v + stride), *const variances = numerators + stride;
+        if (plan.deep)
+            deepZnccParts(plan, terms, termStride, windows, stride, count, numerators, variances);
+        else
+        {
+            znccParts(plan, terms, termStride, windows, stride, count, n, v);
+            for (size_t x = 0; x < count; ++x)
+            {
+                numerators[x] = static_cast<double>(static_cast<int64_t>(n[x]));
+                variances[x] = static_cast<double>(static_cast<int64_t>(v[x]));
+            }
+        }
+        znccRow(numerators, variances, plan.deviation, cols, scores);
     }
     for (int x = 0; x < cols; ++x)
         values[x] = znccToValue(scores[x]);
@@ -154,13 +188,15 @@ template <typename P> void finishZnccRow(const Plan&, const P*, size_t, const P*
     CV_Error(Error::StsInternal, "FragmentMatcher: ZNCC with values of 64 bits");
 }
 
-//! Computes the values of one row of positions from its terms and windows.
+//! Computes the values of one row of positions from its terms and windows. Changes terms of 16 bits.
 template <typename V, typename P>
-void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
-               V* values, Buffer& memory)
+void finishRow(const Plan& plan, P* terms, size_t termStride, const P* windows, size_t stride, int cols, V* values,
+               Buffer& memory)
 {
     const P squares = static_cast<P>(plan.templateSquares);
     const size_t count = alignVector(cols);
+    if (plan.deep)
+        joinTerms(plan, terms, termStride, count);
     switch (plan.metric)
     {
     case Metric::SAD:
@@ -171,7 +207,10 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
                 values[x] = static_cast<V>(terms[x] - windows[x]);
         return;
     case Metric::SSD:
-        if (plan.weighted)
+        if (plan.weighted && plan.deep)
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(squares - 2 * terms[x] + terms[x + 4 * termStride]);
+        else if (plan.weighted)
             for (size_t x = 0; x < count; ++x)
                 values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
                                            terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
@@ -312,6 +351,35 @@ template <Metric METRIC, bool WEIGHTED> struct PositionKernel
     }
 };
 
+//! Returns the value of the position of a fragment of 16 bits at the origin of `planes`, of the metrics of products.
+inline uint64_t deepPositionValue(const Plan& plan, const Planes& planes)
+{
+    const size_t area = static_cast<size_t>(plan.width) * plan.height, toLow = plan.channels * planes.planeStep;
+    uint64_t differences = 0;
+    DeepSums sums = {};
+    for (int c = 0; c < plan.channels; ++c)
+        for (int y = 0; y < plan.height; ++y)
+        {
+            const uint8_t* const image = planes.pixel(c, 0, y);
+            const size_t at = static_cast<size_t>(y) * plan.width;
+            const uint8_t *const high = &plan.bytes[c * area + at], *const low = high + plan.channels * area;
+            const auto of = [](uint8_t upper, uint8_t lower) { return static_cast<uint64_t>(upper << 8 | lower); };
+            for (int x = 0; x < plan.width; ++x)
+            {
+                const uint64_t q = plan.weighted || isCorrelation(plan.metric) ? (plan.q ? plan.q[at + x] : 255) : 1;
+                const uint64_t i = of(image[x] ^ planes.bias, image[x + toLow] ^ planes.bias), t = of(high[x], low[x]);
+                const uint64_t difference = i > t ? i - t : t - i;
+                differences += q * difference * difference;
+                sums.cross += q * i * t;
+                sums.squares += q * i * i;
+                sums.image[c] += q * i;
+            }
+        }
+    if (!isCorrelation(plan.metric))
+        return differences;
+    return znccToValue(deepZnccScore(sums, plan.sums, plan.channels, plan.deviation));
+}
+
 template <Metric METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
     const PositionKernel<METRIC, WEIGHTED> kernel = {planes.bias};
@@ -330,12 +398,14 @@ template <Metric METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan,
         return first;
     n += plan.kn * first;
     v += plan.kn * squares;
-    return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
+    return znccToValue(znccScoreOf(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.deviation));
 }
 
 //! Returns the value of the position at the origin of `planes`.
 inline uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
+    if (plan.deep)
+        return deepPositionValue(plan, planes);
     switch (plan.metric)
     {
     case Metric::SAD:

@@ -130,6 +130,8 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
     bool hasTiles = false;
     for (size_t r = 0; r < ROUTE_COUNT; ++r)
     {
+        if (ROUTES[r]->deep != given.frame.deep())
+            continue;
         Choice choice = {ROUTES[r], ROUTES[r]->plan(given, load)};
         if (!choice.plan)
             continue;
@@ -172,7 +174,7 @@ std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& size
     };
     for (size_t r = 0; r < ROUTE_COUNT && !left.empty(); ++r)
     {
-        if (!ROUTES[r]->fits)
+        if (!ROUTES[r]->fits || ROUTES[r]->deep != given.frame.deep())
             continue;
         std::vector<int> fitting = fittingOf(*ROUTES[r], windows, left), others;
         std::set_difference(left.begin(), left.end(), fitting.begin(), fitting.end(), std::back_inserter(others));

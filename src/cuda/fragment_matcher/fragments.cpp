@@ -97,7 +97,7 @@ void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<
     for (const int i : unassigned)
     {
         const Fragment& fragment = fragments.list[i];
-        const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
+        const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels, next.deep);
         int at = free.take(words);
         if (at < 0)
         {
@@ -134,6 +134,7 @@ bool DeviceFragments::synchronize(const Call& call, const Fragments& fragments, 
         next.slots.clear();
         next.words = 0;
         next.channels = fragments.list[0].source.templ.channels;
+        next.deep = fragments.list[0].source.templ.deep();
     }
     const bool graphs = store_->usedByGraphs();
     assignSlots(fragments, unassigned, graphs, next);
@@ -206,6 +207,8 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
                            const std::vector<int>& changed, Store& store, bool keep)
 {
     const auto rowBytes = [](const Fragment& f) { return static_cast<size_t>(f.width) * f.source.templ.pixelStride; };
+    // Units of two bytes align the templates of 16 bits.
+    const auto unitsOf = [](size_t width, int rows) { return detail::ceilDiv<size_t>(width * rows, sizeof(uint16_t)); };
     detail::Parts size;
     size.place<PackJob>(changed.size());
     for (const int i : changed)
@@ -213,7 +216,8 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
         const Fragment& fragment = fragments.list[i];
         CV_Assert(fragment.source.templ.data);
         if (!fragment.onDevice)
-            size.place<uint8_t>((rowBytes(fragment) + (fragment.weighted ? fragment.width : 0)) * fragment.height);
+            size.place<uint16_t>(unitsOf(rowBytes(fragment), fragment.height) +
+                                 (fragment.weighted ? unitsOf(fragment.width, fragment.height) : 0));
     }
     std::vector<uint8_t> host(size.bytes());
     detail::Parts onDevice(jobs_.reserve(call, host.size(), "fragments to be packed")), onHost(host.data());
@@ -221,10 +225,10 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
     PackJob* const hostJobs = onHost.take<PackJob>(changed.size());
     const auto append = [&](const void* data, size_t step, size_t width, int rows)
     {
-        uint8_t* to = onHost.take<uint8_t>(width * rows);
+        uint8_t* to = reinterpret_cast<uint8_t*>(onHost.take<uint16_t>(unitsOf(width, rows)));
         for (int y = 0; y < rows; ++y, to += width)
             std::memcpy(to, static_cast<const uint8_t*>(data) + y * step, width);
-        return onDevice.take<uint8_t>(width * rows);
+        return reinterpret_cast<uint8_t*>(onDevice.take<uint16_t>(unitsOf(width, rows)));
     };
     for (size_t k = 0; k < changed.size(); ++k)
     {
@@ -245,7 +249,7 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
     }
     reserve(call, next, store, keep);
     uploader_.upload(call, jobs_.as<void>(), host.data(), host.size());
-    gpu::pack(jobs, static_cast<int>(changed.size()), next.channels, store.table.as<DeviceFragment>(),
+    gpu::pack(jobs, static_cast<int>(changed.size()), next.channels, next.deep, store.table.as<DeviceFragment>(),
               store.arena.as<uint32_t>(), call.stream());
 }
 

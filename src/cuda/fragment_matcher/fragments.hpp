@@ -49,6 +49,7 @@ private:
     {
         uint64_t version = 0; //!< Fragments' version of the list
         int channels = 1;
+        bool deep = false; //!< 16 bits per channel
         std::vector<Slot> slots;
         std::vector<Resident> resident; //!< content of each fragment's slot, one per fragment
         std::vector<int> order;         //!< slot of each fragment

@@ -71,6 +71,7 @@ struct Route
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
     //! route whose limits do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
+    bool deep = false; //!< takes images of 16 bits, and no others; else of 8 bits, and no others
 };
 
 /** All routes. The first that applies and is not BY_TIME is the usual one: it is taken unless another one is estimated

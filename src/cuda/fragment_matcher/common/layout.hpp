@@ -28,8 +28,9 @@ namespace gpu {
 // --- fragments -------------------------------------------------------------------------------------------------------
 
 /** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel
-per word, the first pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels
-beyond the width are 0 in all planes, so that the last word of the weights masks them out. */
+per word, the first pixel in the lowest byte: `channels` planes of height x pitch words, of 16 bits their high bytes and
+then as many planes of their low bytes; then a plane of weights. Pixels beyond the width are 0 in all planes, so that the
+last word of the weights masks them out. */
 struct DeviceFragment
 {
     int width, height;
@@ -37,16 +38,19 @@ struct DeviceFragment
     int unused;   //!< fills the gap, because kernels copy this struct word by word
     size_t words; //!< offset of the first plane in the arena
     TemplateSums sums;
-    int64_t variance; //!< templateVariance()
+    int64_t variance; //!< templateVariance(); of 16 bits 0 if that is 0, else 1
 };
 
 //! Returns DeviceFragment::pitch.
 inline int pitchOf(int width) { return detail::ceilDiv(width, 16) * 4; }
 
-//! Returns the words of the arena that a fragment takes.
-inline size_t wordsOf(int width, int height, int channels)
+//! Returns the number of planes of a template without weights.
+CT_HOST_DEVICE constexpr int templateBytes(int channels, bool deep) { return deep ? 2 * channels : channels; }
+
+//! Returns the words of the arena that a fragment takes. @param deep 16 bits per channel
+inline size_t wordsOf(int width, int height, int channels, bool deep)
 {
-    return static_cast<size_t>(channels + 1) * pitchOf(width) * height;
+    return static_cast<size_t>(templateBytes(channels, deep) + 1) * pitchOf(width) * height;
 }
 
 //! A fragment to be packed: source and destination of the copy.

@@ -24,6 +24,7 @@ static __device__ uint8_t weightAt(const PackJob& job, int x, int y)
 }
 
 //! Packs one template per block; sums of 64 bits. Cost in bytes: template and weights, read once and written once.
+template <bool DEEP>
 __global__ void __launch_bounds__(THREADS)
     packKernel(const PackJob* jobs, const int channels, DeviceFragment* fragments, uint32_t* arena)
 {
@@ -38,24 +39,30 @@ __global__ void __launch_bounds__(THREADS)
     for (size_t u = threadIdx.x; u < planeWords; u += blockDim.x)
     {
         const int y = static_cast<int>(u / job.pitch), x0 = 4 * static_cast<int>(u % job.pitch);
-        uint32_t words[4] = {}; // up to three channels, and weights
+        uint32_t words[3] = {}, low[3] = {}, weights = 0; // of up to three channels
         for (int b = 0; b < 4 && x0 + b < width; ++b)
         {
             const uint8_t* pixel = job.templ.pixel(x0 + b, y);
             const uint32_t q = weightAt(job, x0 + b, y);
             for (int c = 0; c < channels; ++c)
             {
-                const uint32_t value = pixel[c];
-                words[c] |= value << (8 * b);
+                const uint32_t value = DEEP ? reinterpret_cast<const uint16_t*>(pixel)[c] : pixel[c];
+                words[c] |= (DEEP ? value >> 8 : value) << (8 * b);
+                if (DEEP)
+                    low[c] |= (value & 0xff) << (8 * b);
                 sums.qT[c] += q * value;
-                sums.qT2 += q * value * value;
+                sums.qT2 += static_cast<uint64_t>(q * value) * value;
             }
-            words[3] |= q << (8 * b);
+            weights |= q << (8 * b);
             sums.W += q;
         }
         for (int c = 0; c < channels; ++c)
+        {
             arena[job.words + c * planeWords + u] = words[c];
-        arena[job.words + channels * planeWords + u] = words[3];
+            if (DEEP)
+                arena[job.words + (channels + c) * planeWords + u] = low[c];
+        }
+        arena[job.words + gpu::templateBytes(channels, DEEP) * planeWords + u] = weights;
     }
     uint64_t* parts[5] = {&sums.W, &sums.qT[0], &sums.qT[1], &sums.qT[2], &sums.qT2};
     uint64_t* totals[5] = {&total.W, &total.qT[0], &total.qT[1], &total.qT[2], &total.qT2};
@@ -68,17 +75,19 @@ __global__ void __launch_bounds__(THREADS)
     }
     __syncthreads(); // total is complete
     if (threadIdx.x == 0)
-        fragments[job.slot] = {width, height, job.pitch, 0, job.words, total, templateVariance(total)};
+        fragments[job.slot] = {
+            width, height, job.pitch, 0, job.words, total, DEEP ? deepDeviation(total) > 0. : templateVariance(total)};
 }
 
 } // namespace
 
 namespace gpu {
 
-void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena, StreamHandle stream)
+void pack(const PackJob* jobs, int count, int channels, bool deep, DeviceFragment* fragments, uint32_t* arena,
+          StreamHandle stream)
 {
-    detail::launch("pack", packKernel, detail::linearGrid(count, 1), dim3(THREADS), 0, stream, jobs, channels,
-                   fragments, arena);
+    detail::launch("pack", deep ? packKernel<true> : packKernel<false>, detail::linearGrid(count, 1), dim3(THREADS), 0,
+                   stream, jobs, channels, fragments, arena);
 }
 
 } // namespace gpu

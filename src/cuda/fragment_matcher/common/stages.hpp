@@ -10,7 +10,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace gpu {
 
-void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
+//! @param deep templates have 16 bits per channel
+void pack(const PackJob* jobs, int count, int channels, bool deep, DeviceFragment* fragments, uint32_t* arena,
           StreamHandle stream);
 
 //! Finds approximate best positions, one per entry, for Job::walked. Reports them if settings.peaks == 1.

@@ -15,8 +15,9 @@ using namespace device;
 const int WARPS = 9; // per block, one per point of a step
 
 //! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64
-//! bits, terms of at most 255^3.
-static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
+//! bits, terms of at most 255^3; see MAX_DEEP_SAMPLES.
+template <bool DEEP>
+__device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
                                            Metric metric, int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
@@ -29,14 +30,20 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
         {
             const size_t at = static_cast<size_t>(r) * fragment.pitch * 4 + k;
             const uint8_t* pixel = frame.pixel(entry.window.x + x + k, entry.window.y + y + r);
-            const int q = bytes[batch.channels * planeBytes + at];
+            const std::conditional_t<DEEP, uint64_t, int> q = bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
 #pragma unroll
             for (int c = 0; c < 3; ++c)
             {
                 if (c >= batch.channels)
                     break;
-                const int value = pixel[c], templ = bytes[c * planeBytes + at];
-                differences += q * differenceOf(metric, value, templ);
+                int value = pixel[c], templ = bytes[c * planeBytes + at];
+                if (DEEP)
+                {
+                    value = reinterpret_cast<const uint16_t*>(pixel)[c];
+                    templ = templ << 8 | bytes[(batch.channels + c) * planeBytes + at];
+                }
+                const uint32_t difference = value - templ; // the square of 16 bits is exact modulo 2^32
+                differences += q * (DEEP ? difference * difference : differenceOf(metric, value, templ));
                 image[c] += q * value;
                 squares += q * value * value;
                 cross += q * value * templ;
@@ -45,6 +52,13 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
     }
     if (!isCorrelation(metric))
         return detail::sumOfWarp(differences);
+    if (DEEP)
+    {
+        const DeepSums sums = {detail::sumOfWarp(cross),
+                               detail::sumOfWarp(squares),
+                               {detail::sumOfWarp(image[0]), detail::sumOfWarp(image[1]), detail::sumOfWarp(image[2])}};
+        return znccToValue(deepZnccScore(sums, fragment.sums, batch.channels, deepDeviation(fragment.sums)));
+    }
     uint64_t n = fragment.sums.W * detail::sumOfWarp(cross), v = fragment.sums.W * detail::sumOfWarp(squares);
 #pragma unroll
     for (int c = 0; c < 3; ++c)
@@ -58,6 +72,7 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
 
 /** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2)
 positions of w x h pixels. */
+template <bool DEEP>
 __global__ void __launch_bounds__(32 * WARPS)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
@@ -89,7 +104,7 @@ __global__ void __launch_bounds__(32 * WARPS)
         const int spread = step > 0 ? step : 1;
         const int x = centre.x + (warp % 3 - 1) * spread, y = centre.y + (warp / 3 - 1) * spread;
         const bool inside = x >= 0 && x < window.cols && y >= 0 && y < window.rows;
-        const uint64_t value = inside ? valueAtPosition(frame, batch, entry, settings.metric, x, y) / scale : 0;
+        const uint64_t value = inside ? valueAtPosition<DEEP>(frame, batch, entry, settings.metric, x, y) / scale : 0;
         __syncthreads(); // the last step's values have been read
         if (threadIdx.x % 32 == 0)
             values[warp] = value;
@@ -122,7 +137,7 @@ namespace gpu {
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
-    detail::launch("walk", walkKernel, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
+    detail::launch("walk", frame.deep() ? walkKernel<true> : walkKernel<false>, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
                    settings, valueScale(settings.metric, batch.weighted), walked, out);
 }
 

@@ -26,7 +26,25 @@ void stageBands(BandPlan& plan, int chunkRows)
     plan.sharedBytes = 4 * static_cast<size_t>(std::max(plan.bandsOffset + chunkRows * plan.chunks * 32, merging));
 }
 
-//! Plans correlate; returns false if the shared memory of a block is too small.
+//! Plans values; returns false if the shared memory of a block is too small.
+bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const size_t position =
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
+    plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
+    plan.slabRows = tuning::TILE_ROWS;
+    while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
+        plan.slabRows /= 2;
+    const size_t bests =
+        sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
+    plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
+    return bytes(plan.slabRows) <= limit;
+}
+
+} // namespace
+
 bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
 {
     const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
@@ -52,25 +70,6 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
     return false;
 }
 
-//! Plans values; returns false if the shared memory of a block is too small.
-bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
-{
-    const size_t position =
-        given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
-    plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
-    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
-    const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
-    plan.slabRows = tuning::TILE_ROWS;
-    while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
-        plan.slabRows /= 2;
-    const size_t bests =
-        sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
-    plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
-    return bytes(plan.slabRows) <= limit;
-}
-
-} // namespace
-
 Preference preferenceOfBands(const MatchCase& given, const Load& load)
 {
     const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
@@ -82,17 +81,33 @@ Preference preferenceOfBands(const MatchCase& given, const Load& load)
     return worth ? Preference::USUAL_IN_TILES : Preference::BY_TIME;
 }
 
-bool planBandSums(BandPlan& plan, const MatchCase& given, const Load& load)
+void planPlanes(BandPlan& plan, const Load& load, int sums)
 {
-    const Extent window = load.window, fragment = load.fragment;
     plan.region = load.region;
     plan.pitch = roundUp(load.region.width, 16);
     plan.planeBytes = static_cast<size_t>(plan.pitch) * load.region.height;
-    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
-    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
-    plan.sumsRows = window.height;
-    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
-    return planValues(plan, window, fragment, given);
+    plan.sumsPitch = roundUp(load.window.width + 15, gpu::BAND_COLS);
+    plan.sumsRows = load.window.height;
+    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * sums;
+}
+
+bool planBandSums(BandPlan& plan, const MatchCase& given, const Load& load)
+{
+    planPlanes(plan, load, given.weighted ? 2 : 1);
+    plan.wide = given.weighted || termsOf(load.fragment, given) > gpu::BAND_TERMS;
+    return planValues(plan, load.window, load.fragment, given);
+}
+
+void planChunks(BandPlan& plan, Extent fragment, int planes)
+{
+    const int chunks = ceilDiv(fragment.width + 7, 16);
+    plan.group = 5;
+    for (int group = 4; group >= 2; --group)
+        if (roundUp(chunks, group) < roundUp(chunks, plan.group))
+            plan.group = group;
+    plan.chunks = roundUp(chunks, plan.group);
+    plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
+    plan.bandsEach = static_cast<size_t>(planes) * plan.bandRows * plan.chunks * 32;
 }
 
 std::optional<BandPlan> planBands(const MatchCase& given, const Load& load)
@@ -101,26 +116,18 @@ std::optional<BandPlan> planBands(const MatchCase& given, const Load& load)
     BandPlan plan = {};
     if (!isProduct(given.metric) || fragment.width > tuning::WIDEST_FRAGMENT || !planBandSums(plan, given, load))
         return std::nullopt;
-    const int chunks = ceilDiv(fragment.width + 7, 16);
-    plan.group = 5;
-    for (int group = 4; group >= 2; --group)
-        if (roundUp(chunks, group) < roundUp(chunks, plan.group))
-            plan.group = group;
-    plan.chunks = roundUp(chunks, plan.group);
-    plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
-    plan.bandsEach =
-        static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
+    planChunks(plan, fragment, gpu::bandPlanes(given.frame.channels, given.weighted));
     if (!planCorrelate(plan, load.window, fragment, given, load.count))
         return std::nullopt;
     return plan;
 }
 
-gpu::BandMemory takeBands(detail::Parts& working, const BandPlan& plan, int channels, bool weighted, int count)
+gpu::BandMemory takeBands(detail::Parts& working, const BandPlan& plan, int planes, bool pixels, int count)
 {
     const size_t entries = count;
     gpu::BandMemory memory = {};
-    memory.planes = working.take<uint8_t>(gpu::imagePlanes(channels, weighted) * plan.planeBytes);
-    memory.pixels = working.take<uint32_t>(channels > 1 && !weighted ? plan.planeBytes : 0);
+    memory.planes = working.take<uint8_t>(planes * plan.planeBytes);
+    memory.pixels = working.take<uint32_t>(pixels ? plan.planeBytes : 0);
     memory.bands = working.take<uint32_t>(plan.bandsEach * entries);
     memory.sums = working.take<uint8_t>(gpu::bandSumsBytes(plan) * entries);
     memory.columns = working.take<uint32_t>(plan.columnsEach * entries);
@@ -149,7 +156,7 @@ public:
     void takeMemory(detail::Parts& working, detail::Parts& zeros, int count) override
     {
         TiledPlan::takeMemory(working, zeros, count);
-        memory_ = takeBands(working, plan, channels, weighted, count);
+        memory_ = takeBands(working, plan, gpu::imagePlanes(channels, weighted), channels > 1 && !weighted, count);
     }
     void run(const gpu::Job& job) const override { gpu::matchBands(job, plan, memory_, windows_); }
 

@@ -114,12 +114,18 @@ void valuesOfBands(const Job& job, const BandPlan& plan, const BandMemory& memor
 
 //! Plans windows; nothing if matrix instructions are not applicable.
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, const Load& load);
+//! Plans planes of bytes, and `sums` sums per position.
+void planPlanes(gpu::BandPlan& plan, const Load& load, int sums);
+//! Plans `planes` planes of bands.
+void planChunks(gpu::BandPlan& plan, Extent fragment, int planes);
+//! Plans correlate; returns false if the shared memory of a block is too small.
+bool planCorrelate(gpu::BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count);
 //! Plans planes of bytes, sums and values; returns false if the shared memory of a block is too small.
 bool planBandSums(gpu::BandPlan& plan, const MatchCase& given, const Load& load);
 //! Usual where a load has enough work for matrix instructions to be faster than byte sums.
 Preference preferenceOfBands(const MatchCase& given, const Load& load);
-//! Takes memory for `count` entries. @param channels, weighted of the call.
-gpu::BandMemory takeBands(detail::Parts& working, const gpu::BandPlan& plan, int channels, bool weighted, int count);
+//! Takes memory for `count` entries. @param planes planes of the image. @param pixels takes BandMemory::pixels.
+gpu::BandMemory takeBands(detail::Parts& working, const gpu::BandPlan& plan, int planes, bool pixels, int count);
 
 }}} // namespace cv::cuda::fragment_matcher
 

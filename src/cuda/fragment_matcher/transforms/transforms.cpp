@@ -127,7 +127,7 @@ public:
     void takeMemory(detail::Parts& working, detail::Parts& zeros, int count) override
     {
         TiledPlan::takeMemory(working, zeros, count);
-        bands_ = takeBands(working, plans.bands, channels, false, count);
+        bands_ = takeBands(working, plans.bands, gpu::imagePlanes(channels, false), channels > 1, count);
         memory_.image = working.take<Complex>(plans.transforms.imageValues);
         memory_.templates = working.take<Complex>(plans.transforms.templatesEach * count);
         memory_.products = working.take<Complex>(plans.transforms.productsEach * count);
