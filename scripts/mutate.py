@@ -3,7 +3,7 @@
 
     scripts/mutate.py choose LIST [--count=200] [--seed=1] [--kernels]
         writes a list of places chosen at random; the same seed and sources give the same list. Needs universalmutator (PyPI)
-    scripts/mutate.py run LIST BUILD OUT [--jobs=N] [--seconds=S] [--limit=S] [--gpu-jobs=8]
+    scripts/mutate.py run LIST BUILD OUT [--jobs=N] [--seconds=S] [--gpu-jobs=8]
         runs the list with a static build by scripts/build.sh: BUILD is its folder. Writes OUT/results.tsv. A second call goes on
         where the first ended. A fault in a kernel, or in host code of CUDA, needs a GPU
 
@@ -134,9 +134,9 @@ class Tests:
 
     def environment(self, without, gpu):
         environment = dict(os.environ, OPENCV_FOR_THREADS_NUM="2", OPENCV_CPU_DISABLE=without)
-        # To the build's own paths, so that the program may lie elsewhere.
-        environment.setdefault("CUDATRACKING_SAMPLES_DATA", str(self.options.samples))
-        environment.setdefault("CUDATRACKING_CASCADES", str(self.options.cascades))
+        data = next(self.build.folder.parent.glob("src/opencv_contrib_python-*/opencv"), pathlib.Path())
+        environment.setdefault("CUDATRACKING_SAMPLES_DATA", str(data / "samples/data"))
+        environment.setdefault("CUDATRACKING_CASCADES", str(data / "data"))
         if not gpu:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         return environment
@@ -149,9 +149,11 @@ class Tests:
             return
         names = subprocess.run([str(self.build.program), "--gtest_list_tests"], capture_output=True, text=True,
                                env=self.environment("", False)).stdout
+        wanted = [name + "_" for part, name in CLASSES.items() if any(f"/{part}/" in row["file"] for row in rows(self.options.list))]
         suites = queue.Queue()
         for name in re.findall(r"^([\w/]+\.)", names, re.M):
-            suites.put(name)
+            if "Common_" in name or any(part in name for part in wanted):
+                suites.put(name)
         failed = []
 
         def work():
@@ -428,9 +430,6 @@ def main():
     runner.add_argument("--jobs", type=int, default=os.cpu_count())
     runner.add_argument("--seconds", type=float, default=1e6)
     runner.add_argument("--gpu-jobs", type=int, default=8)
-    data = ROOT / "build/src/opencv_contrib_python-4.14.0.94/opencv"
-    runner.add_argument("--samples", type=pathlib.Path, default=data / "samples/data")
-    runner.add_argument("--cascades", type=pathlib.Path, default=data / "data")
     runner.set_defaults(command=run)
     options = parser.parse_args()
     options.command(options)
