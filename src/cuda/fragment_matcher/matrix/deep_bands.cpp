@@ -82,7 +82,7 @@ static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 }
 
 extern const Route DEEP_BANDS;
-const Route DEEP_BANDS = {"DEEP_BANDS", plan, FACTORS, false, nullptr, true};
+const Route DEEP_BANDS = {"DEEP_BANDS", plan, FACTORS, nullptr, true};
 
 }}} // namespace cv::cuda::fragment_matcher
 
