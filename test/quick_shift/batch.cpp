@@ -100,14 +100,6 @@ private:
     int first_ = 0, number_ = 0, connected_ = 0;
 };
 
-std::vector<GpuMat> uploaded(const std::vector<Mat>& mats)
-{
-    std::vector<GpuMat> onDevice;
-    for (const Mat& mat : mats)
-        onDevice.push_back(mat.empty() ? GpuMat() : GpuMat(mat));
-    return onDevice;
-}
-
 //! Compares a batch with single images on the CPU, whose results other tests compare with oracles.
 void expectLikeSingles(const Stack& s, bool masked, int minSize, bool onDevice)
 {
