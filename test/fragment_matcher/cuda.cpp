@@ -456,10 +456,7 @@ TEST_F(FragmentMatcher_Cuda, cutFromAFrame)
             const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
             GpuMat frame = uploadRoi(source);
-            if (kind == NO_WEIGHTS)
-                matcher->cutFragments(frame, regions);
-            else
-                matcher->cutFragments(frame, regions, uploadRois(scene.weights));
+            matcher->cutFragments(frame, regions, uploadRois(scene.weights));
             frame.setTo(Scalar::all(0)); // same stream: after the cut
             expectSame(runCpu(scene), runOnDevice(*matcher, uploadRoi(scene.frame), scene.areas));
         }

@@ -145,10 +145,7 @@ inline Result expected(const Scene& scene)
 
 inline void give(FM& matcher, const Scene& scene)
 {
-    if (scene.weights.empty())
-        matcher.setFragments(scene.templates);
-    else
-        matcher.setFragments(scene.templates, scene.weights);
+    matcher.setFragments(scene.templates, scene.weights);
     if (scene.params.search == FM::THREE_STEP)
         matcher.setPredictions(scene.predictions);
 }

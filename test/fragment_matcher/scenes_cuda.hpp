@@ -54,10 +54,7 @@ struct OddStep
 //! A scene's fragments from device memory.
 inline void giveFromDevice(FM& matcher, const Scene& scene, cuda::Stream& stream = cuda::noStream())
 {
-    if (scene.weights.empty())
-        matcher.setFragments(uploadRois(scene.templates), noArray(), stream);
-    else
-        matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
+    matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
 }
 
 inline Ptr<FM> matcherOnDevice(const Scene& scene)
