@@ -33,19 +33,11 @@ void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& image, const Ca
     ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
 }
 
-std::vector<GpuMat> upload(const std::vector<Mat>& images)
-{
-    std::vector<GpuMat> uploaded;
-    for (const Mat& image : images)
-        uploaded.push_back(uploadRoi(image));
-    return uploaded;
-}
-
 CascadeTables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& images,
                              const std::vector<Mat>& masks, Stream& stream = cv::cuda::noStream())
 {
     GpuMat objects, numDetections, levelWeights;
-    cascade.detectAsync(upload(images), objects, numDetections, levelWeights, upload(masks), stream);
+    cascade.detectAsync(uploadRois(images), objects, numDetections, levelWeights, uploadRois(masks), stream);
     stream.waitForCompletion();
     return {Mat(objects), Mat(numDetections), Mat(levelWeights)};
 }
@@ -340,14 +332,14 @@ TEST_F(Cascade_Cuda, outputsOnEitherSide)
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(CascadeGenerator(81, images[0]).make());
     cascade->setMinNeighbors(1);
     const CascadeTables expected = tablesOf(*cascade, images);
-    ASSERT_TRUE(sameTables(expected, tablesOf(*cascade, upload(images))));
+    ASSERT_TRUE(sameTables(expected, tablesOf(*cascade, uploadRois(images))));
     cuda::HostMem objects(expected.objects.size(), CV_32SC4);
     Stream stream;
-    cascade->detectAsync(upload(images), objects, noArray(), noArray(), noArray(), stream);
+    cascade->detectAsync(uploadRois(images), objects, noArray(), noArray(), noArray(), stream);
     stream.waitForCompletion();
     EXPECT_TRUE(sameBits(expected.objects, objects.createMatHeader()));
     GpuMat onDevice;
-    cascade->detectAsync(upload(images), onDevice, noArray(), noArray(), noArray(), stream);
+    cascade->detectAsync(uploadRois(images), onDevice, noArray(), noArray(), noArray(), stream);
     for (int i = 0; i < expected.objects.rows; ++i)
     {
         std::vector<Rect> boxes, deviceBoxes;

@@ -31,8 +31,7 @@ public:
         cascade->setMaxObjects(20);
         if (cuda)
         {
-            for (const Mat& image : two)
-                twoOnDevice.emplace_back(image);
+            twoOnDevice = uploaded(two);
             maskOnDevice.upload(mask);
         }
         if ((variant & FRESH) == 0)
@@ -74,10 +73,8 @@ private:
     void run(const std::vector<Mat>& on)
     {
         Mat table;
-        std::vector<GpuMat> uploaded;
-        for (size_t i = 0; cuda && i < on.size(); ++i)
-            uploaded.emplace_back(on[i]);
-        cascade->detectAsync(cuda ? _InputArray(uploaded) : _InputArray(on), table, noArray(), noArray(), noArray(),
+        const std::vector<GpuMat> there = uploaded(cuda ? on : std::vector<Mat>());
+        cascade->detectAsync(cuda ? _InputArray(there) : _InputArray(on), table, noArray(), noArray(), noArray(),
                              stream());
     }
 };

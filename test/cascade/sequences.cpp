@@ -195,7 +195,7 @@ protected:
         if (rng_.uniform(0, 3) == 0) // on the CPU, with the same instance
             return CascadeModel::runTables(images, masks);
         GpuMat objects, counts, weights;
-        const std::vector<GpuMat> frames = upload(images), frameMasks = upload(masks);
+        const std::vector<GpuMat> frames = uploaded(images), frameMasks = uploaded(masks);
         ours_->detectAsync(frames, objects, counts, weights, frameMasks, graphs_.stream);
         graphs_.stream.waitForCompletion();
         return {Mat(objects), Mat(counts), Mat(weights)};
@@ -209,14 +209,6 @@ protected:
     }
 
 private:
-    static std::vector<GpuMat> upload(const std::vector<Mat>& list)
-    {
-        std::vector<GpuMat> uploaded;
-        for (const Mat& m : list)
-            uploaded.push_back(m.empty() ? GpuMat() : GpuMat(m));
-        return uploaded;
-    }
-
     void capture()
     {
         CapturedDetection c;
@@ -225,8 +217,8 @@ private:
         c.state = state_;
         c.images = images();
         c.masks = masks(c.images);
-        c.frames = upload(c.images);
-        c.frameMasks = upload(c.masks);
+        c.frames = uploaded(c.images);
+        c.frameMasks = uploaded(c.masks);
         graphs_.capture(
             c, [&] { ours_->detectAsync(c.frames, c.objects, c.counts, c.weights, c.frameMasks, graphs_.stream); });
         if (!dropped)

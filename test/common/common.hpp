@@ -140,6 +140,23 @@ inline cuda::GpuMat uploadRoi(const Mat& source)
     return cuda::GpuMat(larger)(roi);
 }
 
+inline std::vector<cuda::GpuMat> uploadRois(const std::vector<Mat>& sources)
+{
+    std::vector<cuda::GpuMat> rois;
+    for (const Mat& source : sources)
+        rois.push_back(uploadRoi(source));
+    return rois;
+}
+
+//! Uploads into matrices of their own. Empty ones are not allocated.
+inline std::vector<cuda::GpuMat> uploaded(const std::vector<Mat>& sources)
+{
+    std::vector<cuda::GpuMat> onDevice;
+    for (const Mat& source : sources)
+        onDevice.push_back(source.empty() ? cuda::GpuMat() : cuda::GpuMat(source));
+    return onDevice;
+}
+
 //! The elements as an N x 1 matrix; Mat(values) is one row in OpenCV 5.
 template <typename T> Mat columnOf(const std::vector<T>& values)
 {

@@ -148,15 +148,7 @@ TEST(Common_Outputs, vectorsOfFragmentMatcher)
         matcher->convert(truth.locations, truth.scores, truth.confidence, truth.status, truth.refined, fromMats);
         matcher->convert(locations, scores, confidence, status, refined, fromVectors);
         ASSERT_EQ(static_cast<size_t>(count), fromMats.size());
-        ASSERT_EQ(static_cast<size_t>(count), fromVectors.size());
-        for (int i = 0; i < count; ++i)
-        {
-            EXPECT_EQ(fromMats[i].locations, fromVectors[i].locations);
-            EXPECT_EQ(fromMats[i].scores, fromVectors[i].scores);
-            EXPECT_EQ(fromMats[i].refined, fromVectors[i].refined);
-            EXPECT_EQ(fromMats[i].confidence, fromVectors[i].confidence);
-            EXPECT_EQ(fromMats[i].status, fromVectors[i].status);
-        }
+        expectSame(fromMats, fromVectors);
     }
 }
 

@@ -115,13 +115,7 @@ struct MatcherWorker : Worker
         stream.waitForCompletion();
     }
     void call() override { scenes::launch(*matcher, frame, areas, result, stream); }
-    bool right() override
-    {
-        const scenes::Result r = result.download();
-        return sameBits(truth.locations, r.locations) && sameBits(truth.scores, r.scores) &&
-               sameBits(truth.confidence, r.confidence) && sameBits(truth.status, r.status) &&
-               sameBits(truth.refined, r.refined);
-    }
+    bool right() override { return scenes::same(truth, result.download()); }
 
     scenes::Scene scene;
     Ptr<scenes::FM> matcher;

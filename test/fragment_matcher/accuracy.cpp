@@ -379,10 +379,7 @@ TEST(FragmentMatcher_Large, sums)
                 }
                 const Mat weights = weighted ? randomWeights(rng, c.fragment, CV_8UC1) : Mat();
                 const Ptr<FM> matcher = FM::create(makeParams(metric));
-                if (weighted)
-                    matcher->setFragments(std::vector<Mat>(1, templ), std::vector<Mat>(1, weights));
-                else
-                    matcher->setFragments(std::vector<Mat>(1, templ));
+                matcher->setFragments(std::vector<Mat>(1, templ), std::vector<Mat>(1, weights));
                 Mat map;
                 matcher->scoreMap(0, frame, Rect(), map, metric == FM::ZNCC ? CV_32F : CV_64F);
                 const int count = std::max(24, 1000000 / c.fragment.area());

@@ -178,10 +178,7 @@ TEST(FragmentMatcher_Fragments, cutFromAFrame)
             const Mat source = asRoi(randomImage(rng, Size(70, 50), type));
             const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
-            if (kind == NO_WEIGHTS)
-                matcher->cutFragments(source, regions);
-            else
-                matcher->cutFragments(source, regions, scene.weights);
+            matcher->cutFragments(source, regions, scene.weights);
             expectSame(expected(scene), run(*matcher, scene));
         }
 }

@@ -161,10 +161,7 @@ inline Result expected(const Scene& scene)
 
 inline void give(FM& matcher, const Scene& scene)
 {
-    if (scene.weights.empty())
-        matcher.setFragments(scene.templates);
-    else
-        matcher.setFragments(scene.templates, scene.weights);
+    matcher.setFragments(scene.templates, scene.weights);
     if (scene.params.search == FM::THREE_STEP)
         matcher.setPredictions(scene.predictions);
 }
@@ -189,6 +186,26 @@ inline Result run(FM& matcher, const Scene& scene)
 }
 
 inline Result runCpu(const Scene& scene) { return run(*matcherOf(scene), scene); }
+
+inline bool same(const Result& expected, const Result& actual)
+{
+    return sameBits(expected.locations, actual.locations) && sameBits(expected.scores, actual.scores) &&
+           sameBits(expected.confidence, actual.confidence) && sameBits(expected.status, actual.status) &&
+           sameBits(expected.refined, actual.refined);
+}
+
+inline void expectSame(const std::vector<FragmentMatch>& expected, const std::vector<FragmentMatch>& actual)
+{
+    ASSERT_EQ(expected.size(), actual.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+    {
+        EXPECT_EQ(expected[i].locations, actual[i].locations);
+        EXPECT_EQ(expected[i].refined, actual[i].refined);
+        EXPECT_EQ(expected[i].scores, actual[i].scores);
+        EXPECT_EQ(expected[i].confidence, actual[i].confidence);
+        EXPECT_EQ(expected[i].status, actual[i].status);
+    }
+}
 
 inline void expectSame(const Result& expected, const Result& actual)
 {

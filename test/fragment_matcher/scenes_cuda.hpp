@@ -51,21 +51,10 @@ struct OddStep
     }
 };
 
-inline std::vector<GpuMat> uploadRois(const std::vector<Mat>& sources)
-{
-    std::vector<GpuMat> rois;
-    for (const Mat& source : sources)
-        rois.push_back(uploadRoi(source));
-    return rois;
-}
-
 //! A scene's fragments from device memory.
 inline void giveFromDevice(FM& matcher, const Scene& scene, cuda::Stream& stream = cuda::noStream())
 {
-    if (scene.weights.empty())
-        matcher.setFragments(uploadRois(scene.templates), noArray(), stream);
-    else
-        matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
+    matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
 }
 
 inline Ptr<FM> matcherOnDevice(const Scene& scene)

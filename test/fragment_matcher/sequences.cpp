@@ -115,13 +115,6 @@ private:
         return runCpu(scene);
     }
 
-    bool same(const Result& expected, const Result& actual) const
-    {
-        return sameBits(expected.locations, actual.locations) && sameBits(expected.scores, actual.scores) &&
-               sameBits(expected.confidence, actual.confidence) && sameBits(expected.status, actual.status) &&
-               sameBits(expected.refined, actual.refined);
-    }
-
     void match()
     {
         log("match");

@@ -405,11 +405,7 @@ TEST_F(FragmentMatcher_CudaStream, instancesOnThreads)
                   {
                       launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
                       loaded.stream.waitForCompletion();
-                      const Result result = loaded.result.download();
-                      wrong += !sameBits(truths[i].locations, result.locations) ||
-                               !sameBits(truths[i].scores, result.scores) ||
-                               !sameBits(truths[i].confidence, result.confidence) ||
-                               !sameBits(truths[i].refined, result.refined);
+                      wrong += !same(truths[i], loaded.result.download());
                   }
                   return wrong ? cv::format("%d wrong results", wrong) : std::string();
               });

@@ -12,10 +12,7 @@ FragmentMatch findOne(const FM::Params& params, const Mat& frame, const Mat& tem
                       Rect area = Rect())
 {
     const Ptr<FM> matcher = FM::create(params);
-    if (weights.empty())
-        matcher->setFragments(std::vector<Mat>(1, templ));
-    else
-        matcher->setFragments(std::vector<Mat>(1, templ), std::vector<Mat>(1, weights));
+    matcher->setFragments(std::vector<Mat>(1, templ), std::vector<Mat>(1, weights));
     std::vector<FragmentMatch> matches;
     matcher->find(frame, std::vector<Rect>(1, area.empty() ? Rect(Point(), frame.size()) : area), matches);
     CV_Assert(matches.size() == 1);

@@ -130,12 +130,7 @@ TEST_P(Tld_Api, framesMayBeReused)
     {
         scene.frame(t).copyTo(buffer);
         const Step expected = advance(*a, engine(), scene.frame(t));
-        Rect box;
-        Step actual;
-        const bool located = b->update(in(), box);
-        actual = look(*b);
-        actual.located = located;
-        actual.box = box;
+        const Step actual = advance(*b, in());
         buffer.setTo(0);
         ASSERT_TRUE(same(expected, actual)) << "frame " << t;
     }

@@ -8,10 +8,7 @@
 // Differences are reported in the order of the stages, so that the first one names the stage.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
-#include "scenes.hpp"
-#include "opencv2/videoio.hpp"
-
-#include <fstream>
+#include "sequence.hpp"
 #include <sstream>
 
 namespace opencv_test { namespace {
@@ -77,16 +74,7 @@ void expectEnginesAgree(const StandardScene& scene, const TLDParams& params, int
     for (int t = 1; t < frames; ++t)
     {
         const Mat frame = scene.frame(t);
-        Rect boxes[2];
-        Step steps[2];
-        const bool located[2] = {cpu->update(frame, boxes[0]), cuda->update(uploadRoi(frame), boxes[1])};
-        for (int e = 0; e < 2; ++e)
-        {
-            steps[e] = look(e ? *cuda : *cpu);
-            steps[e].located = located[e];
-            steps[e].box = boxes[e];
-        }
-        ASSERT_TRUE(sameStep(steps[0], steps[1])) << "frame " << t;
+        ASSERT_TRUE(sameStep(advance(*cpu, frame), advance(*cuda, uploadRoi(frame)))) << "frame " << t;
         if (t % textEvery == 0 || t == frames - 1)
         {
             ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
@@ -133,37 +121,21 @@ using Tld_CudaSequences = OnCudaWith<const char*>;
 
 TEST_P(Tld_CudaSequences, equalTheCpuInEveryFrame)
 {
-    const std::string folder = requireFolder("CUDATRACKING_TLD_DATA") + "/" + GetParam();
-    std::ifstream init(folder + "/init.txt");
-    double v[4];
-    char comma;
-    cv::VideoCapture video(folder + "/" + GetParam() + ".avi");
-    Mat frame;
-    if (!(init >> v[0] >> comma >> v[1] >> comma >> v[2] >> comma >> v[3]) || !video.read(frame))
-        throw SkipTestException("cannot read " + folder);
-    const Rect box(cvRound(v[0]), cvRound(v[1]), cvRound(v[2] - v[0]), cvRound(v[3] - v[1]));
+    const Sequence sequence = requireSequence(GetParam());
     const Ptr<TrackerTLD> cpu = TrackerTLD::create(), cuda = TrackerTLD::create();
-    cpu->init(frame, box);
-    cuda->init(GpuMat(frame), box);
+    cpu->init(sequence.frames[0], sequence.first);
+    cuda->init(GpuMat(sequence.frames[0]), sequence.first);
     int located = 0, t = 1;
-    for (; video.read(frame); ++t)
+    for (; t < static_cast<int>(sequence.frames.size()); ++t)
     {
-        Step steps[2];
-        for (int e = 0; e < 2; ++e)
-        {
-            TrackerTLD& tracker = e ? *cuda : *cpu;
-            const bool found = e ? tracker.update(GpuMat(frame), steps[e].box) : tracker.update(frame, steps[e].box);
-            const Rect reply = steps[e].box;
-            steps[e] = look(tracker);
-            steps[e].located = found;
-            steps[e].box = reply;
-        }
-        ASSERT_TRUE(sameStep(steps[0], steps[1])) << "frame " << t;
+        const Mat& frame = sequence.frames[t];
+        const Step step = advance(*cpu, frame);
+        ASSERT_TRUE(sameStep(step, advance(*cuda, GpuMat(frame)))) << "frame " << t;
         if (t % 50 == 0)
         {
             ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
         }
-        located += steps[0].located;
+        located += step.located;
     }
     EXPECT_TRUE(sameText(textOf(*cpu), textOf(*cuda)));
     EXPECT_GT(located, t / 2) << "the comparison would mean little";

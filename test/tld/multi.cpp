@@ -31,6 +31,14 @@ struct Crowd
     Mat frame(int t) const { return scene.frame(at(t)); }
     Rect box(int t, int i) const { return scene.box(at(t)[i], i); }
     Rect2d truth(int t, int i) const { return scene.truth(at(t)[i], i); }
+    //! Returns a tracker that was given the first objects in frame 0.
+    Ptr<MultiTrackerTLD> tracked(Engine engine, int count, const TLDParams& params = TLDParams()) const
+    {
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(params);
+        for (int i = 0; i < count; ++i)
+            tracker->add(Image(engine, frame(0)).in(), box(0, i));
+        return tracker;
+    }
 
 private:
     static std::vector<Size> sizes(int count)
@@ -114,9 +122,7 @@ TEST_P(Tld_Multi, oneToSixtyFour)
 TEST_P(Tld_Multi, comingAndGoing)
 {
     const Crowd crowd(6);
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    for (int i = 0; i < 6; ++i)
-        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
+    const Ptr<MultiTrackerTLD> multi = crowd.tracked(engine(), 6);
     update(*multi, crowd.frame(1));
     multi->remove(0);
     multi->remove(4);
@@ -149,9 +155,7 @@ TEST_P(Tld_Multi, independentOfOthers)
     std::vector<Mat> first, second;
     for (const bool together : {true, false})
     {
-        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-        for (int i = 0; i < 3; ++i)
-            multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
+        const Ptr<MultiTrackerTLD> multi = crowd.tracked(engine(), 3);
         if (!together)
         {
             multi->remove(0);
@@ -167,9 +171,7 @@ TEST_P(Tld_Multi, independentOfOthers)
 TEST_P(Tld_Multi, savedObjects)
 {
     const Crowd crowd(3);
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    for (int i = 0; i < 3; ++i)
-        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
+    const Ptr<MultiTrackerTLD> multi = crowd.tracked(engine(), 3);
     for (int t = 1; t < 6; ++t)
         update(*multi, crowd.frame(t));
     const TemporaryFile file(".yml");
@@ -230,9 +232,7 @@ TEST_P(Tld_Multi, filesComeWithAImage)
 TEST_P(Tld_Multi, resetAndLearning)
 {
     const Crowd crowd(2);
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    for (int i = 0; i < 2; ++i)
-        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
+    const Ptr<MultiTrackerTLD> multi = crowd.tracked(engine(), 2);
     EXPECT_TRUE(multi->getLearning());
     multi->setLearning(false);
     EXPECT_FALSE(multi->getLearning());
@@ -369,13 +369,7 @@ protected:
         params.seed = 8;
         params.minReplyScore = 0.125f;
     }
-    Ptr<MultiTrackerTLD> withThree() const
-    {
-        const Ptr<MultiTrackerTLD> made = MultiTrackerTLD::create(params);
-        for (int i = 0; i < 3; ++i)
-            made->add(image(crowd.frame(0)).in(), crowd.box(0, i));
-        return made;
-    }
+    Ptr<MultiTrackerTLD> withThree() const { return crowd.tracked(engine(), 3, params); }
     //! A tracker that read what another one has saved.
     Ptr<MultiTrackerTLD> copyOf(const MultiTrackerTLD& original, const std::string& extension) const
     {

@@ -184,14 +184,18 @@ inline Step look(TrackerTLD& tracker)
     return s;
 }
 
-inline Step advance(TrackerTLD& tracker, Engine engine, const Mat& frame)
+inline Step advance(TrackerTLD& tracker, InputArray frame)
 {
     Rect box;
-    const bool located = tracker.update(Image(engine, frame).in(), box);
+    const bool located = tracker.update(frame, box);
     Step s = look(tracker);
     s.located = located;
     s.box = box;
     return s;
+}
+inline Step advance(TrackerTLD& tracker, Engine engine, const Mat& frame)
+{
+    return advance(tracker, Image(engine, frame).in());
 }
 
 //! A tracker that was given the object in frame 0.
