@@ -360,8 +360,8 @@ def own_stream(value: Any) -> Optional[int]:
 
 def given(value: Any, name: str) -> Given:
     """Looks at an array of any kind, and copies nothing that is an array already. Raises TypeError for what is none."""
-    if type(value) is np.ndarray:
-        return _on_host(value, name)
+    if type(value) is np.ndarray and value.dtype in _TYPES:
+        return Given(name, value.shape, _TYPES[value.dtype], value)
     known = _known(value, name)
     if known is not None:
         return known
@@ -582,7 +582,12 @@ def reals(value: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
     """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even. An array that is
     as it should be is returned itself."""
-    array = given(value, name)
+    return integers_of(given(value, name), columns)
+
+
+def integers_of(array: Given, columns: int) -> npt.NDArray[np.int32]:
+    """integers() of an array that given() has returned."""
+    name = array.name
     if array.host is None:
         array = _on_host(array.fetched(), name)
     assert array.host is not None
@@ -599,11 +604,13 @@ def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
         raise ArgumentError(f"{name}: shape {host.shape}; n x {columns} is needed", name, host.shape)
     if host.dtype.kind == "f":
         host = np.rint(host)
-    bad = ~((host >= -2**31) & (host < 2**31)) if host.dtype.kind == "f" else (host < -2**31) | (host > 2**31 - 1)
+    with np.errstate(invalid="ignore"):
+        made = host.astype(np.int32)
+    bad = made != host
     if bad.any():
         row = int(np.argwhere(bad)[0][0])
         raise ArgumentError(f"{name}[{row}]: {tuple(host[row].tolist())}: whole numbers of 32 bits are needed", name, host[row].tolist())
-    return host.astype(np.int32)
+    return made
 
 
 def _row(value: Any, name: str, columns: int, words: str) -> list[int]:

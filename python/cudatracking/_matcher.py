@@ -318,6 +318,8 @@ class FragmentMatcher(Worker):
         if starts is not None and starts.device is not None:
             arrays.append(starts)
         with self._work(arrays, stream) as work:
+            if work.device is not None:
+                _check_sizes(where)
             pixels = work.array(image, slot="frame")
             if work.device is not None:
                 self._bound(where)
@@ -463,22 +465,26 @@ def _parts(out: Any) -> list[Any]:
 def _predictions(predictions: Any, count: int) -> Given:
     given = _arrays.given(predictions, "predictions")
     if given.host is not None or given.dtype != "i4" or given.shape[-1:] != (2,) or len(given.shape) not in (2, 3):
-        host = _arrays.integers(predictions, "predictions", 2)
+        host = _arrays.integers_of(given, 2)
         given = Given("predictions", host.shape, "i4", host=host)
     if given.shape[0] != count:
         raise ArgumentError(f"predictions: {given.shape[0]} given, one for each of {count} fragments is needed", "predictions", given.shape[0])
     return given
 
 
+def _check_sizes(areas: Optional[Given]) -> None:
+    """Refuses, as the extension does for a frame on the host, areas of negative size on the host, which the work of a device cannot refuse."""
+    if areas is not None and areas.host is not None and areas.host.size and areas.host[:, 2:].min() < 0:
+        index = int(np.flatnonzero((areas.host[:, 2:] < 0).any(axis=1))[0])
+        row = areas.host[index].tolist()
+        raise ArgumentError(f"areas[{index}]: size {row[2]} x {row[3]} is negative", "areas", row)
+
+
 def _areas(areas: Any, count: int) -> Given:
     given = _arrays.given(areas, "areas")
     if given.device is None:
-        host = _arrays.integers(areas, "areas", 4)
+        host = _arrays.integers_of(given, 4)
         given = Given("areas", host.shape, "i4", host)
-        if host.size and host[:, 2:].min() < 0:
-            index = int(np.flatnonzero((host[:, 2:] < 0).any(axis=1))[0])
-            row = host[index].tolist()
-            raise ArgumentError(f"areas[{index}]: size {row[2]} x {row[3]} is negative", "areas", row)
     elif given.dtype != "i4" or len(given.shape) != 2 or given.shape[1] != 4:
         raise ArgumentError(f"areas: {given.dtype} of shape {given.shape} on a device; n x 4 int32 is needed", "areas", given.shape)
     if given.shape[0] != count:

@@ -1,4 +1,5 @@
 """The paths of device arrays with host memory in place of a device's: addresses, shapes, order of streams, choice of devices."""
+import functools
 import sys
 import unittest
 from unittest import mock
@@ -7,7 +8,7 @@ import numpy as np
 
 import cudatracking as ct
 import fake_device
-from cudatracking import _devices, _memory
+from cudatracking import _arrays, _devices, _memory
 from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
@@ -114,6 +115,45 @@ class FakeDeviceTest(unittest.TestCase):
         np.testing.assert_array_equal(host.refined, expected.refined)
         with self.assertRaisesRegex(ValueError, "areas: i8 of shape"):
             gpu.match(DeviceArray(frame(1)), DeviceArray(np.array(areas)))
+
+    def test_predicted_areas_bound_the_work(self):
+        """As max_search_area would, as long as nobody else can have changed them."""
+        regions = [(30, 50, 17, 17), (100, 20, 16, 24)]
+        cpu = ct.FragmentMatcher(device="cpu")
+        cpu.cut(frame(0), regions)
+        start = cpu.match(frame(0)).locations
+        expected = cpu.match(frame(1), cpu.predict_areas(start, 5, (192, 144)))
+        changes = {"nothing": lambda areas: None, "its address": lambda areas: areas.pointer, "a capsule": lambda areas: areas.__dlpack__(stream=1),
+                   "an interface": lambda areas: areas.__cuda_array_interface__}
+        for name, change in changes.items():
+            gpu = ct.FragmentMatcher()
+            gpu.cut(DeviceArray(frame(0)), regions)
+            areas = gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))
+            change(areas)
+            found = gpu.match(DeviceArray(frame(1)), areas)
+            np.testing.assert_array_equal(found.locations.numpy(), expected.locations)
+            self.assertEqual(gpu._native.getParams().maxSearchArea, (27, 34) if name == "nothing" else (0, 0), name)
+        own = DeviceArray(np.zeros((2, 4), np.int32))
+        for out in (own, gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))):
+            gpu.match(DeviceArray(frame(1)), gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 50, (192, 144), out=out))
+            self.assertEqual(gpu._native.getParams().maxSearchArea, (0, 0))
+        gpu.add(DeviceArray(frame(0)[:40, :50]))
+        areas = gpu.predict_areas(DeviceArray(np.zeros((3, 2), np.int32)), 5, (192, 144))
+        gpu.match(DeviceArray(frame(1)), areas)
+        self.assertEqual(gpu._native.getParams().maxSearchArea, (60, 50))
+
+    def test_views_are_kept(self):
+        """A loop over the same places makes no GpuMat but the first time."""
+        image = DeviceArray(frame(0))
+        with mock.patch.object(_arrays, "view", functools.lru_cache(_arrays.view)):
+            for step in range(3):
+                LOG.clear()
+                ct.QuickShift(3, 8).compute(image)
+                self.assertEqual(len(self.views()), int(step == 0))
+            LOG.clear()
+            ct.QuickShift(3, 8).compute(DeviceArray(frame(0)))
+            ct.QuickShift(3, 8).compute(DeviceArray(image.array[:100]))
+            self.assertEqual(len(self.views()), 2)
 
     def test_trackers(self):
         cpu, gpu, many = ct.Tracker(device="cpu"), ct.Tracker(), ct.MultiTracker()
