@@ -97,7 +97,7 @@ class CascadeClassifier(Worker):
         cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
             bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path. Where the path of a str has no
             file, but the package has a cascade of that file's name, that one is read: cv2.data.haarcascades +
-            "haarcascade_eye.xml" works also where the installed cv2 has no such folder.
+            "haarcascade_eye.xml" works also where the installed cv2 has no such folder. None (default): no cascade until load() reads one.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>". The boxes are the same everywhere.
         scale_factor: ratio of one scale to the one before, above 1. Default 1.1.
@@ -116,12 +116,12 @@ class CascadeClassifier(Worker):
 
     _instead_of_pickle = "pass the name, the path or the bytes of the cascade, and make it in the other process"
 
-    def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes], *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,
+    def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes, None] = None, *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,
                  min_size: Union[int, Sequence[int]] = 0, max_size: Union[int, Sequence[int]] = 0, find_largest: bool = False, max_objects: int = 256,
                  max_candidates: int = 8192) -> None:
         super().__init__(device)
         self._native = call(cv2.cuda.CascadeClassifierEx.create)
-        self._name = self._read(cascade)
+        self._name = "" if cascade is None else self._read(cascade)
         self.scale_factor = scale_factor
         self.min_neighbors = min_neighbors
         self.min_size = min_size
@@ -152,12 +152,12 @@ class CascadeClassifier(Worker):
 
     @property
     def name(self) -> str:
-        """Name or path that the cascade was read from."""
+        """Name or path that the cascade was read from; "" if there is no cascade."""
         return self._name
 
     @property
     def window_size(self) -> tuple[int, int]:
-        """(width, height) of the objects that the cascade was trained on, in pixels."""
+        """(width, height) of the objects that the cascade was trained on, in pixels; (0, 0) if there is no cascade."""
         width, height = self._native.getOriginalWindowSize()
         return int(width), int(height)
 
@@ -269,6 +269,35 @@ class CascadeClassifier(Worker):
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
             return call(method, pixels, *arguments, **options, **masked, **work.named)
+
+    def load(self, filename: Union[str, "os.PathLike[str]", bytes]) -> bool:
+        """Reads another cascade, as cv2.CascadeClassifier.load() does. Returns False, and has no cascade then, if there is no valid one.
+
+        Args:
+            filename: a name, a path or the bytes of a file, as the constructor takes it; the constructor says what is wrong with a file.
+        """
+        try:
+            self._name = self._read(filename)
+        except (ArgumentError, error):
+            self._native.clear()
+            self._name = ""
+        return not self.empty()
+
+    def empty(self) -> bool:
+        """Returns True if there is no cascade."""
+        return bool(self._native.empty())
+
+    def getOriginalWindowSize(self) -> tuple[int, int]:
+        """Returns window_size, as cv2.CascadeClassifier does."""
+        return self.window_size
+
+    def getFeatureType(self) -> int:
+        """Returns 0 for a Haar cascade and 1 for an LBP cascade, as cv2.CascadeClassifier does; see feature_type."""
+        return int(self._native.getFeatureType())
+
+    def isOldFormatCascade(self) -> bool:
+        """Returns True if the cascade was read from a file in the old format (opencv-haar-classifier)."""
+        return bool(self._native.isOldFormatCascade())
 
     def detectMultiScale(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
                          minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None) -> Any:
@@ -389,6 +418,8 @@ class CascadeClassifier(Worker):
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:
+        if self.empty():
+            return f"<cudatracking.CascadeClassifier without a cascade, device {self.device!r}>"
         width, height = self.window_size
         return (f"<cudatracking.CascadeClassifier {self._name!r}: {self.feature_type}, {self.stages} stages, {width} x {height} pixels, "
                 f"device {self.device!r}>")
