@@ -24,9 +24,10 @@ from ._native import cv2
 from ._quickshift import QuickShift, Statistics, quickshift
 from ._tracking import TRACKS, Detector, Event, Found, MultiTracker, State, TLDParams, Tracker
 from ._version import __version__
+from ._windows import Field, Windows, windows
 
 __all__ = [
-    "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Found", "FragmentMatcher",
-    "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
-    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray",
+    "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Field", "Found", "FragmentMatcher",
+    "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "Windows",
+    "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray", "windows",
 ]

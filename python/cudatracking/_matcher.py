@@ -18,11 +18,13 @@ from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
 from ._results import Form, column, table
+from ._windows import Field, Windows, field_of
 from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
+_FITS = ("parabola", "gaussian")
 _PARTS = ("locations", "scores", "confidence", "status", "refined")
 _OUTS = tuple(f"out.{name}" for name in _PARTS)
 
@@ -86,6 +88,18 @@ class Matches:
             return self
         return Matches(*(_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts))
 
+    def field(self, grid: Windows, *, stream: Any = None, out: Optional[Sequence[Any]] = None) -> Field:
+        """Returns the motion of the windows of a grid, from the best peak of each, as arrays of its rows x columns; where the matches are,
+        without waiting.
+
+        Args:
+            grid: what windows() returned, the regions of which were the fragments.
+            stream: for matches on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: that of
+                match().
+            out: Field of an earlier call, or five arrays in the order of its members, for new results. Default: new ones.
+        """
+        return field_of(self, grid, stream, out)
+
     def __len__(self) -> int:
         return len(self.status)
 
@@ -121,6 +135,8 @@ class FragmentMatcher(Worker):
             perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels. Capital
             letters mean the same.
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
+        subpixel_fit: curve through these scores: "parabola" (default), for SAD two lines; "gaussian", for "zncc" alone: less bias in images of
+            particles.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
         exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
@@ -141,12 +157,15 @@ class FragmentMatcher(Worker):
     _instead_of_copy = "make another one with the same arguments and give it the same fragments"
     _instead_of_pickle = "make it in the other process and give it the fragments there; what match() returns can be pickled"
 
-    def __init__(self, metric: str = "sad", *, subpixel: bool = False, peaks: int = 2, exclusion: str = "square", exclusion_distance: int = 0,
-                 search: str = "full", max_search_area: Union[int, Sequence[int]] = 0, device: str = "auto") -> None:
+    def __init__(self, metric: str = "sad", *, subpixel: bool = False, subpixel_fit: str = "parabola", peaks: int = 2, exclusion: str = "square",
+                 exclusion_distance: int = 0, search: str = "full", max_search_area: Union[int, Sequence[int]] = 0, device: str = "auto") -> None:
         super().__init__(device)
         params = call(cv2.cuda.FragmentMatcher.Params)
         params.metric = _choice(metric.lower() if isinstance(metric, str) else metric, "metric", _METRICS)
         params.subpixel = _arrays.flag(subpixel, "subpixel")
+        params.subpixelFit = _choice(subpixel_fit, "subpixel_fit", _FITS)
+        if params.subpixelFit and params.metric != _METRICS.index("zncc"):
+            raise ArgumentError(f"subpixel_fit: {subpixel_fit!r} needs the metric \"zncc\", which is {metric!r}", "subpixel_fit", subpixel_fit)
         params.peaks = _arrays.number(peaks, "peaks", whole=True)
         params.exclusion = _choice(exclusion, "exclusion", _EXCLUSIONS)
         params.exclusionDistance = _arrays.number(exclusion_distance, "exclusion_distance", whole=True)

@@ -445,6 +445,44 @@ CT_HOST_DEVICE int walkReach(const SearchWindow& window, Position start)
     return x > y ? x : y;
 }
 
+// --- windows of a grid ------------------------------------------------------------------------------------------------
+
+//! Equal windows in rows: window i is in column i % cols and row i / cols of the grid.
+struct GridOfWindows
+{
+    int width, height, stepX, stepY, cols, rows;
+};
+
+CT_HOST_DEVICE Rect4 windowOf(const GridOfWindows& grid, int i)
+{
+    const Rect4 window = {i % grid.cols * grid.stepX, i / grid.cols * grid.stepY, grid.width, grid.height};
+    return window;
+}
+
+//! Returns the cell of a field of `cells` that the centre of entry i of `count` is in, when both have the same length.
+CT_HOST_DEVICE int cellAt(int i, int count, int cells)
+{
+    return static_cast<int>((2 * static_cast<int64_t>(i) + 1) * cells / (2 * static_cast<int64_t>(count)));
+}
+
+//! Returns a motion in whole pixels, half to even. Beyond 2^16 pixels no frame has a position. @param motion not NaN.
+CT_HOST_DEVICE int wholeMotion(float motion)
+{
+    const double limit = 65536.;
+    return static_cast<int>(rint(motion > limit ? limit : (motion < -limit ? -limit : static_cast<double>(motion))));
+}
+
+//! Returns a window's search area: the window moved by (u, v) and enlarged by `reach` on each side; empty for NaN.
+CT_HOST_DEVICE Rect4 areaOf(const Rect4& window, float u, float v, int reachX, int reachY)
+{
+    const Rect4 none = {0, 0, 0, 0};
+    if (u != u || v != v)
+        return none;
+    const Rect4 area = {window.x + wholeMotion(u) - reachX, window.y + wholeMotion(v) - reachY,
+                        window.width + 2 * reachX, window.height + 2 * reachY};
+    return area;
+}
+
 }}} // namespace cv::cuda::fragment_matcher
 
 #endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP

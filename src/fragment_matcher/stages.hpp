@@ -13,6 +13,10 @@
 //   report         writes locations, scores, confidence, status and sub-pixel positions (cuda: in device.hpp)
 //   exportScores   writes the scores of all positions to the caller's maps, instead of findPeaks and report
 //   predictAreas   derives the next frame's search areas from locations (cpu: in engine.cpp)
+//   windowAreas    derives search areas of a grid of windows from a field of motion (cpu: in windows.cpp; cuda: in
+//                  windows.cu)
+//   windowField    writes the matches of a grid of windows as a field of motion (cpu: in windows.cpp; cuda: in
+//                  windows.cu)
 //
 // Positions are compared by their "value" (core.hpp). Here are the stages of the CPU backend, whose data layout is in
 // src/cpu/fragment_matcher/scores.hpp. In the CUDA backend, score, findPeaks and report belong to a route
@@ -88,6 +92,66 @@ CT_HOST_DEVICE void reportNothing(const Outputs& out, int i, int peaks, int stat
         *out.status.row(i) = static_cast<uint8_t>(status);
 }
 
+//! Search areas of a grid of windows.
+struct AreasOfWindows
+{
+    GridOfWindows grid;
+    int reachX, reachY;
+    //! Field of motion of any number of rows and columns; null: no motion.
+    ConstRowsView<float> u, v;
+    int fieldCols, fieldRows;
+    RowsView<Rect4> areas; //!< row i: that of window i
+
+    CT_HOST_DEVICE void write(int i) const
+    {
+        float x = 0.f, y = 0.f;
+        if (u)
+        {
+            const int col = cellAt(i % grid.cols, grid.cols, fieldCols), row = cellAt(i / grid.cols, grid.rows, fieldRows);
+            x = u.row(row)[col];
+            y = v.row(row)[col];
+        }
+        *areas.row(i) = areaOf(windowOf(grid, i), x, y, reachX, reachY);
+    }
+};
+
+//! Matches of a grid of windows, and the field that is made of them.
+struct FieldOfWindows
+{
+    GridOfWindows grid;
+    // Row i: window i; the first element of a row is the best peak.
+    ConstRowsView<Offset2> refined;
+    ConstRowsView<float> scores, confidences;
+    ConstRowsView<uint8_t> status;
+    // Rows and columns of the grid; null: not written.
+    RowsView<float> u, v, score, confidence;
+    RowsView<uint8_t> valid;
+
+    CT_HOST_DEVICE void write(int i) const
+    {
+        const int col = i % grid.cols, row = i / grid.cols;
+        const bool found = *status.row(i) == STATUS_FOUND;
+        const Rect4 window = windowOf(grid, i);
+        if (u)
+            u.row(row)[col] = found ? refined.row(i)->x - static_cast<float>(window.x) : NAN;
+        if (v)
+            v.row(row)[col] = found ? refined.row(i)->y - static_cast<float>(window.y) : NAN;
+        if (score)
+            score.row(row)[col] = *scores.row(i);
+        if (confidence)
+            confidence.row(row)[col] = *confidences.row(i);
+        if (valid)
+            valid.row(row)[col] = found;
+    }
+};
+
+namespace gpu {
+
+void windowAreas(const AreasOfWindows& work, StreamHandle stream);
+void windowField(const FieldOfWindows& work, StreamHandle stream);
+
+} // namespace gpu
+
 // --- CPU backend: one fragment at a time -----------------------------------------------------------------------------
 
 namespace cpu {
@@ -141,6 +205,9 @@ void report(const Outputs& out, int i, const Settings& settings, uint64_t W, con
 //! Writes rows [begin, end) of the filled scores to rows of the caller's map; depth as in FragmentMatcher::scoreMap().
 template <typename V>
 void exportScores(const Scores<V>& scores, uint64_t W, int depth, int begin, int end, RowsView<void> map);
+
+void windowAreas(const AreasOfWindows& work);
+void windowField(const FieldOfWindows& work);
 
 } // namespace cpu
 

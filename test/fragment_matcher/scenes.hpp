@@ -247,6 +247,26 @@ inline FM::Params gaussianParams(int metric, int peaks = 2, int exclusion = FM::
     return params;
 }
 
+//! An image of particles with a diameter of 2.5 pixels at exp(-2) of their brightness, all moved by `shift` in x.
+inline Mat particles(uint64 seed, Size size, double shift)
+{
+    RNG rng(seed);
+    Mat_<double> image(size, 0.);
+    for (int i = 0; i < size.area() / 20; ++i)
+    {
+        const double x = rng.uniform(-4., size.width + 4.) + shift, y = rng.uniform(-4., size.height + 4.);
+        const double brightness = rng.uniform(100., 220.);
+        const Rect near = Rect(cvRound(x) - 4, cvRound(y) - 4, 9, 9) & Rect(Point(), size);
+        for (int row = near.y; row < near.br().y; ++row)
+            for (int col = near.x; col < near.br().x; ++col)
+                image(row, col) +=
+                    brightness * std::exp(-8. * ((col - x) * (col - x) + (row - y) * (row - y)) / (2.5 * 2.5));
+    }
+    Mat bytes;
+    image.convertTo(bytes, CV_8U);
+    return bytes;
+}
+
 //! The option combinations that every metric, weight kind and frame type is run with.
 inline std::vector<FM::Params> allOptions(int metric)
 {

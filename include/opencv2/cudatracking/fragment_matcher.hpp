@@ -444,6 +444,88 @@ public:
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
 };
 
+/** @brief Grid of equal windows of a frame, for the motion between two images: particles, ice, ground.
+
+Each window is a fragment of the first image that FragmentMatcher searches in the second one, around its own place or
+around the place that a field of motion gives. All methods but regions() take arrays on the host or in device memory,
+do not wait, and can be captured into a CUDA graph; both backends give the same bits. A grid has no state but its
+members, so several threads may use it at once.
+
+@code
+// Motion between two images in windows of 32 pixels that overlap by half, at most 12 pixels in each direction.
+void motion(const cv::Mat& first, const cv::Mat& second, cv::Mat& u, cv::Mat& v, cv::Mat& valid)
+{
+    cv::cuda::FragmentMatcher::Params params;
+    params.metric = cv::cuda::FragmentMatcher::ZNCC;
+    params.subpixel = true;
+    params.subpixelFit = cv::cuda::FragmentMatcher::GAUSSIAN;
+    const cv::Ptr<cv::cuda::FragmentMatcher> matcher = cv::cuda::FragmentMatcher::create(params);
+    const cv::cuda::WindowGrid grid(first.size(), cv::Size(32, 32), cv::Size(16, 16));
+    std::vector<cv::Rect> windows, areas;
+    grid.regions(windows);
+    grid.areas(cv::Size(12, 12), cv::noArray(), cv::noArray(), areas);
+    matcher->cutFragments(first, windows);
+    cv::Mat locations, scores, confidences, status, refined;
+    matcher->match(second, areas, locations, scores, confidences, status, refined);
+    grid.field(refined, scores, confidences, status, u, v, cv::noArray(), cv::noArray(), valid);
+}
+@endcode
+*/
+struct CV_EXPORTS_W_SIMPLE WindowGrid
+{
+    CV_WRAP WindowGrid() {}
+    /** @brief Makes a grid whose first window is in the top-left corner of the frame. All windows lie inside of it.
+    @param frame (width, height) of the images in pixels, 1 to 32,767 each.
+    @param window (width, height) of a window in pixels, at most those of the frame.
+    @param step distance (x, y) between neighbouring windows in pixels, 1 to 32,767 each. Half of the window is an
+    overlap of 50 %.
+    @throws cv::Exception if a size is out of its range, or if there are more than 100,000 windows. */
+    CV_WRAP WindowGrid(Size frame, Size window, Size step);
+
+    CV_PROP_RW Size frame;  //!< width and height of the images, pixels
+    CV_PROP_RW Size window; //!< width and height of a window, pixels
+    CV_PROP_RW Size step;   //!< distance between neighbouring windows, pixels
+
+    /** @brief Returns the number of columns (width) and rows (height) of the grid.
+    @throws cv::Exception if a member is out of its range. */
+    CV_WRAP Size size() const;
+
+    /** @brief Returns the windows row by row, for FragmentMatcher::cutFragments().
+    @param regions CV_32SC4, N x 1, or std::vector<Rect>: (x, y, width, height).
+    @throws cv::Exception if a member is out of its range. */
+    CV_WRAP void regions(OutputArray regions) const;
+
+    /** @brief Returns a search area for each window, for FragmentMatcher::match(): the window, moved by a field of
+    motion, and enlarged by `reach` on each side. Areas are not clipped to the frame. If they are a GpuMat, set
+    Params::maxSearchArea to window + 2 reach.
+    @param reach largest motion (x, y) beyond that of the field in pixels, 0 to 32,767 each.
+    @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid:
+    a window takes the cell that its place in the grid falls in, rounded to whole pixels, half to even. NaN in either
+    gives an empty area, so that the window has no match. In the memory of `areas`. noArray() (None) for both: no
+    motion.
+    @param areas CV_32SC4, N x 1, or std::vector<Rect>; a GpuMat: the work is done on the device.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if a member or argument is out of its range, or if u and v have another type, different sizes
+    or another memory than areas. */
+    CV_WRAP void areas(Size reach, InputArray u, InputArray v, OutputArray areas,
+                       Stream& stream = cv::cuda::noStream()) const;
+
+    /** @brief Converts matches of all windows to a field: arrays with the rows and columns of the grid. The first peak
+    of each window counts. All arrays are Mat, or all are GpuMat.
+    @param refined,scores,confidences,status outputs of FragmentMatcher::match(): CV_32FC2 and CV_32FC1 of N rows,
+    CV_32FC1 and CV_8UC1 of N x 1.
+    @param u,v CV_32FC1: motion in pixels, the position of a match minus that of its window; NaN where it is not valid.
+    @param score CV_32FC1: score of the match; 0 if there is none.
+    @param confidence CV_32FC1: confidence of the match; -1 if there is no second peak.
+    @param valid CV_8UC1: 1 where the status is FragmentMatcher::FOUND, else 0.
+    @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if a member is out of its range, or if an array has another type, number of rows or memory
+    than stated. */
+    CV_WRAP void field(InputArray refined, InputArray scores, InputArray confidences, InputArray status, OutputArray u,
+                       OutputArray v, OutputArray score = noArray(), OutputArray confidence = noArray(),
+                       OutputArray valid = noArray(), Stream& stream = cv::cuda::noStream()) const;
+};
+
 //! @}
 
 }} // namespace cv::cuda

@@ -320,6 +320,13 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
 void download(const std::vector<HostCopy>&, StreamHandle) { detail::noCuda(); }
 
+namespace gpu {
+
+void windowAreas(const AreasOfWindows&, StreamHandle) { detail::noCuda(); }
+void windowField(const FieldOfWindows&, StreamHandle) { detail::noCuda(); }
+
+} // namespace gpu
+
 }}} // namespace cv::cuda::fragment_matcher
 
 #endif // HAVE_CUDA

@@ -1,0 +1,190 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// cv::cuda::WindowGrid: windows, search areas and fields. Arguments are checked here, then the backend of the arrays'
+// memory does the work.
+
+#include "arguments.hpp"
+
+namespace cv { namespace cuda {
+
+namespace fragment_matcher {
+
+using detail::deviceArray;
+using detail::hostArray;
+using detail::onDevice;
+using detail::Output;
+
+static void checkSides(const char* name, Size size, int least)
+{
+    if (std::min(size.width, size.height) < least || std::max(size.width, size.height) > MAX_SIDE)
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: %d x %d, but it must be %d to %d", name, size.width, size.height, least, MAX_SIDE));
+}
+
+//! Returns the checked grid.
+static GridOfWindows gridOf(const WindowGrid& grid)
+{
+    checkSides("frame", grid.frame, 1);
+    checkSides("window", grid.window, 1);
+    checkSides("step", grid.step, 1);
+    if (grid.window.width > grid.frame.width || grid.window.height > grid.frame.height)
+        CV_Error_(Error::StsOutOfRange, ("window: %d x %d, which does not fit into the frame of %d x %d",
+                                         grid.window.width, grid.window.height, grid.frame.width, grid.frame.height));
+    const int cols = (grid.frame.width - grid.window.width) / grid.step.width + 1,
+              rows = (grid.frame.height - grid.window.height) / grid.step.height + 1;
+    if (static_cast<int64_t>(cols) * rows > MAX_FRAGMENTS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("step: %d x %d gives %d x %d windows, but there can be at most %d", grid.step.width,
+                   grid.step.height, cols, rows, MAX_FRAGMENTS));
+    return {grid.window.width, grid.window.height, grid.step.width, grid.step.height, cols, rows};
+}
+
+//! Throws unless an array lies where the first target is. @param device memory of the results.
+static void checkMemory(const char* name, bool isOnDevice, bool device)
+{
+    if (isOnDevice != device)
+        CV_Error_(Error::StsBadArg, ("%s: is %s, but the other arrays are %s", name, isOnDevice ? "a GpuMat" : "a Mat",
+                                     device ? "GpuMat" : "Mat"));
+}
+
+//! A matrix of a call, on the host or in device memory.
+class Input
+{
+public:
+    //! @param device memory that it must lie in.
+    Input(const char* name, InputArray array, int type, bool device) : name_(name)
+    {
+        checkMemory(name, onDevice(array), device);
+        if (device)
+            device_ = deviceArray(name, array);
+        else
+            host_ = detail::columnArray(name, array);
+        if (array.type() != type)
+            CV_Error_(Error::StsUnsupportedFormat, ("%s: type %s, but %s is needed", name,
+                                                    typeToString(array.type()).c_str(), typeToString(type).c_str()));
+    }
+
+    Size size() const { return device_.empty() ? host_.size() : device_.size(); }
+    //! Throws unless there is a row for each window.
+    void checkRows(int rows) const
+    {
+        if (size().height != rows || size().width < 1)
+            CV_Error_(Error::StsUnmatchedSizes, ("%s: %d x %d elements, but a row for each of %d windows is needed",
+                                                 name_, size().height, size().width, rows));
+    }
+    template <typename T> ConstRowsView<T> as() const
+    {
+        if (!device_.empty())
+            return {reinterpret_cast<const T*>(device_.data), device_.step};
+        return {reinterpret_cast<const T*>(host_.data), host_.step};
+    }
+
+private:
+    const char* name_;
+    Mat host_;
+    GpuMat device_;
+};
+
+} // namespace fragment_matcher
+
+WindowGrid::WindowGrid(Size frame_, Size window_, Size step_) : frame(frame_), window(window_), step(step_)
+{
+    fragment_matcher::gridOf(*this);
+}
+
+Size WindowGrid::size() const
+{
+    const fragment_matcher::GridOfWindows grid = fragment_matcher::gridOf(*this);
+    return Size(grid.cols, grid.rows);
+}
+
+void WindowGrid::regions(OutputArray regions) const
+{
+    using namespace fragment_matcher;
+    const GridOfWindows grid = gridOf(*this);
+    const int count = grid.cols * grid.rows;
+    Output output("regions", regions, count, 1, CV_32SC4, detail::ON_HOST);
+    const RowsView<Rect4> windows = output.allocate().as<Rect4>();
+    for (int i = 0; windows && i < count; ++i)
+        *windows.row(i) = windowOf(grid, i);
+}
+
+void WindowGrid::areas(Size reach, InputArray u, InputArray v, OutputArray areas, Stream& stream) const
+{
+    using namespace fragment_matcher;
+    AreasOfWindows work = {gridOf(*this), reach.width, reach.height, {}, {}, 0, 0, {}};
+    checkSides("reach", reach, 0);
+    const bool device = areas.isGpuMat(), moves = !isNone(u);
+    if (isNone(v) == moves)
+        CV_Error_(Error::StsBadArg, ("v: %s, but u is%s", moves ? "is not given" : "is given", moves ? "" : " not"));
+    std::vector<Input> motion;
+    if (moves)
+    {
+        motion = {Input("u", u, CV_32FC1, device), Input("v", v, CV_32FC1, device)};
+        const Size size = motion[0].size();
+        if (size.empty() || size != motion[1].size())
+            CV_Error_(Error::StsUnmatchedSizes,
+                      ("u, v: %d x %d and %d x %d elements, but both need the same rows and columns", size.height,
+                       size.width, motion[1].size().height, motion[1].size().width));
+        work.u = motion[0].as<float>();
+        work.v = motion[1].as<float>();
+        work.fieldCols = size.width;
+        work.fieldRows = size.height;
+    }
+    const StreamHandle handle = device ? detail::handleOf(stream) : nullptr;
+    Output output("areas", areas, work.grid.cols * work.grid.rows, 1, CV_32SC4, {device, handle});
+    work.areas = output.allocate().as<Rect4>();
+    if (!work.areas)
+        return;
+    if (device)
+        gpu::windowAreas(work, handle);
+    else
+        cpu::windowAreas(work);
+}
+
+void WindowGrid::field(InputArray refined, InputArray scores, InputArray confidences, InputArray status, OutputArray u,
+                       OutputArray v, OutputArray score, OutputArray confidence, OutputArray valid,
+                       Stream& stream) const
+{
+    using namespace fragment_matcher;
+    FieldOfWindows work = {gridOf(*this), {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    const bool device = onDevice(refined);
+    const Input inputs[] = {{"refined", refined, CV_32FC2, device},
+                            {"scores", scores, CV_32FC1, device},
+                            {"confidences", confidences, CV_32FC1, device},
+                            {"status", status, CV_8UC1, device}};
+    for (const Input& input : inputs)
+        input.checkRows(work.grid.cols * work.grid.rows);
+    work.refined = inputs[0].as<Offset2>();
+    work.scores = inputs[1].as<float>();
+    work.confidences = inputs[2].as<float>();
+    work.status = inputs[3].as<uint8_t>();
+
+    const struct
+    {
+        const char* name;
+        const _OutputArray& target;
+    } targets[] = {{"u", u}, {"v", v}, {"score", score}, {"confidence", confidence}, {"valid", valid}};
+    const StreamHandle handle = device ? detail::handleOf(stream) : nullptr;
+    std::vector<Output> outputs;
+    for (const auto& target : targets)
+    {
+        if (target.target.needed())
+            checkMemory(target.name, target.target.isGpuMat(), device);
+        const bool isValid = &target.target == &valid;
+        outputs.push_back({target.name, target.target, work.grid.rows, work.grid.cols, isValid ? CV_8UC1 : CV_32FC1,
+                           {device, handle}});
+    }
+    work.u = outputs[0].allocate().as<float>();
+    work.v = outputs[1].allocate().as<float>();
+    work.score = outputs[2].allocate().as<float>();
+    work.confidence = outputs[3].allocate().as<float>();
+    work.valid = outputs[4].allocate().as<uint8_t>();
+    if (device)
+        gpu::windowField(work, handle);
+    else
+        cpu::windowField(work);
+}
+
+}} // namespace cv::cuda

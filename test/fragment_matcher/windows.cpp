@@ -1,0 +1,397 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// WindowGrid: windows, search areas and fields against plain loops, arguments that are refused, two passes over images
+// of particles, and CUDA against the CPU, captured into a graph.
+#include "scenes_cuda.hpp"
+#include "../common/graphs.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+using cuda::WindowGrid;
+using FragmentMatcher_CudaWindows = OnCuda;
+
+const float NONE = std::numeric_limits<float>::quiet_NaN();
+
+TEST(FragmentMatcher_Windows, regionsFillTheFrame)
+{
+    const struct
+    {
+        Size frame, window, step, count;
+    } table[] = {{{64, 48}, {16, 16}, {8, 8}, {7, 5}},    {{63, 47}, {16, 16}, {8, 8}, {6, 4}},
+                 {{32, 32}, {32, 32}, {1, 1}, {1, 1}},    {{33, 40}, {32, 8}, {1, 32}, {2, 2}},
+                 {{1, 1}, {1, 1}, {32767, 32767}, {1, 1}}, {{1000, 100}, {1, 1}, {1, 1}, {1000, 100}}};
+    for (const auto& row : table)
+    {
+        const WindowGrid grid(row.frame, row.window, row.step);
+        EXPECT_EQ(row.count, grid.size());
+        std::vector<Rect> regions;
+        grid.regions(regions);
+        Mat array;
+        grid.regions(array);
+        ASSERT_EQ(static_cast<size_t>(row.count.area()), regions.size());
+        for (int i = 0; i < row.count.area(); ++i)
+        {
+            const Point cell(i % row.count.width, i / row.count.width);
+            EXPECT_EQ(Rect(Point(cell.x * row.step.width, cell.y * row.step.height), row.window), regions[i]);
+            EXPECT_EQ(regions[i], array.at<Rect>(i));
+        }
+        EXPECT_GT(regions.back().br().x + row.step.width, row.frame.width);
+        EXPECT_GT(regions.back().br().y + row.step.height, row.frame.height);
+    }
+}
+
+//! A field of motion with values at the limits of rounding, infinite and none.
+Mat motionField(RNG& rng, Size size)
+{
+    const float special[] = {NONE, 0.5f, -0.5f, 1.5f, -2.5f, 1e30f, -1e30f, HUGE_VALF, -HUGE_VALF, 65536.f, 0.49999997f};
+    Mat field(size, CV_32FC1);
+    rng.fill(field, RNG::UNIFORM, -40., 40.);
+    for (int i = 0; i < 3 + size.area() / 4; ++i)
+        field.at<float>(rng.uniform(0, size.height), rng.uniform(0, size.width)) = special[rng.uniform(0, 11)];
+    return field;
+}
+
+//! Search areas by plain loops.
+std::vector<Rect> plainAreas(const WindowGrid& grid, Size reach, const Mat& u, const Mat& v)
+{
+    std::vector<Rect> areas;
+    const Size count = grid.size();
+    for (int row = 0; row < count.height; ++row)
+        for (int col = 0; col < count.width; ++col)
+        {
+            double dx = 0, dy = 0;
+            if (!u.empty())
+            {
+                const int x = static_cast<int>(std::floor((col + 0.5) / count.width * u.cols + 1e-9)),
+                          y = static_cast<int>(std::floor((row + 0.5) / count.height * u.rows + 1e-9));
+                dx = u.at<float>(y, x), dy = v.at<float>(y, x);
+            }
+            if (cvIsNaN(dx) || cvIsNaN(dy))
+            {
+                areas.push_back(Rect());
+                continue;
+            }
+            dx = std::nearbyint(std::max(-65536., std::min(65536., dx)));
+            dy = std::nearbyint(std::max(-65536., std::min(65536., dy)));
+            areas.push_back(Rect(col * grid.step.width + static_cast<int>(dx) - reach.width,
+                                 row * grid.step.height + static_cast<int>(dy) - reach.height,
+                                 grid.window.width + 2 * reach.width, grid.window.height + 2 * reach.height));
+        }
+    return areas;
+}
+
+WindowGrid randomGrid(RNG& rng)
+{
+    const Size window(rng.uniform(1, 40), rng.uniform(1, 40));
+    return WindowGrid(Size(rng.uniform(40, 300), rng.uniform(40, 300)), window,
+                      Size(rng.uniform(1, 30), rng.uniform(1, 30)));
+}
+
+//! check(grid, reach, u, v) for random grids and fields; every fifth without a field.
+template <typename Check> void forRandomFields(uint64 seed, const Check& check)
+{
+    RNG rng(seed);
+    for (int i = 0; i < 200; ++i)
+    {
+        SCOPED_TRACE(i);
+        const WindowGrid grid = randomGrid(rng);
+        const Size reach(rng.uniform(0, 30), i % 7 ? rng.uniform(0, 30) : 32767);
+        const Size field = i % 3 ? Size(rng.uniform(1, 40), rng.uniform(1, 40)) : grid.size();
+        const bool moves = i % 5 != 0;
+        check(grid, reach, moves ? asRoi(motionField(rng, field)) : Mat(), moves ? asRoi(motionField(rng, field)) : Mat());
+    }
+}
+
+TEST(FragmentMatcher_Windows, areasFollowAField)
+{
+    forRandomFields(0x3170,
+                    [](const WindowGrid& grid, Size reach, const Mat& u, const Mat& v)
+                    {
+                        std::vector<Rect> areas;
+                        grid.areas(reach, u, v, areas);
+                        EXPECT_EQ(plainAreas(grid, reach, u, v), areas);
+                    });
+}
+
+TEST_F(FragmentMatcher_CudaWindows, areasFollowAField)
+{
+    forRandomFields(0x3171,
+                    [](const WindowGrid& grid, Size reach, const Mat& u, const Mat& v)
+                    {
+                        Mat onHost;
+                        GpuMat onDevice;
+                        grid.areas(reach, u, v, onHost);
+                        grid.areas(reach, u.empty() ? GpuMat() : uploadRoi(u), v.empty() ? GpuMat() : uploadRoi(v), onDevice);
+                        EXPECT_TRUE(sameBits(onHost, Mat(onDevice)));
+                    });
+}
+
+//! The five arrays of a field.
+struct Field
+{
+    Mat u, v, score, confidence, valid;
+};
+
+//! Random results of match() for a grid, with windows without a match.
+Result randomMatches(RNG& rng, int count, int peaks)
+{
+    Result result = oracle::emptyResult(count, peaks);
+    rng.fill(result.refined, RNG::UNIFORM, -5., 300.);
+    rng.fill(result.scores, RNG::UNIFORM, -1., 1.);
+    rng.fill(result.confidence, RNG::UNIFORM, 1., 9.);
+    rng.fill(result.status, RNG::UNIFORM, 0, 4);
+    return result;
+}
+
+template <typename Check> void forRandomMatches(uint64 seed, const Check& check)
+{
+    RNG rng(seed);
+    for (int i = 0; i < 60; ++i)
+    {
+        SCOPED_TRACE(i);
+        const WindowGrid grid = randomGrid(rng);
+        check(grid, randomMatches(rng, grid.size().area(), 1 + i % 3));
+    }
+}
+
+Field fieldOf(const WindowGrid& grid, const Result& result)
+{
+    Field field;
+    grid.field(result.refined, result.scores, result.confidence, result.status, field.u, field.v, field.score,
+               field.confidence, field.valid);
+    return field;
+}
+
+TEST(FragmentMatcher_Windows, fieldsOfMatches)
+{
+    int valid = 0, missing = 0;
+    forRandomMatches(0x3172,
+                     [&](const WindowGrid& grid, const Result& result)
+                     {
+                         const Field field = fieldOf(grid, result);
+                         ASSERT_EQ(grid.size(), field.u.size());
+                         std::vector<Rect> windows;
+                         grid.regions(windows);
+                         for (int i = 0; i < static_cast<int>(windows.size()); ++i)
+                         {
+                             const Point at(i % field.u.cols, i / field.u.cols);
+                             const bool found = result.status.at<uchar>(i) == FM::FOUND;
+                             found ? ++valid : ++missing;
+                             const Point2f motion =
+                                 result.refined.at<Point2f>(i, 0) - Point2f(windows[i].tl());
+                             EXPECT_EQ(found, cvIsNaN(field.u.at<float>(at)) == 0);
+                             EXPECT_EQ(found, cvIsNaN(field.v.at<float>(at)) == 0);
+                             if (found)
+                             {
+                                 EXPECT_EQ(motion, Point2f(field.u.at<float>(at), field.v.at<float>(at)));
+                             }
+                             EXPECT_EQ(result.scores.at<float>(i, 0), field.score.at<float>(at));
+                             EXPECT_EQ(result.confidence.at<float>(i), field.confidence.at<float>(at));
+                             EXPECT_EQ(found, field.valid.at<uchar>(at));
+                         }
+                     });
+    EXPECT_GT(std::min(valid, missing), 100);
+}
+
+TEST_F(FragmentMatcher_CudaWindows, fieldsOfMatches)
+{
+    forRandomMatches(0x3173,
+                     [](const WindowGrid& grid, const Result& result)
+                     {
+                         const Field truth = fieldOf(grid, result);
+                         GpuMat u, v, score, confidence, valid;
+                         grid.field(uploadRoi(result.refined), uploadRoi(result.scores), uploadRoi(result.confidence),
+                                    uploadRoi(result.status), u, v, score, confidence, valid);
+                         EXPECT_TRUE(sameBits(truth.u, Mat(u)));
+                         EXPECT_TRUE(sameBits(truth.v, Mat(v)));
+                         EXPECT_TRUE(sameBits(truth.score, Mat(score)));
+                         EXPECT_TRUE(sameBits(truth.confidence, Mat(confidence)));
+                         EXPECT_TRUE(sameBits(truth.valid, Mat(valid)));
+                     });
+}
+
+TEST(FragmentMatcher_Windows, refusedGrids)
+{
+    const struct
+    {
+        Size frame, window, step;
+        const char* words;
+    } table[] = {{{0, 10}, {5, 5}, {1, 1}, "frame: 0 x 10"},
+                 {{32768, 10}, {5, 5}, {1, 1}, "frame: 32768 x 10"},
+                 {{20, 10}, {5, 0}, {1, 1}, "window: 5 x 0"},
+                 {{20, 10}, {-5, 5}, {1, 1}, "window: -5 x 5"},
+                 {{20, 10}, {5, 5}, {0, 1}, "step: 0 x 1"},
+                 {{20, 10}, {5, 5}, {1, 32768}, "step: 1 x 32768"},
+                 {{20, 10}, {5, 11}, {1, 1}, "window: 5 x 11, which does not fit into the frame of 20 x 10"},
+                 {{1000, 101}, {1, 1}, {1, 1}, "step: 1 x 1 gives 1000 x 101 windows"},
+                 {{32767, 32767}, {1, 1}, {1, 1}, "step: 1 x 1 gives 32767 x 32767 windows"}};
+    for (const auto& row : table)
+    {
+        expectRefused([&] { WindowGrid(row.frame, row.window, row.step); }, {row.words});
+        WindowGrid grid;
+        grid.frame = row.frame, grid.window = row.window, grid.step = row.step;
+        std::vector<Rect> rects(3);
+        expectRefused([&] { grid.size(); }, {row.words});
+        expectRefused([&] { grid.regions(rects); }, {row.words});
+        expectRefused([&] { grid.areas(Size(), noArray(), noArray(), rects); }, {row.words});
+        EXPECT_EQ(3u, rects.size());
+    }
+}
+
+TEST(FragmentMatcher_Windows, refusedArrays)
+{
+    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const Mat field(4, 4, CV_32FC1, Scalar(1));
+    Mat areas(1, 1, CV_8UC1, Scalar(7));
+    const auto refuse = [&](Size reach, InputArray u, InputArray v, const char* words)
+    { expectRefused([&] { grid.areas(reach, u, v, areas); }, {words}); };
+    refuse(Size(-1, 0), field, field, "reach: -1 x 0");
+    refuse(Size(0, 32768), field, field, "reach: 0 x 32768");
+    refuse(Size(1, 1), field, noArray(), "v: is not given");
+    refuse(Size(1, 1), noArray(), field, "v: is given, but u is not");
+    refuse(Size(1, 1), Mat(4, 4, CV_64FC1, Scalar(1)), field, "u: type CV_64FC1");
+    refuse(Size(1, 1), field, Mat(4, 4, CV_32SC1, Scalar(1)), "v: type CV_32SC1");
+    refuse(Size(1, 1), field, field.colRange(1, 4), "u, v: 4 x 4 and 4 x 3 elements");
+    EXPECT_EQ(CV_8UC1, areas.type());
+
+    RNG rng(0x3174);
+    const Result good = randomMatches(rng, 16, 2);
+    Mat u(1, 1, CV_8UC1, Scalar(7)), v;
+    const auto refuseField = [&](const Result& r, const char* words)
+    { expectRefused([&] { grid.field(r.refined, r.scores, r.confidence, r.status, u, v); }, {words}); };
+    Result bad = good;
+    bad.refined = good.refined.rowRange(0, 15);
+    refuseField(bad, "refined: 15 x 2 elements");
+    bad = good;
+    bad.refined = good.locations;
+    refuseField(bad, "refined: type CV_32SC2");
+    bad = good;
+    bad.scores = Mat(17, 2, CV_32FC1);
+    refuseField(bad, "scores: 17 x 2");
+    bad = good;
+    bad.confidence = Mat();
+    refuseField(bad, "confidences: type");
+    bad = good;
+    bad.status = good.scores;
+    refuseField(bad, "status: type CV_32FC1");
+    EXPECT_EQ(CV_8UC1, u.type());
+    Mat_<uchar> typed(4, 4, uchar(7));
+    expectRefused([&] { grid.field(good.refined, good.scores, good.confidence, good.status, u, typed); }, {"v"});
+    EXPECT_EQ(CV_8UC1, u.type());
+}
+
+TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
+{
+    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const Mat field(4, 4, CV_32FC1, Scalar(1));
+    Mat areas;
+    GpuMat deviceAreas;
+    expectRefused([&] { grid.areas(Size(1, 1), GpuMat(field), GpuMat(field), areas); }, {"u: is a GpuMat"});
+    expectRefused([&] { grid.areas(Size(1, 1), GpuMat(field), field, deviceAreas); }, {"v: is a Mat"});
+    RNG rng(0x3175);
+    const Result r = randomMatches(rng, 16, 2);
+    Mat u, v;
+    GpuMat deviceU;
+    expectRefused([&] { grid.field(r.refined, r.scores, r.confidence, r.status, u, deviceU); }, {"v: is a GpuMat"});
+    expectRefused([&] { grid.field(GpuMat(r.refined), r.scores, r.confidence, r.status, deviceU, v); }, {"scores: is a Mat"});
+    EXPECT_TRUE(u.empty() && areas.empty());
+}
+
+//! Two passes: 32 pixels to find the motion, 16 pixels around it.
+class TwoPasses
+{
+public:
+    TwoPasses() : coarse_(SIZE, Size(32, 32), Size(16, 16)), fine_(SIZE, Size(16, 16), Size(8, 8))
+    {
+        FM::Params params = gaussianParams(FM::ZNCC);
+        params.maxSearchArea = Size(56, 56);
+        first = FM::create(params);
+        params.maxSearchArea = Size(20, 20);
+        second = FM::create(params);
+        coarse_.regions(coarseWindows_);
+        fine_.regions(fineWindows_);
+    }
+
+    //! Arrays of one pass, Mat or GpuMat.
+    template <typename Array> struct Pass
+    {
+        Array areas, locations, scores, confidence, status, refined, u, v, valid;
+    };
+    template <typename Array> struct Memory
+    {
+        Pass<Array> coarse, fine;
+    };
+
+    template <typename Array>
+    void run(const Array& before, const Array& after, Memory<Array>& m, cuda::Stream& stream = cuda::noStream())
+    {
+        coarse_.areas(Size(12, 12), noArray(), noArray(), m.coarse.areas, stream);
+        search(*first, coarse_, coarseWindows_, before, after, m.coarse, stream);
+        fine_.areas(Size(2, 2), m.coarse.u, m.coarse.v, m.fine.areas, stream);
+        search(*second, fine_, fineWindows_, before, after, m.fine, stream);
+    }
+
+    Ptr<FM> first, second;
+    static const Size SIZE;
+
+private:
+    template <typename Array>
+    static void search(FM& matcher, const WindowGrid& grid, const std::vector<Rect>& windows, const Array& before,
+                       const Array& after, Pass<Array>& m, cuda::Stream& stream)
+    {
+        matcher.cutFragments(before, windows, noArray(), stream);
+        matcher.match(after, m.areas, m.locations, m.scores, m.confidence, m.status, m.refined, stream);
+        grid.field(m.refined, m.scores, m.confidence, m.status, m.u, m.v, noArray(), noArray(), m.valid, stream);
+    }
+
+    WindowGrid coarse_, fine_;
+    std::vector<Rect> coarseWindows_, fineWindows_;
+};
+const Size TwoPasses::SIZE(256, 192);
+
+TEST(FragmentMatcher_Windows, twoPassesOverParticles)
+{
+    TwoPasses passes;
+    TwoPasses::Memory<Mat> m;
+    passes.run(particles(5, TwoPasses::SIZE, 0.), particles(5, TwoPasses::SIZE, 9.3), m);
+    ASSERT_EQ(Size(31, 23), m.fine.u.size());
+    std::vector<float> errors;
+    for (int y = 0; y < 23; ++y)
+        for (int x = 0; x < 28; ++x) // the last windows leave the frame
+            errors.push_back(std::abs(m.fine.u.at<float>(y, x) - 9.3f));
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[errors.size() / 2], 0.02f);
+    EXPECT_LT(errors[errors.size() * 9 / 10], 0.1f);
+}
+
+//! All of both passes is one graph, whose replays see other images.
+TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
+{
+    TwoPasses passes, onHost;
+    cuda::Stream stream;
+    TwoPasses::Memory<GpuMat> m;
+    GpuMat before(particles(6, TwoPasses::SIZE, 0.)), after(particles(6, TwoPasses::SIZE, 3.));
+    passes.run(before, after, m, stream);
+    Graph graph(stream);
+    passes.run(before, after, m, stream);
+    graph.end();
+    for (const double shift : {-7.6, 0.2, 9.3})
+    {
+        const Mat one = particles(7, TwoPasses::SIZE, 0.), other = particles(7, TwoPasses::SIZE, shift);
+        before.upload(one);
+        after.upload(other);
+        graph.launch();
+        stream.waitForCompletion();
+        TwoPasses::Memory<Mat> truth;
+        onHost.run(one, other, truth);
+        EXPECT_TRUE(sameBits(truth.coarse.u, Mat(m.coarse.u)));
+        EXPECT_TRUE(sameBits(truth.fine.u, Mat(m.fine.u)));
+        EXPECT_TRUE(sameBits(truth.fine.v, Mat(m.fine.v)));
+        EXPECT_TRUE(sameBits(truth.fine.valid, Mat(m.fine.valid)));
+        EXPECT_GT(countNonZero(truth.fine.valid), 600);
+    }
+}
+
+}} // namespace opencv_test
