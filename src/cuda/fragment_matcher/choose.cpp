@@ -130,10 +130,8 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
     for (size_t r = 0; r < ROUTE_COUNT; ++r)
     {
         Choice choice = {ROUTES[r], nullptr};
-        if (choice.route->deep != given.frame.deep())
-            continue;
         if (!(choice.route->inTiles && hasTiles))
-            choice.plan = choice.route->plan(given, load);
+            choice.plan = planOf(*choice.route, given, load);
         if (!choice.plan)
             continue;
         const bool usual = choice.plan->usual(given, load);

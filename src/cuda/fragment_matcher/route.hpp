@@ -58,7 +58,7 @@ public:
 struct Route
 {
     const char* name;
-    //! Plans a load; null: the route does not apply.
+    //! Plans a load of images that the route takes, see `deep`; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
     const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
     //! Estimates do not tell such routes from each other: those that follow a usual one in ROUTES are not considered.
@@ -73,6 +73,12 @@ struct Route
 clearly less time. Fragments that do not fit a route with `fits` are a load of their own. */
 extern const Route* const ROUTES[];
 extern const size_t ROUTE_COUNT;
+
+//! Returns what a route plans for a load; null: it does not apply.
+inline std::unique_ptr<Plan> planOf(const Route& route, const MatchCase& given, const Load& load)
+{
+    return route.deep == given.frame.deep() ? route.plan(given, load) : nullptr;
+}
 
 //! Returns the estimated time in microseconds.
 inline double timeOf(const Route& route, const Plan& plan, const MatchCase& given, const Load& load)
