@@ -66,6 +66,15 @@ const Case CASES[] = {
     {"C_SAD_weighted", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SAD, true, 347},
     {"C_SSD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SSD, false, 0},
     {"C_ZNCC", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
+    {"A_SSD_16bit", Size(1920, 1080), Size(16, 16), CV_16UC3, 1000, 16, FragmentMatcher::SSD, false, 0},
+    {"A_ZNCC_16bit", Size(1920, 1080), Size(16, 16), CV_16UC3, 1000, 16, FragmentMatcher::ZNCC, false, 0},
+    {"A_ZNCC_weighted_16bit", Size(1920, 1080), Size(16, 16), CV_16UC3, 1000, 16, FragmentMatcher::ZNCC, true, 0},
+    {"B_SSD_16bit", Size(768, 576), Size(52, 52), CV_16UC1, 1, 0, FragmentMatcher::SSD, false, 0},
+    {"B_ZNCC_16bit", Size(768, 576), Size(52, 52), CV_16UC1, 1, 0, FragmentMatcher::ZNCC, false, 0},
+    {"B'_SSD_16bit", Size(768, 576), Size(52, 52), CV_16UC3, 1, 0, FragmentMatcher::SSD, false, 0},
+    {"B'_ZNCC_16bit", Size(768, 576), Size(52, 52), CV_16UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
+    {"C_SSD_16bit", Size(1920, 1080), Size(64, 64), CV_16UC3, 1, 0, FragmentMatcher::SSD, false, 0},
+    {"C_ZNCC_16bit", Size(1920, 1080), Size(64, 64), CV_16UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
 };
 
 //! Cases whose time depends on the image, in natural images.
@@ -167,9 +176,10 @@ struct Input
         if (c.content == NOISE)
         {
             Mat noise(c.frame, c.type);
-            rng.fill(noise, RNG::UNIFORM, 0, 256);
+            const int most = frame.depth() == CV_16U ? 65535 : 255;
+            rng.fill(noise, RNG::UNIFORM, 0, most + 1);
             blur(noise, frame, Size(5, 5));
-            normalize(frame.reshape(1), frame, 0, 255, NORM_MINMAX);
+            normalize(frame.reshape(1), frame, 0, most, NORM_MINMAX);
             source = frame = frame.reshape(CV_MAT_CN(c.type));
         }
         else
@@ -251,8 +261,11 @@ Point bestByMatchTemplate(const Case& c, const Input& input, int i)
     return input.areas[i].tl() + (method == TM_SQDIFF ? low : high);
 }
 
+//! 0 for 16 bits, which it does not take.
 double matchTemplateUs(const Case& c, const Input& input)
 {
+    if (input.frame.depth() != CV_8U)
+        return 0;
     return medianUs(
         [&]
         {
@@ -337,7 +350,7 @@ PERF_TEST_P(FragmentMatcher_CpuImages, match, testing::ValuesIn(imageCases())) {
 double cudaTemplateMatchingUs(const Case& c, const Input& input, const GpuMat& frame)
 {
 #if defined HAVE_OPENCV_CUDAIMGPROC && defined HAVE_OPENCV_CUDAARITHM
-    if (c.weighted) // it has no masks
+    if (c.weighted || input.frame.depth() != CV_8U) // it has no masks, and does not take 16 bits
         return 0;
     try
     {

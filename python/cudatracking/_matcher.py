@@ -22,6 +22,7 @@ from ._windows import Field, Windows, field_of
 from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
+_PIXELS = ("u1", "u2")
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
 _FITS = ("parabola", "gaussian")
@@ -132,8 +133,8 @@ class FragmentMatcher(Worker):
 
     Args:
         metric: "sad" (default) or "ssd": absolute or squared difference, summed over channels and averaged over pixels with their weights; 0 is a
-            perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels. Capital
-            letters mean the same.
+            perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments of uint8 up to 53824 pixels.
+            Capital letters mean the same. Images of uint16 take "ssd" and "zncc".
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
         subpixel_fit: curve through these scores: "parabola" (default), for SAD two lines; "gaussian", for "zncc" alone: less bias in images of
             particles.
@@ -146,8 +147,8 @@ class FragmentMatcher(Worker):
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type, sides 1 to
-    32767. Results are the same bits on the CPU and on every GPU, on every run. Calls of several threads on one object are made one after
+    Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type,
+    sides 1 to 32767; fragments of uint16 have up to 16843523 pixels times channels. Results are the same bits on the CPU and on every GPU, on every run. Calls of several threads on one object are made one after
     the other, and share its fragments. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
 
     Definitions: doc/fragment_matcher.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
@@ -209,7 +210,7 @@ class FragmentMatcher(Worker):
         """
         if not isinstance(templates, (list, tuple)):
             raise TypeError(f"templates: {type(templates).__name__}: a list of images is needed")
-        images = [_arrays.image(value, f"templates[{i}]", ("u1",)) for i, value in enumerate(templates)]
+        images = [_arrays.image(value, f"templates[{i}]", _PIXELS) for i, value in enumerate(templates)]
         covers = self._weights(weights, len(images))
         self._edit(self._native.setFragments, images, covers, stream)
 
@@ -243,7 +244,7 @@ class FragmentMatcher(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        image = _arrays.image(frame, "frame", ("u1",))
+        image = _arrays.image(frame, "frame", _PIXELS)
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
         self._largest = None
@@ -269,7 +270,7 @@ class FragmentMatcher(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        image = _arrays.image(template, "template", ("u1",))
+        image = _arrays.image(template, "template", _PIXELS)
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         return int(self._edit(self._native.addFragment, [image], covers, stream, many=False))
 
@@ -284,7 +285,7 @@ class FragmentMatcher(Worker):
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         index = _arrays.number(index, "index", whole=True)
-        image = _arrays.image(template, "template", ("u1",))
+        image = _arrays.image(template, "template", _PIXELS)
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         self._edit(self._native.updateFragment, [image], covers, stream, index, many=False)
 
@@ -322,7 +323,7 @@ class FragmentMatcher(Worker):
             out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
                 if the frame is on the host. Default: new ones.
         """
-        image = _arrays.image(frame, "frame", ("u1",))
+        image = _arrays.image(frame, "frame", _PIXELS)
         targets = None if out is None else _parts(out)
         count = self._native.getFragmentCount()
         where = None if areas is None else _areas(areas, count)
@@ -390,7 +391,7 @@ class FragmentMatcher(Worker):
             out: array for the result, of its shape and type, on the frame's device or a numpy array. Default: a new one.
         """
         index = _arrays.number(index, "index", whole=True)
-        image = _arrays.image(frame, "frame", ("u1",))
+        image = _arrays.image(frame, "frame", _PIXELS)
         box = (0, 0, 0, 0) if area is None else _arrays.box(area, "area")
         with self._work([image], stream) as work:
             rows, columns = self._positions(index, image.shape, box)
@@ -441,16 +442,16 @@ class FragmentMatcher(Worker):
         return self._largest
 
     @staticmethod
-    def warp(template: ImageLike, angle: float, scale: float, weights: Optional[ImageLike] = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    def warp(template: ImageLike, angle: float, scale: float, weights: Optional[ImageLike] = None) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
         """Returns a rotated and scaled copy of an image on the host and of its weights, for add(). Interpolation is bilinear.
 
         Args:
-            template: uint8 image on the host.
+            template: uint8 or uint16 image on the host.
             angle: rotation in degrees, counter-clockwise.
             scale: scale factor, above 0.
             weights: array of its size on the host: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
         """
-        image = _arrays.image(template, "template", ("u1",))
+        image = _arrays.image(template, "template", _PIXELS)
         cover = None if weights is None else _arrays.weights(weights, "weights")
         for array in (image, cover):
             if array is not None and array.host is None:

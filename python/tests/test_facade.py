@@ -395,6 +395,20 @@ class MatcherTest(unittest.TestCase):
         self.assertEqual([one.status for one in found], [ct.Status.FOUND] * 2)
         self.assertEqual((len(found), found[0].scores[0], len(matcher), matcher.size(1)), (2, 1., 2, (16, 24)))
 
+    def test_sixteen_bits(self):
+        before, after = (frame(i).astype(np.uint16) * 257 for i in (0, 1))
+        for metric, perfect in (("ssd", 0.), ("zncc", 1.)):
+            matcher = ct.FragmentMatcher(metric)
+            matcher.cut(before, self.regions)
+            found = matcher.match(after, self.areas)
+            self.assertEqual((found.locations[:, 0].tolist(), found.scores[0, 0]), ([[33, 50], [100, 20]], perfect))
+            with self.assertRaisesRegex(ct.ArgumentError, "frame: type uint8 with 3 channels, but the fragments are uint16 with 3 channels"):
+                matcher.match(frame(1), self.areas)
+        matcher = ct.FragmentMatcher("sad")
+        matcher.cut(before, self.regions)
+        with self.assertRaisesRegex(ct.ArgumentError, "frame: type uint16 with 3 channels, but SAD takes 8 bits only"):
+            matcher.match(after, self.areas)
+
     def test_areas_of_every_kind(self):
         matcher = ct.FragmentMatcher()
         matcher.cut(frame(0), np.array(self.regions, np.uint8))

@@ -25,11 +25,8 @@ static void checkImage(const std::string& name, int type, Size size)
 template <typename Image> static ByteImageView imageView(const std::string& name, const Image& image)
 {
     checkImage(name, image.type(), image.size());
-    const int sampleBytes = static_cast<int>(image.elemSize1());
-    if (reinterpret_cast<size_t>(image.data) % sampleBytes != 0 || image.step % sampleBytes != 0)
-        CV_Error_(Error::StsBadArg, ("%s: address %p and step %zu must be even for 16 bits", name.c_str(),
-                                     static_cast<const void*>(image.data), static_cast<size_t>(image.step)));
-    return {image.data, image.step, image.cols, image.rows, sampleBytes * image.channels(), image.channels() == 1 ? 1 : 3};
+    const int stride = static_cast<int>(image.elemSize());
+    return {image.data, image.step, image.cols, image.rows, stride, image.channels() == 1 ? 1 : 3};
 }
 
 ByteImageView imageOf(const std::string& name, const Mat& image) { return imageView(name, image); }

@@ -114,7 +114,8 @@ TEST(Common_ErrorCodes, fragmentMatcher)
     FragmentMatcher::Params params;
     params.peaks = 17;
     expectCodes({
-        {WRONG_TYPE, [&] { matcher->addFragment(gray(5, 4, CV_16UC1)); }},
+        {WRONG_TYPE, [&] { matcher->addFragment(gray(5, 4, CV_16SC1)); }},
+        {OTHER_TYPE, [&] { matcher->addFragment(gray(5, 4, CV_16UC1)); }},
         {WRONG_TYPE, [&] { match(frame, gray(4, 1, CV_32FC1)); }},
         {WRONG_TYPE, [&] { matcher->scoreMap(0, frame, Rect(), out, CV_16U); }},
         {OTHER_TYPE, [&] { match(gray(40, 30, CV_8UC3), noArray()); }},

@@ -81,8 +81,8 @@ TEST(FragmentMatcher_Sizes, frameIsTheFragment)
 {
     RNG rng(20262);
     for (const Size size : {Size(1, 1), Size(1, 40), Size(40, 1), Size(40, 30)})
-        for (const int type : TYPES)
-            for (const int metric : METRICS)
+        for (const int metric : METRICS)
+            for (const int type : typesOf(metric))
             {
                 Scene scene;
                 scene.params = makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true);
@@ -282,10 +282,12 @@ TEST(FragmentMatcher_Accuracy, instancesOnThreads)
 TEST(FragmentMatcher_Accuracy, largeSums)
 {
     RNG rng(20272);
-    for (const int type : {CV_8UC1, CV_8UC3})
+    for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
         for (const int metric : METRICS)
         {
-            const Size size = type == CV_8UC1 ? Size(257, 139) : Size(131, 129);
+            if (!isTaken(metric, type, Size()))
+                continue;
+            const Size size = CV_MAT_CN(type) == 1 ? Size(257, 139) : Size(131, 129);
             Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(3, 2), type);
             expectSame(expected(scene), runCpu(scene));
             scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
@@ -301,7 +303,7 @@ TEST(FragmentMatcher_Accuracy, largeAndSmallAreas)
     RNG rng(20273);
     int round = 0;
     for (const int metric : METRICS)
-        for (const int type : TYPES)
+        for (const int type : typesOf(metric))
             for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
             {
                 SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, kind));
@@ -328,9 +330,9 @@ TEST(FragmentMatcher_Accuracy, walkOfLargeFragments)
     int round = 0;
     for (const int metric : METRICS)
         for (const Size size : {Size(17, 3), Size(31, 33), Size(48, 47), Size(229, 231), Size(601, 447)})
-            for (const int type : {CV_8UC1, CV_8UC3})
+            for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
             {
-                if (metric == FM::ZNCC && size.area() > 232 * 232)
+                if (!isTaken(metric, type, size))
                     continue;
                 SCOPED_TRACE(cv::format("metric %d %d x %d type %d", metric, size.width, size.height, type));
                 const FM::Params params = makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true);

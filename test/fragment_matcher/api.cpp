@@ -120,7 +120,7 @@ TEST(FragmentMatcher_Fragments, editsEqualRebuilding)
 {
     RNG rng(411);
     for (const int metric : METRICS)
-        for (const int type : TYPES)
+        for (const int type : typesOf(metric))
         {
             Scene scene = randomScene(rng, makeParams(metric), type, SOME_WEIGHTS);
             const Ptr<FM> matcher = matcherOf(scene);
@@ -171,7 +171,7 @@ TEST(FragmentMatcher_Fragments, inputsAreNotWritten)
 TEST(FragmentMatcher_Fragments, cutFromAFrame)
 {
     RNG rng(414);
-    for (const int type : TYPES)
+    for (const int type : typesOf(FM::SSD))
         for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
         {
             Scene scene = randomScene(rng, makeParams(FM::SSD, 3), type, kind);

@@ -172,7 +172,7 @@ TEST_P(FragmentMatcher_CudaOptions, maps)
     RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
     for (const int depth : {CV_32F, CV_64F, CV_32S})
     {
-        if (metric == FM::ZNCC && depth != CV_32F)
+        if ((metric == FM::ZNCC && depth != CV_32F) || (CV_MAT_DEPTH(type) == CV_16U && depth == CV_32S))
             continue;
         SCOPED_TRACE(cv::format("depth %d", depth));
         const int side = metric == FM::SSD && depth == CV_32S ? 6 : 24;
@@ -218,10 +218,10 @@ TEST_F(FragmentMatcher_Cuda, largeSums)
     RNG rng(6102);
     for (const Size size :
          {Size(147, 147), Size(148, 148), Size(149, 149), Size(232, 232), Size(257, 139), Size(300, 300)})
-        for (const int type : {CV_8UC1, CV_8UC3})
+        for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
             for (const int metric : METRICS)
             {
-                if (metric == FM::ZNCC && size.area() > 232 * 232)
+                if (!isTaken(metric, type, size))
                     continue;
                 SCOPED_TRACE(cv::format("%d x %d type %d metric %d", size.width, size.height, type, metric));
                 Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(5, 4), type);
@@ -240,7 +240,7 @@ TEST_F(FragmentMatcher_Cuda, wholeImages)
 {
     RNG rng(6103);
     for (const int metric : METRICS)
-        for (const int type : TYPES)
+        for (const int type : typesOf(metric))
         {
             Scene scene =
                 randomScene(rng, gaussianParams(metric, 3), type, SOME_WEIGHTS, Size(641, 479), 60, 4);
@@ -258,10 +258,10 @@ TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
     RNG rng(6116);
     for (const int metric : METRICS)
         for (const Size size : {Size(17, 3), Size(31, 33), Size(229, 231), Size(601, 447)})
-            for (const int type : {CV_8UC1, CV_8UC3})
+            for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
                 for (const int peaks : {1, 2})
                 {
-                    if (metric == FM::ZNCC && size.area() > 232 * 232)
+                    if (!isTaken(metric, type, size))
                         continue;
                     SCOPED_TRACE(
                         cv::format("metric %d %d x %d type %d K %d", metric, size.width, size.height, type, peaks));
@@ -293,7 +293,7 @@ TEST_F(FragmentMatcher_Cuda, manyFragments)
 {
     RNG rng(6105);
     for (const int metric : METRICS)
-        for (const int type : TYPES)
+        for (const int type : typesOf(metric))
             for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
             {
                 SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, kind));

@@ -209,9 +209,9 @@ inline void randomCalls(RNG& rng, FragmentMatcherCase& c)
     for (const Mat& templ : scene.templates)
         pixels = std::max(pixels, templ.total());
     c.depth = CV_32F;
+    const size_t most = scene.frame.depth() == CV_16U ? 0u : scene.params.metric == FM::SAD ? 11008u : 43u;
     if (scene.params.metric != FM::ZNCC)
-        c.depth = pixels <= (scene.params.metric == FM::SAD ? 11008u : 43u) ? oneOf<int>(rng, {CV_32F, CV_32S, CV_64F})
-                                                                            : oneOf<int>(rng, {CV_32F, CV_64F});
+        c.depth = pixels <= most ? oneOf<int>(rng, {CV_32F, CV_32S, CV_64F}) : oneOf<int>(rng, {CV_32F, CV_64F});
 }
 
 inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
@@ -237,8 +237,10 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
             size = Size(std::max(size.width, least.width), std::max(size.height, least.height));
             maxSide = std::min(maxSide, std::min(size.width, size.height));
         }
+        const std::vector<int> types = scenes::typesOf(scene.params.metric);
         const int levelCount = levels[rng.uniform(0, 5)], blur = rng.uniform(1, 6);
-        scene.frame = randomImage(rng, size, scenes::TYPES[rng.uniform(0, 3)], blur, levelCount);
+        const int type = types[rng.uniform(0, static_cast<int>(types.size()))];
+        scene.frame = randomImage(rng, size, type, blur, levelCount);
     }
     randomFragments(rng, c, count, maxSide, weightKind);
     randomEdits(rng, c, maxSide, weightKind);

@@ -148,7 +148,8 @@ TEST_F(FragmentMatcher_Negative, setFragments)
     expectRefusals({
         {"no template", "templates: 0 given", [=] { matcher->setFragments(Mats()); }},
         {"an empty template", "template", [=] { matcher->setFragments(both(ok, Mat())); }},
-        {"16 bit", "template", [=] { matcher->setFragments(one(Mat(4, 5, CV_16UC1, Scalar(7)))); }},
+        {"16 bit, signed", "template", [=] { matcher->setFragments(one(Mat(4, 5, CV_16SC1, Scalar(7)))); }},
+        {"16 bit, two channels", "template", [=] { matcher->setFragments(one(Mat(4, 5, CV_16UC2, Scalar(7)))); }},
         {"float", "template", [=] { matcher->setFragments(one(Mat(4, 5, CV_32FC1, Scalar(7)))); }},
         {"two channels", "template", [=] { matcher->setFragments(one(Mat(4, 5, CV_8UC2, Scalar(7)))); }},
         {"two types", "template", [=] { matcher->setFragments(both(ok, bgr)); }},

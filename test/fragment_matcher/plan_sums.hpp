@@ -13,6 +13,7 @@
 #include "../../src/cuda/fragment_matcher/bytes/slices.hpp"
 #include "../../src/cuda/fragment_matcher/elimination/bounded_tiles.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/band_tiles.hpp"
+#include "../../src/cuda/fragment_matcher/matrix/deep_bands.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/fused_bands.hpp"
 #include "../../src/cuda/fragment_matcher/transforms/transforms.hpp"
 
@@ -152,6 +153,17 @@ inline const char* wrongWith(const gpu::TransformPlan&, const gpu::BandPlan& ban
     return wrongWithBoxes(bands, c);
 }
 
+//! DEEP_BANDS: BandSums of a step; everything else is 64 bits, and the parts of ZNCC 127.
+inline const char* wrongWith(const gpu::DeepPlan& plan, const Case& c)
+{
+    CT_HOLDS(gpu::BAND_TERMS * PRODUCT <= BITS_32);
+    CT_HOLDS(int64_t(16) * plan.pieceChunks * plan.bands.chunkRows <= gpu::BAND_TERMS);
+    CT_HOLDS(c.height * 65535 <= BITS_32); // S(I) of a column
+    const double largest = 255. * 65535 * 65535 * static_cast<double>(c.pixels * c.channels);
+    CT_HOLDS(largest < 18446744073709551615. && 255. * static_cast<double>(c.pixels) * largest < std::pow(2., 127));
+    return nullptr;
+}
+
 } // namespace sums
 
 //! Returns which sum of a fragment of a load may exceed its bits by a route that applies, or null.
@@ -159,6 +171,8 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
                               fm::Extent fragment)
 {
     const sums::Case c(given, fragment);
+    if (route == "DEEP_BANDS")
+        return sums::wrongWith(fm::planDeepBands(given, load), c);
     if (const char* const wrong = sums::wrongInGeneral(c))
         return wrong;
     if (route == "FUSED" || route == "SLICES")

@@ -18,7 +18,10 @@ typedef cv::cuda::FragmentMatcher FM;
 //! Returns true for fragments that are refused.
 bool isTooLarge(const fm::MatchCase& given, Extent fragment)
 {
-    return given.metric == fm::Metric::ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824;
+    const int64_t pixels = static_cast<int64_t>(fragment.width) * fragment.height;
+    if (given.frame.deep())
+        return given.metric == fm::Metric::SAD || pixels * given.frame.channels > 16843523;
+    return given.metric == fm::Metric::ZNCC && pixels > 53824;
 }
 
 //! Returns what a route plans, whether it is the quickest or not.
@@ -26,7 +29,7 @@ fm::Choice planOf(const std::string& name, const fm::MatchCase& given, const fm:
 {
     for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
         if (name == fm::ROUTES[r]->name)
-            return {fm::ROUTES[r], fm::ROUTES[r]->plan(given, load)};
+            return {fm::ROUTES[r], fm::planOf(*fm::ROUTES[r], given, load)};
     return {nullptr, nullptr};
 }
 
@@ -154,18 +157,19 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                 for (int width = 1; width <= 300; ++width)
                     for (int height = 1; height <= 520; height += metric == FM::SAD ? 7 : 1)
                     {
-                        if (metric == FM::ZNCC && width * height > 53824)
-                            break;
                         const int channels = rng.uniform(0, 3) ? 1 : 3,
                                   count = rng.uniform(0, 4) ? 1 : rng.uniform(2, 300);
                         const Size frame = rng.uniform(0, 2) ? Size(1920, 1080) : Size(640, 540);
+                        const bool deep = metric != FM::SAD && rng.uniform(0, 20) == 0;
                         const MatchCall call(frame, channels, metric, weighted, bytes,
-                                             MULTIPROCESSORS[rng.uniform(0, 8)]);
+                                             MULTIPROCESSORS[rng.uniform(0, 8)], deep);
+                        if (isTooLarge(call.given, {width, height}))
+                            continue;
                         const Extent window = {frame.width - width + 1, frame.height - height + 1};
                         const fm::Load load = loadOf(window, {width, height}, count, {0, 0, frame.width, frame.height});
                         for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
                         {
-                            const fm::Choice choice = {fm::ROUTES[r], fm::ROUTES[r]->plan(call.given, load)};
+                            const fm::Choice choice = {fm::ROUTES[r], fm::planOf(*fm::ROUTES[r], call.given, load)};
                             if (!choice.plan)
                                 continue;
                             ++routes[nameOf(*choice.route, call.given)];
@@ -181,7 +185,7 @@ TEST(FragmentMatcher_Plans, wholeFrames)
     EXPECT_GT(all.plans(), 2000000);
     expectMoreThan(1000, routes,
                    {"TILES", "BOUNDED_TILES", "BAND_TILES SSD", "BAND_TILES ZNCC", "BANDS SSD", "BANDS SSD weighted",
-                    "BANDS ZNCC", "BANDS ZNCC weighted"});
+                    "BANDS ZNCC", "BANDS ZNCC weighted", "DEEP_BANDS"});
 }
 
 //! Transforms of all fragments in all areas that they can match, also where other routes are quicker.
@@ -345,11 +349,12 @@ TEST(FragmentMatcher_Plans, sums)
     for (const int width : sides)
         for (const int height : sides)
             for (const Extent& window : windows)
-                for (int kind = 0; kind < 24; ++kind)
+                for (int kind = 0; kind < 48; ++kind)
                 {
                     const int metric = kind % 3, channels = kind / 3 % 2 ? 3 : 1;
                     const Size frame(window.width + width - 1, window.height + height - 1);
-                    MatchCall call(frame, channels, metric, kind / 6 % 2 != 0, SHARED_BYTES[kind / 12 ? 0 : 3], 132);
+                    MatchCall call(frame, channels, metric, kind / 6 % 2 != 0,
+                                   SHARED_BYTES[kind / 12 % 2 ? 0 : 3], 132, kind / 24 != 0);
                     if (std::max(frame.width, frame.height) > 32767 || isTooLarge(call.given, {width, height}))
                         continue;
                     call.add({width, height}, window);
@@ -357,7 +362,7 @@ TEST(FragmentMatcher_Plans, sums)
                     for (size_t r = 0; r < fm::ROUTE_COUNT; ++r)
                     {
                         const std::string route = fm::ROUTES[r]->name;
-                        if (!fm::ROUTES[r]->plan(call.given, load)) // whether it is the quickest or not
+                        if (!fm::planOf(*fm::ROUTES[r], call.given, load)) // whether it is the quickest or not
                             continue;
                         ++routes[nameOf(*fm::ROUTES[r], call.given)];
                         all.add(sumsBeyond(route, call.given, load, {width, height}),
@@ -391,7 +396,8 @@ TEST(FragmentMatcher_Plans, extremes)
         const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
         const bool weighted = rng.uniform(0, 2) != 0;
         const int metric = rng.uniform(0, 3), channels = rng.uniform(0, 2) ? 3 : 1;
-        MatchCall call(frame, channels, metric, weighted, SHARED_BYTES[n % 4], multiprocessors);
+        const bool deep = rng.uniform(0, 4) == 0;
+        MatchCall call(frame, channels, metric, weighted, SHARED_BYTES[n % 4], multiprocessors, deep);
         call.areasOnDevice = rng.uniform(0, 4) == 0;
         call.limit = anySize();
         for (int i = rng.uniform(1, 6); i > 0; --i)

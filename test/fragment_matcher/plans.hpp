@@ -27,9 +27,10 @@ struct MatchCall
     bool areasOnDevice = false;
     Size limit; //!< of areas on the device
 
-    MatchCall(Size frame, int channels, int metric, bool weighted, size_t sharedBytes, int multiprocessors)
-        : given{{nullptr, static_cast<size_t>(frame.width * channels + 511) / 512 * 512, frame.width, frame.height,
-                 channels, channels == 1 ? 1 : 3},
+    MatchCall(Size frame, int channels, int metric, bool weighted, size_t sharedBytes, int multiprocessors,
+              bool deep = false)
+        : given{{nullptr, static_cast<size_t>(frame.width * channels * (deep ? 2 : 1) + 511) / 512 * 512, frame.width,
+                 frame.height, channels * (deep ? 2 : 1), channels == 1 ? 1 : 3},
                 static_cast<fm::Metric>(metric),
                 weighted,
                 cv::cuda::detail::SharedLimit(sharedBytes),
@@ -93,8 +94,9 @@ struct MatchCall
     std::string describe() const
     {
         std::string text = cv::format(
-            "metric %d%s, frame %d x %d, %d channels, %zu bytes left to a kernel without static memory, %d SMs",
-            static_cast<int>(given.metric), given.weighted ? " weighted" : "", given.frame.cols, given.frame.rows,
+            "metric %d%s%s, frame %d x %d, %d channels, %zu bytes left to a kernel without static memory, %d SMs",
+            static_cast<int>(given.metric), given.weighted ? " weighted" : "", given.frame.deep() ? ", 16 bits" : "",
+            given.frame.cols, given.frame.rows,
             given.frame.channels, given.shared.dynamicBytes(0), given.multiprocessors);
         for (size_t i = 0; i < std::min<size_t>(fragments.size(), 8); ++i)
             text += cv::format("\n  %d x %d in a window of %d x %d", fragments[i].width, fragments[i].height,
@@ -122,7 +124,8 @@ const Routes ROUTE_NAMES = {"FUSED",
                             "FUSED_BANDS SSD",
                             "FUSED_BANDS SSD weighted",
                             "FUSED_BANDS ZNCC",
-                            "FUSED_BANDS ZNCC weighted"};
+                            "FUSED_BANDS ZNCC weighted",
+                            "DEEP_BANDS"};
 
 inline std::string nameOf(const fm::Route& route, const fm::MatchCase& given)
 {
@@ -384,6 +387,47 @@ inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::Windows& 
     return nullptr;
 }
 
+//! matchDeepBands()
+inline const char* wrongWith(const gpu::DeepPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
+                             Extent fragment, Extent window, int count)
+{
+    const gpu::BandPlan& bands = plan.bands;
+    const int channels = given.frame.channels, rows = bands.units * gpu::BAND_ROWS;
+    const bool zncc = given.metric == fm::Metric::ZNCC;
+    CT_HOLDS(given.metric != fm::Metric::SAD && given.frame.deep());
+    CT_HOLDS(windows.wide == !zncc);
+    CT_HOLDS(bands.pitch >= bands.region.width && bands.pitch % 16 == 0);
+    CT_HOLDS(bands.planeBytes == static_cast<size_t>(bands.pitch) * bands.region.height);
+    // correlate: a piece of the image, then a piece of the bands; parts are added up in their place.
+    CT_HOLDS(bands.group >= 2 && bands.group <= 5 && bands.chunks % bands.group == 0);
+    CT_HOLDS(plan.pieceChunks > 0 && plan.pieceChunks <= bands.chunks && plan.pieceChunks % bands.group == 0);
+    CT_HOLDS(16 * bands.chunks >= fragment.width + 7 && bands.bandRows >= fragment.height);
+    CT_HOLDS(bands.sharedBytes <= given.shared.dynamicBytes(sizeof(gpu::OpenEntry)));
+    CT_HOLDS(bands.units * bands.parts == tuning::BAND_THREADS / 32);
+    CT_HOLDS(bands.chunkRows > 0 && bands.chunkRows % gpu::BAND_ROWS == 0);
+    CT_HOLDS((rows + bands.chunkRows - 1) * (gpu::BAND_COLS / 4 + 4 * plan.pieceChunks) <= bands.bandsOffset);
+    CT_HOLDS(4 * (static_cast<size_t>(bands.bandsOffset) + bands.chunkRows * plan.pieceChunks * 32) <=
+             bands.sharedBytes);
+    CT_HOLDS(4 * static_cast<size_t>(bands.parts - 1) * rows * gpu::BAND_COLS <= bands.sharedBytes);
+    CT_HOLDS(static_cast<int64_t>(bands.sumsPitch / gpu::BAND_COLS) * ceilDiv(bands.sumsRows, rows) * count <=
+             MOST_BLOCKS);
+    const int planes = given.weighted ? 3 * channels + 1 : 2 * channels;
+    CT_HOLDS(bands.bandsEach == static_cast<size_t>(planes) * bands.bandRows * bands.chunks * 32);
+    CT_HOLDS(bands.bandsEach <= 0x7fffffff); // prepare counts them in int
+    // Sums, and lines of box sums with one element more than there are columns, 16 bytes at a time.
+    const int sums = given.weighted ? 2 + (zncc ? channels : 0) : 1;
+    const int boxes = given.weighted ? 0 : 1 + (zncc ? channels : 0);
+    CT_HOLDS(bands.sumsPitch % gpu::BAND_COLS == 0 && bands.sumsPitch >= window.width + 15);
+    CT_HOLDS(bands.sumsRows == window.height);
+    CT_HOLDS(bands.sumsEach >= static_cast<size_t>(bands.sumsPitch) * bands.sumsRows * sums);
+    CT_HOLDS(plan.linesPitch % 4 == 0 && plan.linesPitch >= 15 + window.width + fragment.width);
+    CT_HOLDS(plan.linesEach >= static_cast<size_t>(plan.linesPitch) * bands.sumsRows * boxes);
+    CT_HOLDS(plan.bestsBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    CT_HOLDS(static_cast<int64_t>(windows.tiles()) * count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(plan.linesPitch) * bands.sumsRows * count <= MOST_BLOCKS * int64_t(64));
+    return nullptr;
+}
+
 //! Checks a plan of the three kernels for large windows: prepare, correlate, values. Returns what is wrong, or null.
 inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
@@ -490,6 +534,8 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
         return wrongWith(*fm::planBandTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "TRANSFORMS")
         return wrongWith(*fm::planTransforms(given, load), windows, given, load.fragment, load.window, batch);
+    if (route == "DEEP_BANDS")
+        return wrongWith(fm::planDeepBands(given, load), windows, given, load.fragment, load.window, batch);
     return "a route without a check of its plan";
 }
 

@@ -24,6 +24,13 @@ inline std::vector<int> typesOf(int metric)
     return types;
 }
 
+//! Returns true if a metric takes fragments of a type and size; sizes of 16 bits have the same limit for all metrics.
+inline bool isTaken(int metric, int type, Size size)
+{
+    const bool deep = CV_MAT_DEPTH(type) == CV_16U;
+    return deep ? metric != FM::SAD : metric != FM::ZNCC || size.area() <= 232 * 232;
+}
+
 //! Returns the end of the range of a type's values.
 inline int endOfValues(int type) { return CV_MAT_DEPTH(type) == CV_8U ? 256 : 65536; }
 

@@ -37,16 +37,17 @@ struct DeviceResult
     }
 };
 
-//! A copy whose rows follow each other at an odd distance, in memory that ends with the last pixel.
+//! A copy whose rows follow each other at an odd number of values, in memory that ends with the last pixel.
 struct OddStep
 {
     GpuMat memory, matrix;
 
     explicit OddStep(const Mat& source)
     {
-        const int rowBytes = static_cast<int>(source.cols * source.elemSize()), step = rowBytes | 1;
-        memory.create(1, 1 + step * (source.rows - 1) + rowBytes, CV_8UC1);
-        matrix = GpuMat(source.rows, source.cols, source.type(), memory.data + 1, step);
+        const int unit = static_cast<int>(source.elemSize1());
+        const int rowBytes = static_cast<int>(source.cols * source.elemSize()), step = rowBytes | unit;
+        memory.create(1, unit + step * (source.rows - 1) + rowBytes, CV_8UC1);
+        matrix = GpuMat(source.rows, source.cols, source.type(), memory.data + unit, step);
         matrix.upload(source);
     }
 };

@@ -53,8 +53,14 @@ void follow(const cv::Mat& frame, const cv::Mat& next, const std::vector<cv::Rec
 }
 @endcode
 
-__Images__: frames and templates are CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type, with
-sides of 1 to 32,767 pixels. A frame and each of its templates may be regions of interest.
+__Images__: frames and templates are CV_8U or CV_16U with 1, 3 or 4 channels (the fourth is ignored), all of one type,
+with sides of 1 to 32,767 pixels. A frame and each of its templates may be regions of interest.
+
+__16 bits__: SSD and ZNCC take CV_16U, for images of 10 to 16 bits; SAD does not. Fragments have at most 16,843,523
+pixels times channels (gray: 4,104 x 4,104; three channels: 2,369 x 2,369), so that sums fit 64 bits; this is the only
+limit of ZNCC, too. Largest scores of SSD: 65,535^2 per channel. Map floating-point images to 16 bits first:
+`image.convertTo(words, CV_16U, 65535 / (high - low), -low * 65535 / (high - low))`, with the same low and high for
+fragments and frames.
 
 __Weights__ q tell how much each pixel of a template counts: CV_8UC1 with q = 0 to 255, or CV_32FC1 with values w in
 [0,1], for which q is 255 w, rounded to the nearest integer (half to even). They have the size of the template. Without
@@ -107,7 +113,8 @@ public:
     {
         SAD = 0, //!< weighted sum of absolute differences
         SSD = 1, //!< weighted sum of squared differences
-        ZNCC = 2 //!< weighted zero-mean normalised cross-correlation; fragments of at most 53,824 pixels (232 x 232)
+        //! weighted zero-mean normalised cross-correlation; fragments of 8 bits: at most 53,824 pixels (232 x 232)
+        ZNCC = 2
     };
     //! Distance rule for peaks, for the offset (dx, dy) between any two of them; d is Params::exclusionDistance.
     enum Exclusion
@@ -167,8 +174,8 @@ public:
     A fragment is a template: a small image with an optional weight for each pixel. setFragments() or cutFragments()
     sets them; find() and match() then locate all of them in a frame, each in its own search area. They return for each
     fragment its best positions (peaks), the best one first, their scores, and a confidence: how distinct the best
-    position is from the second best. Frames and templates are uint8 arrays of 1, 3 or 4 channels (the fourth is
-    ignored), all of one type; on the CPU as numpy arrays, on the device as cv2.cuda.GpuMat. Both give the same bits.
+    position is from the second best. Frames and templates are uint8 or uint16 arrays of 1, 3 or 4 channels (the fourth
+    is ignored), all of one type; on the CPU as numpy arrays, on the device as cv2.cuda.GpuMat. Both give the same bits.
     @code{.py}
     >>> frame = np.random.default_rng(1).integers(0, 256, (240, 320), np.uint8)
     >>> later = np.roll(frame, (3, 5), axis=(0, 1))
@@ -180,9 +187,9 @@ public:
     @endcode
     Calls of several threads on one instance are executed one after another.
     @param params parameters. Default: Params(), that is the defaults of all members below.
-    metric: SAD (0, default) or SSD (1), the weighted sum of absolute or squared differences divided by the sum of
-    weights, 0 is perfect; ZNCC (2), weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of at
-    most 53,824 pixels.
+    metric: SAD (0, default, uint8 only) or SSD (1), the weighted sum of absolute or squared differences divided by the
+    sum of weights, 0 is perfect; ZNCC (2), weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of
+    uint8 of at most 53,824 pixels. Fragments of uint16 have at most 16,843,523 pixels times channels.
     exclusion: rule for the offset (dx, dy) between two peaks: SQUARE (0, default), max(|dx|, |dy|) >= d; CROSS (1),
     min(|dx|, |dy|) >= d.
     exclusionDistance: d in pixels, 1 to 32767; default 0, which means half of the smaller side of the fragment,
@@ -200,8 +207,8 @@ public:
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
 
     /** @brief Replaces all parameters; the fragments are kept.
-    @param params parameters; create() explains the members. With ZNCC, fragments of more than 53,824 pixels are refused
-    by the next match(), not by this call.
+    @param params parameters; create() explains the members. SAD with fragments of 16 bits, and ZNCC with fragments of
+    8 bits and more than 53,824 pixels, are refused by the next match(), not by this call.
     @throws cv::Exception if a member is out of its range, or if subpixelFit is GAUSSIAN and metric is not ZNCC; no
     parameter changes then. */
     CV_WRAP virtual void setParams(const FragmentMatcher::Params& params) = 0;
@@ -209,7 +216,7 @@ public:
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
     /** @brief Replaces all fragments by one. In Python this is setFragments() with one array instead of a list.
-    @param templ template: CV_8UC1, CV_8UC3 or CV_8UC4, sides 1 to 32,767 pixels, Mat or GpuMat. It is copied.
+    @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels, Mat or GpuMat. It is copied.
     @param weights weights of its size, in the same memory: CV_8UC1, or CV_32FC1 with values in [0,1]. Default: none,
     which equals a weight of 255 for every pixel.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -224,9 +231,9 @@ public:
     /** @brief Replaces all fragments. The call copies them and does not wait. Templates given as Mat can be matched
     against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only against
     GpuMat frames.
-    @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is
-    ignored). Sides are 1 to 32,767 pixels and may differ. One array in place of the list is one fragment; then weights
-    is one array, too.
+    @param templates list of 1 to 100,000 Mat or GpuMat, all of one type, CV_8U or CV_16U with 1, 3 or 4 channels (the
+    fourth is ignored). Sides are 1 to 32,767 pixels and may differ; of 16 bits, pixels times channels are at most
+    16,843,523. One array in place of the list is one fragment; then weights is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
@@ -242,7 +249,7 @@ public:
 
     /** @brief Replaces all fragments by copies of regions of a frame. Does not wait. With a GpuMat frame they are cut
     on the device.
-    @param frame image to cut from, Mat or GpuMat: CV_8UC1, CV_8UC3 or CV_8UC4, sides 1 to 32,767 pixels.
+    @param frame image to cut from, Mat or GpuMat: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels.
     @param regions rectangles (x, y, width, height) inside of the frame, one for each fragment, 1 to 100,000.
     @param weights list with one array for each region, of its size and in the frame's memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1]. Default: no weights, which equals a weight of 255 for every pixel.
@@ -320,8 +327,9 @@ public:
     area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
     @throws cv::Exception, unless the frame is empty, if there are no fragments, if the type of the frame is not that of
-    the fragments, if the frame is a Mat but the fragments were given as GpuMat, if a fragment has more than 53,824
-    pixels with ZNCC, or if areas or, with THREE_STEP, predictions have another number, type or memory than stated. */
+    the fragments, if the frame is a Mat but the fragments were given as GpuMat, if the metric is SAD and the type has 16
+    bits, if a fragment of 8 bits has more than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions
+    have another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
@@ -364,8 +372,9 @@ public:
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
     position.
     @param depth CV_32F (default): the score. CV_32S or CV_64F: the sum of SAD or SSD before it is divided by the sum of
-    weights; not for ZNCC. CV_32S takes fragments of at most 11,008 pixels for SAD and 43 for SSD, whatever the number
-    of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels can be rounded.
+    weights; not for ZNCC. CV_32S takes fragments of 8 bits of at most 11,008 pixels for SAD and 43 for SSD, whatever the
+    number of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels of 8 bits, or of
+    more than 2,740 of 16 bits, can be rounded.
     On ARM ask for CV_64F instead of converting CV_32S by Mat::convertTo(), which rounds to float there.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
     @throws cv::Exception if index, depth or the size of searchArea is out of its range, if the fragment is too large
@@ -409,7 +418,7 @@ public:
 
     /** @brief Makes a rotated and scaled copy of a template and its weights on the host, with bilinear interpolation,
     for addFragment().
-    @param templ template, a Mat: CV_8UC1, CV_8UC3 or CV_8UC4.
+    @param templ template, a Mat: CV_8U or CV_16U with 1, 3 or 4 channels.
     @param weights weights of its size, a Mat: CV_8UC1, or CV_32FC1 with values in [0,1]; noArray() (None): none.
     @param angle rotation in degrees, counter-clockwise.
     @param scale scale factor, above 0.

@@ -84,6 +84,29 @@ class CpuTest(unittest.TestCase):
         self.assertEqual(status.item(), 0)
         np.testing.assert_array_equal(refined, locations.astype(np.float32))
 
+    def test_sixteen_bits(self):
+        rng = np.random.RandomState(16)
+        frame = rng.randint(0, 65536, (60, 80, 3)).astype(np.uint16)
+        places = [(10, 20, 16, 12), (50, 30, 9, 21)]
+        for metric, perfect in ((cv2.cuda.FragmentMatcher_SSD, 0.), (cv2.cuda.FragmentMatcher_ZNCC, 1.)):
+            matcher = FragmentMatcher.create(params(metric=metric))
+            matcher.cutFragments(frame, places)
+            for match, place in zip(matcher.find(frame, None), places):
+                self.assertEqual(tuple(match.locations[0]), place[:2])
+                self.assertEqual(match.scores[0], perfect)
+            with self.assertRaisesRegex(cv2.error, "frame: type CV_8UC3, but the fragments are CV_16UC3"):
+                matcher.find(self.frame, None)
+        x, y, width, height = places[0]
+        apart = frame[:height, :width].astype(np.int64) - crop(frame, x, y, width, height)
+        matcher.setParams(params(metric=cv2.cuda.FragmentMatcher_SSD))
+        scores = matcher.scoreMap(0, frame)
+        self.assertEqual(scores[0, 0], np.float32((apart ** 2).sum() / (width * height)))
+        matcher.setParams(params(metric=cv2.cuda.FragmentMatcher_SAD))
+        with self.assertRaisesRegex(cv2.error, "frame: type CV_16UC3, but SAD takes 8 bits only"):
+            matcher.find(frame, None)
+        warped, weights = FragmentMatcher.warpFragment(crop(frame, *places[0]), None, 30, 1.)
+        self.assertEqual((warped.dtype, weights.dtype), (np.uint16, np.uint8))
+
     def test_float_weights_equal_bytes(self):
         weights = np.random.RandomState(3).randint(0, 256, (12, 16), dtype=np.uint8)
         results = []

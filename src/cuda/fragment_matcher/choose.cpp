@@ -130,9 +130,7 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
     bool hasTiles = false;
     for (size_t r = 0; r < ROUTE_COUNT; ++r)
     {
-        if (ROUTES[r]->deep != given.frame.deep())
-            continue;
-        Choice choice = {ROUTES[r], ROUTES[r]->plan(given, load)};
+        Choice choice = {ROUTES[r], planOf(*ROUTES[r], given, load)};
         if (!choice.plan)
             continue;
         const Preference preference = choice.plan->preference(given, load);

@@ -65,7 +65,7 @@ public:
 struct Route
 {
     const char* name;
-    //! Plans a load; null: the route does not apply.
+    //! Plans a load of images that the route takes, see `deep`; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
     const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
@@ -86,6 +86,12 @@ template <class RoutePlan, auto planOf> std::unique_ptr<Plan> planBy(const Match
 {
     const auto decisions = planOf(given, load);
     return decisions ? std::make_unique<RoutePlan>(given, load, *decisions) : nullptr;
+}
+
+//! Returns what a route plans for a load; null: it does not apply.
+inline std::unique_ptr<Plan> planOf(const Route& route, const MatchCase& given, const Load& load)
+{
+    return route.deep == given.frame.deep() ? route.plan(given, load) : nullptr;
 }
 
 //! Returns the estimated time in microseconds.

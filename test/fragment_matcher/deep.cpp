@@ -1,0 +1,248 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher with images of 16 bits: the limits of its integers, what it refuses, and that it agrees with 8 bits.
+// The other tests of FragmentMatcher take 16 bits as further types.
+#include "scenes_cuda.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+//! Sizes of the largest fragments, of at most 16,843,523 pixels times channels, and sizes a little beyond.
+const struct
+{
+    int type;
+    Size largest, beyond;
+} LIMITS[] = {{CV_16UC1, Size(1280, 13159), Size(5975, 2819)}, {CV_16UC3, Size(6822, 823), Size(6822, 824)}};
+
+//! One position of a fragment of the largest size, with the largest sums: black against white, or noise of both.
+Scene largestScene(RNG& rng, int metric, int type, Size size, bool noise, bool weighted)
+{
+    Scene scene;
+    scene.params = makeParams(metric, 1);
+    scene.frame = Mat(size, type, Scalar::all(65535));
+    Mat templ(size, type, Scalar::all(0));
+    if (noise)
+    {
+        rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+        rng.fill(templ, RNG::UNIFORM, 0, 2);
+        scene.frame *= 65535;
+        templ *= 65535;
+    }
+    scene.templates.push_back(templ);
+    if (weighted)
+    {
+        scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
+        scene.weights[0].at<uchar>(size.height - 1, 0) = 254; // not uniform
+    }
+    return scene;
+}
+
+//! S of SSD, up to 2^64, and ZNCC, whose parts take up to 97 bits.
+template <typename Check> void forLargestScenes(const Check& check)
+{
+    RNG rng(0x16B175);
+    for (const auto& limit : LIMITS)
+        for (const int metric : {FM::SSD, FM::ZNCC})
+            for (const bool weighted : {false, true})
+                for (const bool noise : {false, true})
+                {
+                    if (metric == FM::ZNCC && !noise)
+                        continue; // flat
+                    SCOPED_TRACE(cv::format("type %d metric %d weighted %d noise %d", limit.type, metric, weighted, noise));
+                    check(largestScene(rng, metric, limit.type, limit.largest, noise, weighted));
+                }
+}
+
+TEST(FragmentMatcher_Deep, largestSums)
+{
+    forLargestScenes([](const Scene& scene) { expectSame(expected(scene), runCpu(scene)); });
+}
+
+//! The largest S itself, beyond what signed integers of 64 bits hold.
+TEST(FragmentMatcher_Deep, largestValue)
+{
+    RNG rng(1);
+    const auto& limit = LIMITS[0];
+    const Scene scene = largestScene(rng, FM::SSD, limit.type, limit.largest, false, false);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    Mat map;
+    matcher->scoreMap(0, scene.frame, Rect(), map, CV_64F);
+    const uint64 S = uint64(255) * 65535 * 65535 * limit.largest.area();
+    EXPECT_GT(S, uint64(1) << 63);
+    EXPECT_EQ(static_cast<double>(S), map.at<double>(0));
+}
+
+//! The same image and fragments in 16 bits, times a factor: the same positions; scores times its square.
+TEST(FragmentMatcher_Deep, agreesWithEightBits)
+{
+    RNG rng(0x16B176);
+    for (const int metric : {FM::SSD, FM::ZNCC})
+        for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
+            for (const int factor : {1, 256})
+            {
+                Scene scene = randomScene(rng, makeParams(metric, 3), CV_8UC3, kind, Size(97, 71), 20, 6);
+                const Result bytes = runCpu(scene);
+                scene.frame.convertTo(scene.frame, CV_16U, factor);
+                for (Mat& templ : scene.templates)
+                    templ.convertTo(templ, CV_16U, factor);
+                const Result words = runCpu(scene);
+                EXPECT_TRUE(sameBits(bytes.locations, words.locations));
+                EXPECT_TRUE(sameBits(bytes.status, words.status));
+                const double scale = metric == FM::SSD ? double(factor) * factor : 1.;
+                EXPECT_LE(cvtest::norm(bytes.scores * scale, words.scores, NORM_INF),
+                          metric == FM::SSD ? 0. : 1e-6); // powers of two do not round
+            }
+}
+
+//! What is refused, by name, type and limit; the matcher stays as it was.
+class FragmentMatcher_DeepNegative : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        RNG rng(0x16B177);
+        scene = randomScene(rng, makeParams(FM::SSD), CV_16UC1, SOME_WEIGHTS);
+        matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        truth = expected(scene);
+    }
+    void expectUnchanged()
+    {
+        EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher->getFragmentCount());
+        expectSame(truth, run(*matcher, scene));
+    }
+    void refuse(const std::function<void()>& call, const std::vector<std::string>& words)
+    {
+        expectRefused(call, words);
+        expectUnchanged();
+    }
+
+    Scene scene;
+    Ptr<FM> matcher;
+    Result truth;
+    Mat out;
+};
+
+TEST_F(FragmentMatcher_DeepNegative, types)
+{
+    for (const int type : {CV_16SC1, CV_32SC1, CV_32FC1, CV_64FC1, CV_16UC2, CV_8SC1})
+    {
+        const std::string name = typeToString(type);
+        refuse([&] { matcher->setFragments(std::vector<Mat>(1, Mat(4, 5, type, Scalar::all(1)))); }, {"templates[0]", name});
+        refuse([&] { matcher->addFragment(Mat(4, 5, type, Scalar::all(1))); }, {"templ", name});
+        refuse([&] { matcher->cutFragments(Mat(9, 9, type, Scalar::all(1)), {Rect(0, 0, 3, 3)}); }, {"frame", name});
+        refuse([&] { matcher->match(Mat(90, 90, type, Scalar::all(1)), noArray(), out); }, {"frame", name});
+    }
+}
+
+TEST_F(FragmentMatcher_DeepNegative, depthsAreNotMixed)
+{
+    const Mat bytes(90, 90, CV_8UC1, Scalar(3));
+    refuse([&] { matcher->match(bytes, noArray(), out); }, {"frame", "CV_8UC1", "CV_16UC1"});
+    refuse([&] { matcher->addFragment(bytes(Rect(0, 0, 4, 4))); }, {"templ", "CV_8UC1", "CV_16UC1"});
+    refuse([&] { matcher->updateFragment(0, bytes(Rect(0, 0, 4, 4))); }, {"templ", "CV_8UC1", "CV_16UC1"});
+    refuse([&] { matcher->setFragments(std::vector<Mat>{Mat(3, 3, CV_16UC1, Scalar(1)), Mat(3, 3, CV_8UC1, Scalar(1))}); },
+           {"templates[1]", "CV_8UC1", "CV_16UC1"});
+    const Ptr<FM> eight = FM::create(makeParams(FM::SSD));
+    eight->setFragments(std::vector<Mat>(1, bytes(Rect(0, 0, 4, 4))));
+    expectRefused([&] { eight->match(scene.frame, noArray(), out); }, {"frame", "CV_16UC1", "CV_8UC1"});
+}
+
+TEST_F(FragmentMatcher_DeepNegative, absoluteDifferences)
+{
+    std::vector<int> offsets;
+    std::vector<FragmentMatch> matches;
+    matcher->setParams(makeParams(FM::SAD));
+    expectRefused([&] { matcher->match(scene.frame, noArray(), out); }, {"frame", "CV_16UC1", "SAD"});
+    expectRefused([&] { matcher->find(scene.frame, noArray(), matches); }, {"frame", "CV_16UC1", "SAD"});
+    expectRefused([&] { matcher->scoreMap(0, scene.frame, Rect(), out, CV_64F); }, {"frame", "CV_16UC1", "SAD"});
+    expectRefused([&] { matcher->scoreMaps(scene.frame, noArray(), out, offsets, CV_64F); }, {"frame", "CV_16UC1", "SAD"});
+    matcher->setParams(scene.params);
+    expectUnchanged();
+}
+
+//! Integer maps of 32 bits hold no sum of 16 bits.
+TEST_F(FragmentMatcher_DeepNegative, integerMaps)
+{
+    std::vector<int> offsets;
+    const Ptr<FM> pixel = FM::create(scene.params);
+    pixel->setFragments(std::vector<Mat>(1, Mat(1, 1, CV_16UC1, Scalar(1))));
+    expectRefused([&] { pixel->scoreMap(0, scene.frame, Rect(), out, CV_32S); }, {"depth", "CV_32S"});
+    expectRefused([&] { pixel->scoreMaps(scene.frame, noArray(), out, offsets, CV_32S); }, {"depth", "CV_32S"});
+}
+
+TEST_F(FragmentMatcher_DeepNegative, largeFragments)
+{
+    for (const auto& limit : LIMITS)
+    {
+        const Mat templ(limit.beyond, limit.type, Scalar::all(1));
+        const std::string most = std::to_string(16843523 / CV_MAT_CN(limit.type));
+        const std::vector<std::string> words = {cv::format("%d x %d", limit.beyond.width, limit.beyond.height), most};
+        refuse([&] { matcher->setFragments(std::vector<Mat>(1, templ)); }, words);
+        refuse([&] { matcher->cutFragments(templ, {Rect(Point(), templ.size())}); }, words);
+        refuse([&] { matcher->addFragment(templ); }, words);
+        refuse([&] { matcher->updateFragment(0, templ); }, words);
+    }
+}
+
+#ifdef HAVE_CUDA
+
+using FragmentMatcher_CudaDeep = OnCuda;
+
+TEST_F(FragmentMatcher_CudaDeep, largestSums) { forLargestScenes(expectEnginesAgree); }
+
+//! Sizes and batches of the cases that are measured, and fragments that are wider than the shared memory of a block.
+TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
+{
+    RNG rng(0x16B178);
+    const struct
+    {
+        Size frame, fragment;
+        int type, count;
+    } sizes[] = {{Size(320, 240), Size(16, 16), CV_16UC3, 200}, {Size(300, 200), Size(52, 52), CV_16UC1, 1},
+                 {Size(200, 150), Size(64, 64), CV_16UC3, 1},   {Size(700, 40), Size(611, 9), CV_16UC1, 2},
+                 {Size(2100, 30), Size(2049, 3), CV_16UC3, 1},  {Size(30, 2000), Size(3, 1900), CV_16UC3, 2}};
+    for (const auto& of : sizes)
+        for (const int metric : {FM::SSD, FM::ZNCC})
+            for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
+            {
+                SCOPED_TRACE(cv::format("%d x %d metric %d weights %d", of.fragment.width, of.fragment.height, metric, kind));
+                Scene scene;
+                scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
+                scene.frame = randomImage(rng, of.frame, of.type, 3);
+                for (int i = 0; i < of.count; ++i)
+                {
+                    const Size room = of.frame - of.fragment;
+                    const Point at(rng.uniform(0, room.width + 1), rng.uniform(0, room.height + 1));
+                    scene.templates.push_back(scene.frame(Rect(at, of.fragment)).clone());
+                    scene.weights.push_back(weightsOf(rng, of.fragment, kind, i + 1));
+                    if (of.count > 2)
+                        scene.areas.push_back(Rect(at - Point(16, 16), of.fragment + Size(32, 32)));
+                }
+                if (kind == NO_WEIGHTS)
+                    scene.weights.clear();
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! From 8 to 16 bits and back on one instance: nothing of the other type's fragments stays in device memory.
+TEST_F(FragmentMatcher_CudaDeep, typesInTurn)
+{
+    RNG rng(0x16B179);
+    const Ptr<FM> matcher = FM::create(makeParams(FM::SSD));
+    for (int turn = 0; turn < 6; ++turn)
+    {
+        const Scene scene = randomScene(rng, makeParams(FM::SSD), turn % 2 ? CV_16UC3 : CV_8UC3, SOME_WEIGHTS);
+        give(*matcher, scene);
+        expectSame(runCpu(scene), runOnDevice(*matcher, uploadRoi(scene.frame), scene.areas));
+    }
+}
+
+#endif // HAVE_CUDA
+
+}} // namespace opencv_test
