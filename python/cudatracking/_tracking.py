@@ -63,6 +63,8 @@ class Event(enum.IntEnum):
     flow."""
     RECOGNIZED = 9
     """The object was lost, and has taken over a box given to update() that is similar to it."""
+    FILTERED = 12
+    """The box is that of the correlation filter, as optical flow had failed or was not sure. Only with TLDParams.filter."""
 
 
 def _switch(default: Any, text: str) -> Any:
@@ -79,8 +81,8 @@ def _tuning(default: Any, text: str) -> Any:
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
-    Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on; the others tune
-    the algorithm.
+    Start with seed, learning, mirror and min_reply_score; clip_boxes, filter and the parameters of boxes switch features on; the others
+    tune the algorithm.
     """
 
     seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
@@ -90,6 +92,9 @@ class TLDParams:
         "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
         "affected. 0 to 1; 0: not used.")
     clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
+    filter: bool = _switch(False,
+        "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object. "
+        "For objects that bend, turn or have little texture. A Detector does not use it.")
     # Windows.
     min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)).")
     scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
@@ -351,7 +356,8 @@ class Tracker(_Frames):
                 current stream of torch or CuPy for their arrays, else the null stream.
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
 
-        Returns 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, -1.
+        Returns 12 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, -1, confidence of the filter (0
+        without TLDParams.filter).
         """
         return self._table(self._native.updateAsync, image, row(len(_COLUMNS), "f8"), stream, out)
 
@@ -439,7 +445,7 @@ class Tracker(_Frames):
 
 
 TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("width", np.float64), ("height", np.float64), ("score", np.float64),
-                   ("state", np.int32), ("located", np.bool_), ("learned", np.bool_), ("event", np.int32), ("box", np.int32)])
+                   ("state", np.int32), ("located", np.bool_), ("learned", np.bool_), ("event", np.int32), ("box", np.int32), ("confidence", np.float64)])
 _COLUMNS: dict[str, int] = {name: getattr(cv2.cuda, f"TrackerTLD_RESULT_{name.upper()}") for name in TRACKS.fields or ()}
 
 
@@ -502,7 +508,8 @@ class MultiTracker(_Frames):
                 current stream of torch or CuPy for their arrays, else the null stream.
 
         Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
-        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1); update_async() has them in another
+        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1), confidence (of the correlation filter,
+        0 where it was not asked); update_async() has them in another
         order. Objects that ended in this call have no element; those that started have one.
         """
         table = self.update_async(image, boxes, stream=stream)
@@ -525,7 +532,7 @@ class MultiTracker(_Frames):
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Not possible
                 if boxes are given and start_from_boxes or end_after_misses is set. Default: a new one.
 
-        Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box. In update() the id
+        Returns objects x 12 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box, confidence. In update() the id
         comes first.
         """
         frame = _arrays.image(image, "image", ("u1",))

@@ -316,7 +316,7 @@ class TrackingTest(unittest.TestCase):
         tracker.update(frame(1))
         self.assertIn(tracker.event, (ct.Event.FLOWED, ct.Event.CORRECTED))
         row = tracker.update_async(np.full_like(frame(0), 90))
-        self.assertEqual((len(row), row[8], row[10], tracker.event), (11, ct.Event.BECAME_LOST, -1, ct.Event.BECAME_LOST))
+        self.assertEqual((len(row), row[8], row[10], tracker.event), (12, ct.Event.BECAME_LOST, -1, ct.Event.BECAME_LOST))
         native = {name[11:]: getattr(ct.cv2.cuda, name) for name in dir(ct.cv2.cuda) if name.startswith("TrackerTLD_") and name[11:] in ct.Event.__members__}
         self.assertEqual(native, {event.name: event.value for event in ct.Event})
 

@@ -57,6 +57,9 @@ struct FilterAnswer
     int32_t dx, dy;   //!< displacement of the largest merged answer, pixels of the surround with FILTER_SIDE pixels
 };
 
+//! Returns the confidence of an answer: without the sign of zero, which depends on the order of comparisons.
+CT_HOST_DEVICE float confidenceOf(float largest) { return largest + 0.f; }
+
 //! Displacements that are compared: -reachX to reachX, and likewise along y, by rows.
 struct Displacements
 {
@@ -121,7 +124,12 @@ CT_HOST_DEVICE void addScaleAnswer(Complex& sum, float modelRe, float modelIm, f
     sum.re += modelRe * re - modelIm * im;
     sum.im += modelRe * im + modelIm * re;
 }
-//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES sums, divided by energy + FILTER_LAMBDA.
+CT_HOST_DEVICE Complex scaleQuotient(const Complex& sum, float energy)
+{
+    const float all = energy + FILTER_LAMBDA;
+    return {sum.re / all, sum.im / all};
+}
+//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES results of scaleQuotient().
 CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTables& tables)
 {
     float sum = quotients[0].re;
@@ -131,6 +139,20 @@ CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTab
         sum += 2.f * (quotients[f].re * tables.scaleCosine[turn] - quotients[f].im * tables.scaleSine[turn]);
     }
     return sum;
+}
+
+//! Returns the index of the size of the largest answer, of equal ones the first.
+CT_HOST_DEVICE int largestSize(const Complex* quotients, const FilterTables& tables)
+{
+    int best = 0;
+    float most = sizeAnswer(quotients, 0, tables);
+    for (int i = 1; i < FILTER_SCALES; ++i)
+    {
+        const float value = sizeAnswer(quotients, i, tables);
+        best = value > most ? i : best;
+        most = greater(most, value);
+    }
+    return best;
 }
 
 // --- training --------------------------------------------------------------------------------------------------------

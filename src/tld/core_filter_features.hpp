@@ -19,41 +19,38 @@ wide as the distance of samples, but at least a pixel: interpolation where sampl
 outside of the image take its outer pixels. */
 struct SamplePlan
 {
-    int32_t x, y, width, height; //!< the rectangle, pixels
+    int32_t x, y, width, height; //!< the rectangle, 256ths of a pixel
     int32_t cols, rows;
     int32_t halfX, halfY; //!< half of the square's sides, 256ths of a pixel
     double inverse;       //!< 1 / area of a square
 
     //! Returns where the square of a column or row begins, 256ths of a pixel.
-    CT_HOST_DEVICE int left(int i) const { return 256 * x + (2 * i + 1) * 128 * width / cols - halfX; }
-    CT_HOST_DEVICE int top(int j) const { return 256 * y + (2 * j + 1) * 128 * height / rows - halfY; }
+    CT_HOST_DEVICE int left(int i) const { return x + (2 * i + 1) * width / (2 * cols) - halfX; }
+    CT_HOST_DEVICE int top(int j) const { return y + (2 * j + 1) * height / (2 * rows) - halfY; }
 };
 
-//! @param x,y centre of the rectangle, pixels.
-CT_HOST_DEVICE SamplePlan planSamples(double x, double y, int width, int height, int cols, int rows)
+//! @param x,y,width,height the rectangle, pixels.
+CT_HOST_DEVICE SamplePlan planSamples(double x, double y, double width, double height, int cols, int rows)
 {
-    SamplePlan plan = {roundWithin(floor(x - width / 2. + 0.5), 1 << 20),
-                       roundWithin(floor(y - height / 2. + 0.5), 1 << 20),
-                       width,
-                       height,
-                       cols,
-                       rows,
-                       greater(128, 128 * width / cols),
-                       greater(128, 128 * height / rows),
-                       0.};
+    const auto fixed = [](double pixels) { return roundWithin(pixels * 256., 1 << 28); };
+    SamplePlan plan = {fixed(x), fixed(y), fixed(width), fixed(height), cols, rows, 0, 0, 0.};
+    plan.halfX = greater(128, plan.width / (2 * cols));
+    plan.halfY = greater(128, plan.height / (2 * rows));
     plan.inverse = 1. / (4. * plan.halfX * plan.halfY);
     return plan;
 }
+//! Returns the samples of the surround, which has whole pixels. @param x,y its centre, rounded to half a pixel.
 CT_HOST_DEVICE SamplePlan planSurround(double x, double y, const FilterAreas& areas)
 {
-    return planSamples(x, y, areas.width, areas.height, FILTER_SIDE, FILTER_SIDE);
+    return planSamples(floor(x - areas.width / 2. + 0.5), floor(y - areas.height / 2. + 0.5), areas.width, areas.height,
+                       FILTER_SIDE, FILTER_SIDE);
 }
 //! Returns the samples of the scale filter for size i.
 CT_HOST_DEVICE SamplePlan planSize(const FilterState& f, int i, const ScaleCells& cells)
 {
     const double scale = f.scale * sizeFactor(i);
-    return planSamples(f.x, f.y, greater(2, static_cast<int>(f.width * scale)),
-                       greater(2, static_cast<int>(f.height * scale)), FILTER_CELL * cells.cols,
+    const double width = greater(2., f.width * scale), height = greater(2., f.height * scale);
+    return planSamples(f.x - width / 2., f.y - height / 2., width, height, FILTER_CELL * cells.cols,
                        FILTER_CELL * cells.rows);
 }
 

@@ -158,7 +158,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
-    s.filter.weak = s.filter.strong = s.filter.supports = 0;
+    s.filter.weak = s.filter.strong = s.filter.supports = s.filter.trains = 0;
     s.filter.confidence = 0.;
     if (s.alive)
         return {last, 0, s.box};

@@ -29,6 +29,14 @@ struct LearnedObject
     std::vector<FilterModel> filter; //!< one, if state.filter.started
 };
 
+//! Returns the state that an object of a file begins with: without a filter, if it has none or none is wanted.
+inline ObjectState stateOf(const LearnedObject& object, const Settings& settings)
+{
+    ObjectState state = object.state;
+    state.filter.started = settings.filter && !object.filter.empty();
+    return state;
+}
+
 //! Returns the comparisons of all ferns of a new object.
 inline std::vector<Feature> featuresOf(const Settings& settings)
 {

@@ -17,7 +17,8 @@
 //   trainingSet        whether to learn, positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
 //   learnFerns         counts and posteriors of the fern ensemble
 //   learnTemplates     templates of the nearest neighbours
-//   trainFilter        whether and what the filter learns, and whether it knows a box that was found again
+//   trainFilter        whether and what the filter learns, and whether it knows a box that was found again (cpu: in
+//                      filter.cpp; cuda: in filter_training.cu)
 //   commit             makes the results of the frame current (cpu: in engine.cpp; cuda: in state.cu)
 //   train              first training of an object
 //   framesDiffer       compares two kept frames (cpu: in frame_store.hpp; cuda: in state.cu)
@@ -166,6 +167,8 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
+//! Asks the filter after flow and sumTables().
+void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
 memory, MAX_BOXES doubles per object; used with Settings::findByBoxes. */
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);
@@ -183,6 +186,8 @@ void copyModels(const Batch& batch, detail::StreamHandle stream);
 //! Also computes the codes of positive examples. May run concurrently with learnTemplates(), after copyModels().
 void learnFerns(const Batch& batch, detail::StreamHandle stream);
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
+//! Moves and trains filters after integrate(). @param results one row per object, or none.
+void trainFilter(const Batch& batch, const ImageView& image, RowsView<double> results, detail::StreamHandle stream);
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 
 //! Sets Ring::differs, which must be 0, when the gray values of two frames differ. @param one,other ages, START or
@@ -192,6 +197,8 @@ void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle s
 Writes Live::trained. @param windows number of windows of its grid. */
 void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
            detail::StreamHandle stream);
+//! Trains the filters of new objects, whose states are current, in the image of the last sumTables().
+void beginFilter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 //! Makes the image in the spare slot START. @param oldEnds first makes the old START the last frame.
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
 //! Undoes start(), which must be the last change, for the same objects.

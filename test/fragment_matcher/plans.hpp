@@ -42,9 +42,9 @@ struct MatchCall
     //! A scene with all of its areas on the host, or all of its fragments in the whole frame.
     MatchCall(const scenes::Scene& scene, size_t sharedBytes, int multiprocessors)
         : MatchCall(scene.frame.size(), std::min(scene.frame.channels(), 3), scene.params.metric, false, sharedBytes,
-                    multiprocessors)
+                    multiprocessors, scene.frame.depth() == CV_16U)
     {
-        given.frame.pixelStride = scene.frame.channels();
+        given.frame.pixelStride = static_cast<int>(scene.frame.elemSize());
         given.fullSearch = scene.params.search == cv::cuda::FragmentMatcher::FULL;
         for (const Mat& weights : scene.weights)
             given.weighted = given.weighted || !weights.empty();

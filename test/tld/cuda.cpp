@@ -103,6 +103,9 @@ const Variant VARIANTS[] = {
     {"allPass", CV_8UC1, Size(44, 30), "fernThreshold 0, nnThreshold 0.5"},
     {"denseWindows", CV_8UC1, Size(40, 34), "stepPercent 3, scales 2"},
     {"manyExamples", CV_8UC1, Size(40, 34), "mirror 1, initWindows 32, updateWindows 32, initWarps 32, updateWarps 32"},
+    {"filter", CV_8UC1, Size(40, 34), "filter 1"},
+    {"filterOfColours", CV_8UC3, Size(24, 62), "filter 1, seed 3"},
+    {"filterWithoutLearning", CV_8UC4, Size(90, 30), "filter 1, learning 0, validThreshold 0.9"},
 };
 
 using Tld_CudaVariants = OnCudaWith<Variant>;

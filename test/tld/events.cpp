@@ -139,7 +139,7 @@ TEST(Tld_Events, jumpAndFind)
 TEST(Tld_Events, ofTheUser)
 {
     core::ObjectState s = stateOnABox();
-    core::resetState(s, {10, 10, 40, 30}, false);
+    core::resetState(s, {10, 10, 40, 30}, false, 320, 240);
     EXPECT_EQ(TrackerTLD::STARTED, s.event);
     EXPECT_EQ(TrackerTLD::FLOWED, flow(s, true));
 }

@@ -10,24 +10,27 @@ namespace opencv_test { namespace {
 using namespace faults;
 
 //! Small images and few windows: each call is made to fail in turn.
-tld::TLDParams smallParams()
+tld::TLDParams smallParams(bool filter = false)
 {
-    return tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
-                         "initNegatives 10, findByBoxes 1, correctByBoxes 1");
+    tld::TLDParams params = tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
+                                          "initNegatives 10, findByBoxes 1, correctByBoxes 1");
+    params.filter = filter;
+    return params;
 }
 
 //! An instance of each class that has learned an object; its next frames are on the device too.
 class Trackers : public Arguments
 {
 public:
-    static const int FRESH = 1; //!< bit of a variant: nothing but init() has been called
+    //! Bit of a variant: nothing but init() has been called. Those with bit 2 have images of colours, and filters.
+    static const int FRESH = 1;
 
     Trackers(Engine engine, int variant)
         : Arguments(engine, 1),
           scene(variant & 2 ? CV_8UC3 : CV_8UC1, Size(24, 22), 3),
-          tracker(tld::TrackerTLD::create(smallParams())),
+          tracker(tld::TrackerTLD::create(smallParams((variant & 2) != 0))),
           detector(tld::TLDDetector::create(smallParams())),
-          several(tld::MultiTrackerTLD::create(smallParams()))
+          several(tld::MultiTrackerTLD::create(smallParams((variant & 2) != 0)))
     {
         for (int t = 0; t < 4; ++t)
             frames.emplace_back(engine, scene.frame(t));
@@ -218,7 +221,7 @@ TEST(Tld_Faults, objectsStartAndEndOnCuda)
     failWhileObjectsChange(MEMORY, Engine::CUDA);
 }
 
-TEST(Tld_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
+TEST(Tld_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 3, all()); }
 
 TEST(Tld_Faults, framesOnCuda)
 {
@@ -228,13 +231,13 @@ TEST(Tld_Faults, framesOnCuda)
 
 TEST(Tld_Faults, objectsOnCuda)
 {
-    failAll(faults::CUDA, EAGER, Engine::CUDA, 2, objects());
-    failAll(MEMORY, EAGER, Engine::CUDA, 1, objects());
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 4, objects());
+    failAll(MEMORY, EAGER, Engine::CUDA, 3, objects());
 }
 
 TEST(Tld_Faults, capturesOnCuda)
 {
-    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, frames());
+    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 3, frames());
     failAll(MEMORY, CAPTURED, Engine::CUDA, 1, frames());
 }
 

@@ -10,7 +10,7 @@
 
 namespace opencv_test { namespace fuzz {
 
-const int TLD_COLUMNS = 11; //!< columns of tables of results
+const int TLD_COLUMNS = 12; //!< columns of tables of results
 
 struct TldCase
 {
@@ -135,6 +135,7 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     TldCase c;
     c.way = static_cast<TldCase::Way>(rng.uniform(0, 3));
     c.params = randomTldParams(rng);
+    c.params.filter = onceIn(rng, 2);
     const int height = std::max(16, randomSide(rng, 160));
     const Size size(std::max(16, randomSide(rng, 200)), height);
     const int type = oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4});
@@ -152,10 +153,11 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     static const char* const ways[] = {"detector", "tracker", "several"};
     c.what =
         cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
-                   "%d, %d scales of %.17g, steps of %d %%, least window %d",
+                   "%d, %d scales of %.17g, steps of %d %%, least window %d%s",
                    ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
                    c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features,
-                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow);
+                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow,
+                   c.params.filter ? ", filters" : "");
     return c;
 }
 

@@ -210,7 +210,7 @@ class TLDTest(unittest.TestCase):
         self.assertEqual(ids, [0, 1])
         for t in range(1, 10):
             results = tracker.update(frame(t))
-            self.assertEqual(results.shape, (2, 11))
+            self.assertEqual(results.shape, (2, 12))
             for which in (0, 1):
                 self.assertGreater(overlap(results[which, :4], box(t, which)), 0.5)
         tracker.saveObject(1, self.path("second.yml"))
@@ -226,7 +226,7 @@ class TLDTest(unittest.TestCase):
         params.startFromBoxes, params.endAfterMisses = True, 1
         boxes = [box(0, 0), box(0, 1)]
         truth = MultiTrackerTLD.create(params).updateWithBoxes(frame(0), np.array(boxes, np.int32))
-        self.assertEqual((truth.shape, truth.dtype), ((2, 11), np.float64))
+        self.assertEqual((truth.shape, truth.dtype), ((2, 12), np.float64))
         columns = [0, 1, 2, 3, cv2.cuda.TrackerTLD_RESULT_ID, cv2.cuda.TrackerTLD_RESULT_BOX]
         np.testing.assert_array_equal(truth[:, columns], [[*given, i, i] for i, given in enumerate(boxes)])
         forms = [list, tuple, lambda a: [list(t) for t in a], lambda a: [np.array(t) for t in a], lambda a: np.array(a).reshape(2, 1, 4)]

@@ -70,11 +70,7 @@ struct Object
                 nextDetections.data(),
                 &trainingSet};
     }
-    void begin()
-    {
-        next = state;
-        next.filter.trains = NOT_TRAINED;
-    }
+    void begin() { next = state; }
     void commit() noexcept
     {
         state = next;
@@ -121,7 +117,7 @@ public:
         objects_.reserve(objects_.size() + 1);
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
-        object->state = learned.state;
+        object->state = stateOf(learned, settings_);
         object->features = learned.features;
         object->leaves = learned.leaves;
         std::transform(learned.leaves.begin(), learned.leaves.end(), object->posteriors.begin(), posteriorOf);
@@ -130,10 +126,8 @@ public:
             object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
         for (int i = 0; i < learned.state.negatives; ++i)
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
-        if (settings_.filter && learned.state.filter.started)
-            *object->filter = learned.filter.at(0);
-        else
-            object->state.filter.started = 0;
+        if (object->state.filter.started)
+            *object->filter = learned.filter[0];
         if (frame)
         {
             images_.preprocess(*frame);

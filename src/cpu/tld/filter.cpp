@@ -100,7 +100,7 @@ FilterAnswer ask(const Work& work, const ObjectView& object, const FilterState& 
     answerOf(*object.filter, scratch.sample, filterTables(), scratch.answer);
     const Displacements d = displacementsOf(areas);
     sumLikelihoods(*object.filter, f.colour == isColour(work.frame->image), scratch);
-    FilterAnswer best = {*std::max_element(scratch.answer, scratch.answer + FILTER_CELLS), 0, 0};
+    FilterAnswer best = {confidenceOf(*std::max_element(scratch.answer, scratch.answer + FILTER_CELLS)), 0, 0};
     float most = 0.f;
     const int step = FILTER_SIDE + 1;
     for (int j = 0; j < d.rows(); ++j)
@@ -126,15 +126,8 @@ int askSize(const Work& work, const ObjectView& object, FilterScratch& scratch)
     const FilterModel& model = *object.filter;
     Complex quotients[SCALE_FREQUENCIES];
     for (int f = 0; f < SCALE_FREQUENCIES; ++f)
-    {
-        const Complex sum = scaleSum(model, scratch.sizes, f);
-        const float all = model.scaleEnergy[f] + FILTER_LAMBDA;
-        quotients[f] = {sum.re / all, sum.im / all};
-    }
-    float answers[FILTER_SCALES];
-    for (int i = 0; i < FILTER_SCALES; ++i)
-        answers[i] = sizeAnswer(quotients, i, filterTables());
-    return static_cast<int>(std::max_element(answers, answers + FILTER_SCALES) - answers);
+        quotients[f] = scaleQuotient(scaleSum(model, scratch.sizes, f), model.scaleEnergy[f]);
+    return largestSize(quotients, filterTables());
 }
 
 //! Learns the frame at the filter's place.

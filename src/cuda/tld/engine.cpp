@@ -61,7 +61,7 @@ public:
             return Added::NOTHING_THERE;
         }
         object->contrast = live.states[0].contrast;
-        append(call, std::move(object), true, starting);
+        append(call, std::move(object), &frame, true, starting);
         return Added::YES;
     }
 
@@ -70,9 +70,12 @@ public:
         const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
         memory_.placeFrame(call, learned.cols, learned.rows, settings_);
+        const ObjectState state = stateOf(learned, settings_);
         std::unique_ptr<Object> object =
-            memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
+            memory_.makeObject(call, learned.width, learned.height, learned.features, state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
+        if (state.filter.started)
+            memory_.upload(call, object->plan.record.filters[0], learned.filter.data(), sizeof(FilterModel));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         StartDecision starting;
         if (frame)
@@ -86,7 +89,7 @@ public:
             }
             gpu::pyramid(batch, gpu::SPARE, stream);
         }
-        append(call, std::move(object), frame != nullptr, starting);
+        append(call, std::move(object), frame, false, starting);
         return Added::YES;
     }
 
@@ -108,17 +111,25 @@ public:
                 ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
                 : nullptr;
         gpu::preprocess(batch, frame, stream);
+        if (settings_.filter)
+            gpu::sumTables(batch, stream);
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
+        if (settings_.filter)
+            gpu::filter(batch, frame, fork.stream());
+        else
+            gpu::sumTables(batch, stream);
         detectWindows(batch, stream);
         fork.join();
         if (there.list && there.count > 0)
             gpu::associate(batch, there, values, stream);
         gpu::nearestNeighbours(batch, true, stream);
-        gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
+        gpu::integrate(batch, gpu::UPDATING, {}, settings_.filter ? RowsView<double>() : rows, stream);
         if (settings_.learning)
             learn(batch, call);
+        if (settings_.filter)
+            gpu::trainFilter(batch, frame, rows, stream);
         downloads.finish();
         gpu::commit(batch, gpu::UPDATING, stream);
         replays_.end(call);
@@ -132,6 +143,7 @@ public:
         gpu::Batch batch = memory_.batchOf(call, settings_);
         batch.alone = true;
         gpu::preprocess(batch, frame, stream);
+        gpu::sumTables(batch, stream);
         detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
         gpu::integrate(batch, gpu::DETECTING, {}, table, stream);
@@ -146,6 +158,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         gpu::copyModels(batch, stream);
+        gpu::sumTables(batch, stream);
         detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
         gpu::integrate(batch, gpu::LEARNING, box, {}, stream);
@@ -187,6 +200,12 @@ public:
         learned.state = live.states[live.current];
         learned.features = object.features;
         readModel(model, settings_, learned);
+        learned.filter.resize(learned.state.filter.started ? 1 : 0);
+        if (!learned.filter.empty())
+        {
+            download(call, learned.filter.data(), record.filters[live.filter], sizeof(FilterModel));
+            call.wait("downloading a filter");
+        }
     }
     void readResult(int index, double* row) override
     {
@@ -297,9 +316,10 @@ private:
         return {ends, ends};
     }
 
-    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param framed
-    the image in the spare slot becomes START. */
-    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const StartDecision& starting)
+    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param frame the
+    image in the spare slot, which becomes START, or null. @param trained the object was trained in it. */
+    void append(const Call& call, std::unique_ptr<Object> object, const ImageView* frame, bool trained,
+                const StartDecision& starting)
     {
         memory_.append(std::move(object));
         gpu::Batch batch = {};
@@ -308,9 +328,16 @@ private:
         {
             batch = memory_.batchOf(call, settings_); // its lists may have other addresses than before
             --batch.count; // the state of the new object, the last one, already refers to START
-            if (framed)
+            if (trained && settings_.filter)
+            {
+                gpu::Batch own = batch;
+                own.objects += batch.count;
+                own.count = 1;
+                gpu::beginFilter(own, *frame, call.stream());
+            }
+            if (frame)
                 gpu::start(batch, starting.oldEnds, call.stream());
-            started = framed;
+            started = frame != nullptr;
             call.wait("adding an object"); // so that all later launches see it
         }
         catch (...)
@@ -322,10 +349,9 @@ private:
         }
     }
 
-    //! Detects up to the selected windows, for all objects.
+    //! Detects up to the selected windows, for all objects, after sumTables().
     static void detectWindows(const gpu::Batch& batch, StreamHandle stream)
     {
-        gpu::sumTables(batch, stream);
         gpu::ferns(batch, stream);
         gpu::select(batch, stream);
     }

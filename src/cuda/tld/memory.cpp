@@ -48,6 +48,11 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
     for (int i = 0; i < gpu::SLOTS; ++i)
         ring.slot[i] = i;
     uploader_.upload(call, frame.ring, &ring, sizeof(ring));
+    if (frame.filterTables)
+    {
+        const FilterTables tables = makeFilterTables();
+        uploader_.upload(call, const_cast<FilterTables*>(frame.filterTables), &tables, sizeof(tables));
+    }
     frame_ = frame;
     frameBytes_ = bytes;
     cols_ = cols;
@@ -80,7 +85,8 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
     const FernPoints points = pointsOf(object->features);
     const std::vector<uint8_t> written =
-        objectBytes(object->grid, object->features, points, state, settings, static_cast<int>(frame_.blurred.step));
+        objectBytes(object->grid, object->features, points, state, makeFilterTarget(width, height, cols_, rows_), settings,
+                    static_cast<int>(frame_.blurred.step));
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);
@@ -108,7 +114,11 @@ void DeviceMemory::remove(int index) noexcept
 
 void DeviceMemory::upload(const Call& call, void* to, const std::vector<uint8_t>& bytes)
 {
-    uploader_.upload(call, to, bytes.data(), bytes.size());
+    upload(call, to, bytes.data(), bytes.size());
+}
+void DeviceMemory::upload(const Call& call, void* to, const void* from, size_t bytes)
+{
+    uploader_.upload(call, to, from, bytes);
 }
 
 gpu::Batch DeviceMemory::batchOf(const Call& call, const Settings& settings)

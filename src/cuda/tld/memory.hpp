@@ -50,6 +50,7 @@ public:
     //! Returns a batch of all objects. In a capture, notes the memory that its graph uses.
     gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
+    void upload(const detail::Call& call, void* to, const void* from, size_t bytes);
 
 private:
     std::unique_ptr<detail::DeviceBuffer> takeMemory(size_t bytes);

@@ -78,6 +78,7 @@ struct Live
     int32_t current;    //!< index of the current states and detections
     int32_t model;      //!< index of the current model
     int32_t spareIsOld; //!< the other model is not a copy of the current one
+    int32_t filter;     //!< index of the current filter
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
@@ -101,6 +102,24 @@ struct Model
     uint16_t* order;
 };
 
+//! Scratch memory of a filter in a frame.
+struct FilterWork
+{
+    // At two places.
+    float features[2][FILTER_CHANNELS][FILTER_CELLS];
+    float re[2][FILTER_CHANNELS][FILTER_SPECTRUM], im[2][FILTER_CHANNELS][FILTER_SPECTRUM];
+    uint16_t bins[2][FILTER_SIDE * FILTER_SIDE];
+    int32_t likelihoods[2][(FILTER_SIDE + 1) * (FILTER_SIDE + 1)]; //!< their tables of sums
+    FilterAnswer answers[2];
+    float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
+    Complex quotients[SCALE_FREQUENCIES];
+    alignas(16) int32_t foreground[HISTOGRAM_BINS];
+    int32_t background[HISTOGRAM_BINS]; //!< counts of samples
+    int32_t counts[2];                  //!< their sums
+    TrainingRates rates;
+    int32_t inDoubt; //!< verifyFound() must decide
+};
+
 //! Addresses of all data of an object.
 struct ObjectRecord
 {
@@ -114,6 +133,10 @@ struct ObjectRecord
     Model models[2];
     size_t modelBytes;        //!< size of the tables of a model, which begin at Model::leaves
     Detection* detections[2]; //!< MAX_DETECTIONS each
+    // With Settings::filter.
+    const FilterTarget* filterTarget;
+    FilterModel* filters[2];
+    FilterWork* filterWork;
     // Scratch memory of the current frame.
     uint32_t* fernPositives; //!< bits of fern-positive windows, by BitLayout
     BitLayout bits;
@@ -197,6 +220,7 @@ struct Batch
     size_t tableStep;
     int2 *strips, *groups; //!< sums over the columns of a strip, and of a group of strips
     int stripStep;
+    const FilterTables* filterTables; //!< with Settings::filter
     const ObjectRecord* objects;
     int count;
     const Group* objectGroups;

@@ -23,6 +23,8 @@ __global__ void __launch_bounds__(tuning::THREADS) commitFrame(const __grid_cons
     {
         Live& live = *batch.objects[o].live;
         live.current = 1 - live.current;
+        if (purpose == UPDATING && live.states[live.current].filter.trains != NOT_TRAINED)
+            live.filter = 1 - live.filter;
         if (live.trainingSet.learn)
             live.model = 1 - live.model;
         live.trainingSet.learn = 0;

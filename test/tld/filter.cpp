@@ -1,0 +1,757 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The correlation filter: its steps against sums in double that share no code with it, its rules by themselves, and
+// trackers that use it.
+#include "scenes.hpp"
+#include "../../src/cpu/tld/filter.hpp"
+#include <complex>
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+namespace core = cv::cuda::tld;
+typedef std::complex<double> Complexd;
+
+// --- transforms ------------------------------------------------------------------------------------------------------
+
+//! Transforms values by the definition. @param sign -1: forward.
+std::vector<Complexd> naiveDft(const std::vector<Complexd>& values, int sign = -1)
+{
+    const size_t n = values.size();
+    std::vector<Complexd> out(n);
+    for (size_t f = 0; f < n; ++f)
+        for (size_t i = 0; i < n; ++i)
+            out[f] += values[i] * std::polar(1., sign * 2. * CV_PI * static_cast<double>(f * i % n) / n);
+    return out;
+}
+
+//! Transforms random values by stages and compares them with the definition.
+template <int N, typename Stages> void checkStages(Stages)
+{
+    RNG rng(N);
+    float cosine[N], sine[N];
+    std::vector<Complexd> values(N), other(N);
+    for (int i = 0; i < N; ++i)
+    {
+        cosine[i] = static_cast<float>(core::cosineOf(i, N));
+        sine[i] = static_cast<float>(core::sineOf(i, N));
+        EXPECT_NEAR(std::cos(2. * CV_PI * i / N), core::cosineOf(i, N), 1e-14);
+        EXPECT_NEAR(std::sin(2. * CV_PI * i / N), core::sineOf(i, N), 1e-14);
+        values[i] = Complexd(rng.uniform(-1., 1.), rng.uniform(-1., 1.));
+    }
+    const std::vector<Complexd> expected = naiveDft(values);
+    Stages::run(
+        [&](auto radix, auto stride)
+        {
+            const int R = decltype(radix)::value;
+            for (int n = 0; n < N / R; ++n)
+                core::runButterfly(
+                    core::FftButterfly<N, R, decltype(stride)::value>(n), cosine, sine,
+                    [&](int k, float& re, float& im)
+                    {
+                        re = static_cast<float>(values[k].real());
+                        im = static_cast<float>(values[k].imag());
+                    },
+                    [&](int k, float re, float im) { other[k] = Complexd(re, im); });
+            values.swap(other);
+        });
+    for (int f = 0; f < N; ++f)
+        EXPECT_NEAR(0., std::abs(expected[f] - values[f]), 1e-5) << f << " of " << N;
+}
+
+TEST(Tld_Filter, transformsOfAllRadices)
+{
+    checkStages<32>(core::FftStages<32, 4, 4, 2>());
+    checkStages<40>(core::FftStages<40, 5, 4, 2>());
+    checkStages<36>(core::FftStages<36, 3, 4, 3>());
+    checkStages<30>(core::FftStages<30, 2, 3, 5>());
+}
+
+TEST(Tld_Filter, exponential)
+{
+    for (double x = 0.; x < 70.; x += 0.37)
+        EXPECT_NEAR(std::exp(-x), core::expNegative(x), 1e-11) << x;
+}
+
+// --- features --------------------------------------------------------------------------------------------------------
+
+//! Returns the mean of an image over a rectangle, whose outer pixels go on outside.
+double meanOver(const Mat& gray, double left, double top, double right, double bottom)
+{
+    double sum = 0.;
+    for (int y = cvFloor(top); y < bottom; ++y)
+        for (int x = cvFloor(left); x < right; ++x)
+        {
+            const double w = std::min<double>(right, x + 1) - std::max<double>(left, x);
+            const double h = std::min<double>(bottom, y + 1) - std::max<double>(top, y);
+            sum += w * h * gray.at<uchar>(std::min(std::max(y, 0), gray.rows - 1), std::min(std::max(x, 0), gray.cols - 1));
+        }
+    return sum / ((right - left) * (bottom - top));
+}
+
+//! A rectangle of an image, and how many samples it has.
+struct Sampled
+{
+    Rect2d rect;
+    Size samples;
+    bool texture;
+};
+
+//! Features of cells by the definition of HOG.
+struct NaiveFeatures
+{
+    std::vector<std::vector<double>> histograms; //!< 18 per cell, units of the module
+    std::vector<std::vector<double>> channels;
+
+    //! @param samples whole cells.
+    NaiveFeatures(const Mat& samples, bool texture)
+    {
+        const int cols = samples.cols / 4, rows = samples.rows / 4;
+        histograms.assign(static_cast<size_t>(cols) * rows, std::vector<double>(18, 0.));
+        const auto at = [&](int y, int x)
+        {
+            return static_cast<int>(samples.at<uchar>(std::min(std::max(y, 0), samples.rows - 1),
+                                                      std::min(std::max(x, 0), samples.cols - 1)));
+        };
+        for (int y = 0; y < 4 * rows; ++y)
+            for (int x = 0; x < 4 * cols; ++x)
+            {
+                const int dx = at(y, x + 1) - at(y, x - 1), dy = at(y + 1, x) - at(y - 1, x);
+                int best = 0;
+                int64 most = -1;
+                for (int k = 0; k < 18; ++k) // 0, 9, 1, 10 and so on: of equal ones the first
+                {
+                    const int o = k / 2 + k % 2 * 9;
+                    const int64 product = static_cast<int64>(cvRound(4096. * std::cos(o * CV_PI / 9.))) * dx +
+                                          static_cast<int64>(cvRound(4096. * std::sin(o * CV_PI / 9.))) * dy;
+                    if (product > most)
+                    {
+                        most = product;
+                        best = o;
+                    }
+                }
+                const double magnitude = std::floor(16.f * std::sqrt(static_cast<float>(dx * dx + dy * dy)));
+                const double cx = (x + 0.5) / 4. - 0.5, cy = (y + 0.5) / 4. - 0.5;
+                for (int j = 0; j < 2; ++j)
+                    for (int i = 0; i < 2; ++i)
+                    {
+                        const int u = cvFloor(cx) + i, v = cvFloor(cy) + j;
+                        if (u >= 0 && u < cols && v >= 0 && v < rows)
+                            histograms[static_cast<size_t>(v) * cols + u][best] +=
+                                magnitude * 64. * (1. - std::abs(cx - u)) * (1. - std::abs(cy - v));
+                    }
+            }
+        const auto energy = [&](int v, int u)
+        {
+            const std::vector<double>& h =
+                histograms[static_cast<size_t>(std::min(std::max(v, 0), rows - 1)) * cols + std::min(std::max(u, 0), cols - 1)];
+            double sum = 0.;
+            for (int o = 0; o < 9; ++o)
+                sum += (h[o] + h[o + 9]) * (h[o] + h[o + 9]);
+            return sum;
+        };
+        channels.assign(texture ? 31 : 28, std::vector<double>(histograms.size(), 0.));
+        for (int v = 0; v < rows; ++v)
+            for (int u = 0; u < cols; ++u)
+            {
+                const size_t cell = static_cast<size_t>(v) * cols + u;
+                const std::vector<double>& h = histograms[cell];
+                for (int q = 0; q < 4; ++q)
+                {
+                    const int y = v - 1 + q / 2, x = u - 1 + q % 2;
+                    const double n = 1. / std::sqrt(energy(y, x) + energy(y, x + 1) + energy(y + 1, x) +
+                                                    energy(y + 1, x + 1) + 105.);
+                    for (int o = 0; o < 18; ++o)
+                    {
+                        channels[o][cell] += 0.5 * std::min(0.2, h[o] * n);
+                        if (texture)
+                            channels[27 + q][cell] += 0.2357 * std::min(0.2, h[o] * n);
+                    }
+                    for (int o = 0; o < 9; ++o)
+                        channels[18 + o][cell] += 0.5 * std::min(0.2, (h[o] + h[o + 9]) * n);
+                }
+                if (!texture)
+                    channels[27][cell] = cv::mean(samples(Rect(4 * u, 4 * v, 4, 4)))[0] / 255. - 0.5;
+            }
+    }
+};
+
+core::ImageView viewOf(const Mat& gray)
+{
+    return {gray.data, gray.step, gray.cols, gray.rows, cv::cuda::detail::DEPTH_8U, 1};
+}
+
+TEST(Tld_Filter, features)
+{
+    const Mat gray = texture(4, Size(150, 110), CV_8UC1, 3);
+    const Sampled cases[] = {{Rect2d(20, 10, 90, 70), Size(128, 128), false},    // closer than pixels
+                             {Rect2d(-40, -30, 250, 200), Size(128, 128), false}, // wider, and beyond the image
+                             {Rect2d(30.3, 20.7, 128.5, 40.2), Size(128, 128), false},
+                             {Rect2d(25.2, 31.8, 33.3, 51.9), Size(16, 28), true},
+                             {Rect2d(100.1, 60.6, 61.7, 23.4), Size(64, 8), true}};
+    for (const Sampled& c : cases)
+    {
+        SCOPED_TRACE(testing::Message() << c.rect);
+        const core::SamplePlan plan =
+            core::planSamples(c.rect.x, c.rect.y, c.rect.width, c.rect.height, c.samples.width, c.samples.height);
+        const int cells = c.samples.area() / 16, channels = c.texture ? 31 : 28;
+        core::cpu::FeatureScratch scratch;
+        std::vector<float> out(static_cast<size_t>(channels) * cells);
+        core::cpu::cellFeatures(viewOf(gray), plan, c.texture, scratch, out.data(), cells);
+        const Mat samples(c.samples, CV_8UC1, scratch.samples + 1, core::cpu::SAMPLE_STEP);
+        for (int j = 0; j < samples.rows; ++j)
+            for (int i = 0; i < samples.cols; ++i)
+            {
+                const double x = plan.left(i) / 256., y = plan.top(j) / 256.;
+                const double w = plan.halfX / 128., h = plan.halfY / 128.;
+                ASSERT_NEAR(meanOver(gray, x, y, x + w, y + h), samples.at<uchar>(j, i), 0.5 + 1e-9);
+                ASSERT_NEAR(c.rect.x + (i + 0.5) * c.rect.width / samples.cols, x + w / 2., 0.01);
+                ASSERT_NEAR(c.rect.y + (j + 0.5) * c.rect.height / samples.rows, y + h / 2., 0.01);
+            }
+        const NaiveFeatures naive(samples, c.texture);
+        for (int cell = 0; cell < cells; ++cell)
+        {
+            const int across = samples.cols / 4, u = cell % across, v = cell / across;
+            for (int o = 0; o < 18; ++o)
+                ASSERT_EQ(naive.histograms[cell][o], scratch.histograms[((v + 1) * (across + 2) + u + 1) * 18 + o]);
+            for (int k = 0; k < channels; ++k)
+                ASSERT_NEAR(naive.channels[k][cell], out[static_cast<size_t>(k) * cells + cell], 1e-6);
+        }
+    }
+}
+
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+//! Returns the spectrum of a channel with its window, by the definition. Rows, then columns.
+std::vector<Complexd> naiveSpectrum(const std::vector<double>& channel)
+{
+    const int n = core::FILTER_GRID;
+    std::vector<Complexd> grid(channel.size());
+    const auto hann = [&](int i) { return 0.5 - 0.5 * std::cos(2. * CV_PI * i / (n - 1)); };
+    for (int k = 0; k < n * n; ++k)
+        grid[k] = channel[k] * hann(k / n) * hann(k % n);
+    for (int axis = 0; axis < 2; ++axis)
+        for (int line = 0; line < n; ++line)
+        {
+            std::vector<Complexd> values(n);
+            const auto at = [&](int k) { return axis ? k * n + line : line * n + k; };
+            for (int k = 0; k < n; ++k)
+                values[k] = grid[at(k)];
+            values = naiveDft(values);
+            for (int k = 0; k < n; ++k)
+                grid[at(k)] = values[k];
+        }
+    return grid;
+}
+
+//! A filter in double, by the formulas of the paper.
+struct NaiveFilter
+{
+    std::vector<std::vector<Complexd>> numerators;
+    std::vector<double> energy;
+    double sigma;
+
+    void learn(const NaiveFeatures& features, double rate)
+    {
+        const int n = core::FILTER_GRID;
+        std::vector<double> desired(static_cast<size_t>(n) * n);
+        const auto away = [&](int i) { return i < n / 2 ? i : i - n; };
+        std::vector<Complexd> row(n);
+        for (int i = 0; i < n; ++i)
+            row[i] = std::exp(-0.5 * away(i) * away(i) / (sigma * sigma));
+        row = naiveDft(row);
+        numerators.resize(features.channels.size(), std::vector<Complexd>(desired.size()));
+        energy.resize(desired.size(), 0.);
+        for (double& e : energy)
+            e *= 1. - rate;
+        for (size_t k = 0; k < numerators.size(); ++k)
+        {
+            const std::vector<Complexd> x = naiveSpectrum(features.channels[k]);
+            for (size_t f = 0; f < x.size(); ++f)
+            {
+                const Complexd y = row[f / n] * row[f % n];
+                numerators[k][f] = (1. - rate) * numerators[k][f] + rate * std::conj(y) * x[f] / double(n * n);
+                energy[f] += rate * std::norm(x[f]) / (n * n);
+            }
+        }
+    }
+    //! Returns the answer at a displacement of whole cells.
+    std::vector<double> answer(const NaiveFeatures& features) const
+    {
+        const int n = core::FILTER_GRID;
+        std::vector<Complexd> sum(energy.size());
+        for (size_t k = 0; k < numerators.size(); ++k)
+        {
+            const std::vector<Complexd> x = naiveSpectrum(features.channels[k]);
+            for (size_t f = 0; f < x.size(); ++f)
+                sum[f] += std::conj(numerators[k][f]) * x[f] / (energy[f] + 1e-3);
+        }
+        std::vector<double> answer(sum.size());
+        for (int y = 0; y < n; ++y)
+        {
+            std::vector<Complexd> row(n); // of the spectrum along x
+            for (int c = 0; c < n; ++c)
+                for (int r = 0; r < n; ++r)
+                    row[c] += sum[static_cast<size_t>(r) * n + c] * std::polar(1., 2. * CV_PI * (r * y % n) / n);
+            row = naiveDft(row, 1);
+            for (int x = 0; x < n; ++x)
+                answer[static_cast<size_t>(y) * n + x] = row[x].real() / (n * n);
+        }
+        return answer;
+    }
+};
+
+//! Looks at a rectangle of an image, by the module's loops.
+NaiveFeatures look(const Mat& gray, const Rect& rect, core::cpu::FilterScratch& scratch)
+{
+    core::cpu::FeatureScratch features;
+    const core::SamplePlan plan = core::planSamples(rect.x, rect.y, rect.width, rect.height, core::FILTER_SIDE, core::FILTER_SIDE);
+    core::cpu::cellFeatures(viewOf(gray), plan, false, features, scratch.features[0], core::FILTER_CELLS);
+    for (int k = 0; k < core::FILTER_CHANNELS; k += 2)
+        core::cpu::pairSpectra(scratch.features[k], core::cpu::filterTables(), scratch.sample.re[k], scratch.sample.im[k]);
+    return NaiveFeatures(Mat(core::FILTER_SIDE, core::FILTER_SIDE, CV_8UC1, features.samples + 1, core::cpu::SAMPLE_STEP),
+                         false);
+}
+
+TEST(Tld_Filter, answersOfTheDefinition)
+{
+    const Mat first = texture(5, Size(200, 160), CV_8UC1, 4), second = texture(6, Size(200, 160), CV_8UC1, 4);
+    const std::unique_ptr<core::cpu::FilterScratch> scratch(new core::cpu::FilterScratch());
+    std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
+    const core::FilterTarget target = core::makeFilterTarget(50, 40, 200, 160);
+    const core::FilterAreas areas = core::filterAreas(50, 40, 1., 200, 160);
+    const double tw = core::normalTarget(areas.targetWidth, areas.width), th = core::normalTarget(areas.targetHeight, areas.height);
+    NaiveFilter naive;
+    naive.sigma = std::sqrt(tw * th) / 64.;
+    const auto learn = [&](const Mat& image, const Rect& rect, float rate)
+    {
+        naive.learn(look(image, rect, *scratch), rate);
+        core::cpu::learnFilter(*model, *scratch, target, core::cpu::filterTables(), {rate, rate, rate}, 0, 0, *next);
+        model.swap(next);
+    };
+    learn(first, Rect(40, 30, 95, 85), 1.f);
+    learn(second, Rect(20, 30, 95, 85), 0.25f);
+    for (const Rect& rect : {Rect(40, 30, 95, 85), Rect(58, 36, 95, 85), Rect(20, 20, 120, 100)})
+    {
+        const std::vector<double> expected = naive.answer(look(first, rect, *scratch));
+        core::cpu::answerOf(*model, scratch->sample, core::cpu::filterTables(), scratch->answer);
+        for (int k = 0; k < core::FILTER_CELLS; ++k)
+            ASSERT_NEAR(expected[k], scratch->answer[k], 2e-4) << rect << " " << k;
+    }
+    // The answer is largest where the object has moved: 18 and 6 pixels of the image.
+    core::cpu::answerOf(*model, (look(first, Rect(58, 36, 95, 85), *scratch), scratch->sample), core::cpu::filterTables(),
+                        scratch->answer);
+    const int at = static_cast<int>(std::max_element(scratch->answer, scratch->answer + core::FILTER_CELLS) - scratch->answer);
+    EXPECT_EQ(core::FILTER_GRID - cvRound(18. * 32 / 95), at % core::FILTER_GRID);
+    EXPECT_EQ(core::FILTER_GRID - cvRound(6. * 32 / 85), at / core::FILTER_GRID);
+}
+
+//! Interpolates the answer at quarters of cells, to all sides.
+TEST(Tld_Filter, interpolation)
+{
+    const int n = core::FILTER_GRID;
+    std::vector<float> answer(core::FILTER_CELLS);
+    for (int y = 0; y < n; ++y)
+        for (int x = 0; x < n; ++x)
+            answer[(y + n / 2) % n * n + (x + n / 2) % n] = static_cast<float>(3 * x - 7 * y + 0.25 * x * y);
+    for (int dy = -60; dy < 60; ++dy)
+        for (int dx = -60; dx < 60; ++dx)
+        {
+            const double x = n / 2 + dx / 4., y = n / 2 + dy / 4.;
+            ASSERT_NEAR(3 * x - 7 * y + 0.25 * x * y, core::interpolated(answer.data(), dx, dy), 1e-3);
+        }
+}
+
+TEST(Tld_Filter, sizesOfTheDefinition)
+{
+    const int n = core::FILTER_SCALES;
+    RNG rng(3);
+    std::vector<float> features(static_cast<size_t>(n) * core::SCALE_ROWS);
+    for (float& f : features)
+        f = rng.uniform(0.f, 0.4f);
+    const std::unique_ptr<core::cpu::FilterScratch> scratch(new core::cpu::FilterScratch());
+    const std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
+    const core::FilterTables& tables = core::cpu::filterTables();
+    core::cpu::sizeSpectra(features.data(), tables, scratch->sizes);
+    core::cpu::learnFilter(*model, *scratch, core::makeFilterTarget(50, 40, 200, 160), tables, {1.f, 1.f, 1.f}, 0, 0, *next);
+    // Features of all sizes one size further: the answer moves by one.
+    std::vector<float> moved(features);
+    std::copy(features.begin() + core::SCALE_ROWS, features.end(), moved.begin());
+    const double sigma = n / std::sqrt(33.) * 0.25;
+    std::vector<Complexd> desired(n), answer(n), energy(n);
+    for (int i = 0; i < n; ++i)
+        desired[i] = std::exp(-0.5 * (i - n / 2) * (i - n / 2) / (sigma * sigma));
+    desired = naiveDft(desired);
+    const auto spectrum = [&](const std::vector<float>& from, int row)
+    {
+        std::vector<Complexd> values(n);
+        for (int i = 0; i < n; ++i)
+            values[i] = from[static_cast<size_t>(i) * core::SCALE_ROWS + row] *
+                        (0.5 - 0.5 * std::cos(2. * CV_PI * (i + 1) / (n + 1)));
+        return naiveDft(values);
+    };
+    for (int row = 0; row < core::SCALE_ROWS; ++row)
+    {
+        const std::vector<Complexd> x = spectrum(features, row), z = spectrum(moved, row);
+        for (int f = 0; f < n; ++f)
+        {
+            answer[f] += desired[f] * std::conj(x[f]) * z[f];
+            energy[f] += std::norm(x[f]);
+        }
+    }
+    for (int f = 0; f < n; ++f)
+        answer[f] /= energy[f] + 1e-3;
+    answer = naiveDft(answer, 1);
+    core::cpu::sizeSpectra(moved.data(), tables, scratch->sizes);
+    core::Complex quotients[core::SCALE_FREQUENCIES];
+    for (int f = 0; f < core::SCALE_FREQUENCIES; ++f)
+        quotients[f] = core::scaleQuotient(core::cpu::scaleSum(*next, scratch->sizes, f), next->scaleEnergy[f]);
+    int best = 0;
+    for (int i = 0; i < n; ++i)
+    {
+        EXPECT_NEAR(answer[i].real(), core::sizeAnswer(quotients, i, tables), 1e-3) << i;
+        best = answer[i].real() > answer[best].real() ? i : best;
+    }
+    EXPECT_EQ(best, core::largestSize(quotients, tables));
+}
+
+// --- areas -----------------------------------------------------------------------------------------------------------
+
+TEST(Tld_Filter, areas)
+{
+    RNG rng(9);
+    for (int n = 0; n < 20000; ++n)
+    {
+        const int cols = rng.uniform(16, 2000), rows = rng.uniform(16, 2000);
+        const int w = rng.uniform(12, std::max(13, cols)), h = rng.uniform(12, std::max(13, rows));
+        const double scale = core::limitedScale(std::exp(rng.uniform(-4., 4.)), w, h, cols, rows);
+        const core::FilterAreas a = core::filterAreas(w, h, scale, cols, rows);
+        ASSERT_LE(a.width, std::max(2, cols));
+        ASSERT_LE(a.height, std::max(2, rows));
+        ASSERT_GE(std::min(a.width, a.height), 2);
+        const core::Displacements d = core::displacementsOf(a);
+        ASSERT_EQ(core::FILTER_SIDE, d.width + 2 * d.reachX);
+        ASSERT_EQ(core::FILTER_SIDE, d.height + 2 * d.reachY);
+        ASSERT_GE(std::min(d.reachX, d.reachY), 4);
+        const core::ScaleCells cells = core::scaleCells(w, h);
+        ASSERT_GE(std::min(cells.cols, cells.rows), 2);
+        ASSERT_LE(cells.cols * cells.rows, core::SCALE_CELLS);
+    }
+    EXPECT_EQ(32, core::filterAreas(16, 16, 1., 320, 240).width) << "twice the object";
+    EXPECT_EQ(core::INNER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 64, 64));
+    EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 0, 64));
+    EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 31, 64));
+    EXPECT_EQ(core::EDGE, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 33, 64));
+}
+
+// --- rules -----------------------------------------------------------------------------------------------------------
+
+//! A frame in which an object with a filter was asked: its state after flow, and before the frame.
+struct Asked
+{
+    core::ObjectState before = {}, now = {};
+
+    explicit Asked(double confidence, bool alive = true, bool few = false)
+    {
+        before.alive = before.valid = 1;
+        before.box = {100, 80, 40, 30};
+        before.filter.width = 40;
+        before.filter.height = 30;
+        before.filter.started = 1;
+        before.filter.scale = 1.;
+        before.filter.x = 120;
+        before.filter.y = 95;
+        before.validThreshold = 0.7;
+        before.positives = before.negatives = 10;
+        now = before;
+        now.alive = alive;
+        now.valid = alive && !few;
+        now.few = few;
+        now.event = alive ? core::FLOWED : core::BECAME_LOST;
+        now.box = {103, 81, 40, 30};
+        now.filter.confidence = confidence;
+        now.filter.x = 125;
+    }
+    //! @param similarity conservative one of flow's box.
+    const core::ObjectState& fuse(double similarity)
+    {
+        const core::Similarity s = {similarity, similarity, 0., 0}; // dN / (dP + dN) with dN = 1
+        core::Similarity exact = s;
+        exact.early = similarity > 0. ? 2. - 1. / similarity : -1e9;
+        core::fuse(now, before, exact, 320, 240);
+        return now;
+    }
+};
+
+TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
+{
+    EXPECT_EQ(core::FLOWED, Asked(0.3).fuse(0.8).event) << "similar to the object";
+    EXPECT_EQ(103., Asked(0.3).fuse(0.8).box.x);
+    const core::ObjectState taken = Asked(0.3).fuse(0.6);
+    EXPECT_EQ(core::FILTERED, taken.event);
+    EXPECT_EQ(105., taken.box.x);
+    EXPECT_TRUE(taken.valid && taken.fast && taken.filter.strong && taken.filter.supports);
+    EXPECT_EQ(core::FILTERED, Asked(0.09).fuse(0.6).event) << "weak";
+    EXPECT_TRUE(Asked(0.09).fuse(0.6).valid);
+    EXPECT_FALSE(Asked(0.09).fuse(0.6).filter.supports);
+    EXPECT_EQ(core::FLOWED, Asked(0.079).fuse(0.6).event);
+    EXPECT_EQ(core::BECAME_LOST, Asked(0.09, false).fuse(0.).event) << "weak does not do when flow has failed";
+    EXPECT_EQ(core::FILTERED, Asked(0.11, false).fuse(0.).event);
+    EXPECT_EQ(core::FILTERED, Asked(0.09, true, true).fuse(0.9).event) << "few points";
+    EXPECT_FALSE(Asked(0.09, true, true).fuse(0.9).valid);
+    EXPECT_TRUE(Asked(0.11, true, true).fuse(0.9).valid);
+    Asked known(0.2);
+    known.now.filter.meanConfidence = 0.5;
+    known.now.filter.confidences = 5;
+    EXPECT_FALSE(known.fuse(0.6).filter.strong) << "below half of the mean";
+    Asked young = known;
+    young.now.filter.confidences = 4;
+    EXPECT_TRUE(young.fuse(0.6).filter.strong);
+    Asked outside(0.5);
+    outside.now.filter.x = -30.;
+    EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
+}
+
+TEST(Tld_Filter, looksAtBothPlaces)
+{
+    Asked a(0.);
+    a.now.filter = a.before.filter;
+    a.now.box.x = 100 + 3.4; // a tenth of the root of 1200 is 3.46
+    a.now.box.y = 80;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    a.now.box.x = 100 + 3.5;
+    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count);
+    a.now.few = 1;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    a.now.few = a.now.alive = 0;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    core::FilterState f = a.before.filter;
+    const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}};
+    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    EXPECT_EQ(0.3f, f.confidence);
+    EXPECT_EQ(200., f.x);
+    EXPECT_EQ(100. - 32., f.y) << "half of a surround of 65 pixels, made odd as the target: 64";
+    f = a.before.filter;
+    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    EXPECT_EQ(120. + 74., f.x);
+}
+
+//! Runs endFilter() for an event. @return what is done with the model.
+int ended(core::ObjectState& s, int event)
+{
+    s.event = event;
+    core::endFilter(s, 320, 240);
+    return s.filter.trains;
+}
+
+TEST(Tld_Filter, trainsWhereTheObjectIsSure)
+{
+    core::ObjectState s = Asked(0.3).fuse(0.6);
+    s.box = {110, 80, 42, 31};
+    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED));
+    EXPECT_EQ(131., s.filter.x);
+    EXPECT_EQ(1., s.filter.scale) << "nearly its own size";
+    EXPECT_EQ(0.3, s.filter.meanConfidence);
+    EXPECT_EQ(1, s.filter.confidences);
+    s.box = {110, 80, 48, 36};
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::JUMPED));
+    EXPECT_EQ(1.2, s.filter.scale);
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN));
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::RECOGNIZED));
+    s.valid = s.filter.strong = 0;
+    s.score = 0.1;
+    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED)) << "weak, with a score";
+    EXPECT_EQ(2, s.filter.confidences);
+    s.score = 0.;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FILTERED));
+    s.valid = 1;
+    s.filter.weak = 0;
+    EXPECT_EQ(core::TRAINED, ended(s, core::FLOWED));
+    EXPECT_EQ(2, s.filter.confidences) << "not weak: the mean stays";
+    s.alive = 0;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::BECAME_LOST));
+    s.filter.started = 0;
+    s.alive = 1;
+    s.valid = 0;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN)) << "there is no model yet";
+    s.valid = 1;
+    EXPECT_EQ(core::BEGUN, ended(s, core::FLOWED));
+}
+
+TEST(Tld_Filter, refusesWhatItDoesNotKnow)
+{
+    core::ObjectState found = Asked(0.).before;
+    found.event = core::FOUND_AGAIN;
+    EXPECT_TRUE(core::endFilter(found, 320, 240));
+    for (const double mean : {0., 0.19, 0.4})
+    {
+        core::ObjectState known = found, other = found;
+        known.filter.meanConfidence = other.filter.meanConfidence = mean;
+        const double least = std::max(0.1, mean / 2.);
+        core::verifyFound(known, static_cast<float>(least + 0.001));
+        core::verifyFound(other, static_cast<float>(least - 0.001));
+        EXPECT_TRUE(known.alive && known.event == core::FOUND_AGAIN) << mean;
+        EXPECT_TRUE(!other.alive && other.event == core::NO_EVENT) << mean;
+    }
+}
+
+// --- trackers --------------------------------------------------------------------------------------------------------
+
+typedef OnEngine Tld_FilterTracker;
+
+//! An object whose texture changes bit by bit, on a background that does not: flow and templates lose it.
+struct Changing
+{
+    explicit Changing(int type = CV_8UC3)
+        : background(texture(3, Size(240, 180), type, 7)), first(texture(8, Size(44, 40), type, 5)),
+          last(texture(9, Size(44, 40), type, 5))
+    {}
+    Rect box(int t) const { return Rect(40 + 2 * t, 60 + cvRound(10 * std::sin(0.2 * t)), 44, 40); }
+    Mat frame(int t) const
+    {
+        Mat frame = background.clone(), object;
+        const double part = std::min(1., t / 40.);
+        addWeighted(first, 1. - part, last, part, 0., object);
+        object.copyTo(frame(box(t)));
+        return frame;
+    }
+
+    Mat background, first, last;
+};
+
+TEST_P(Tld_FilterTracker, followsWhatChanges)
+{
+    const Changing scene;
+    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(paramsOf("filter 1")), without = MultiTrackerTLD::create();
+    double least[2] = {1., 1.}, sum[2] = {0., 0.};
+    int filtered = 0;
+    for (MultiTrackerTLD* tracker : {with.get(), without.get()})
+        tracker->add(image(scene.frame(0)).in(), scene.box(0));
+    for (int t = 1; t < 60; ++t)
+        for (int k = 0; k < 2; ++k)
+        {
+            const Mat row = update(k ? *without : *with, scene.frame(t));
+            const double near = overlap(boxOf(row), Rect2d(scene.box(t)));
+            least[k] = std::min(least[k], near);
+            sum[k] += near;
+            const double confidence = row.at<double>(0, TrackerTLD::RESULT_CONFIDENCE);
+            const int event = static_cast<int>(row.at<double>(0, TrackerTLD::RESULT_EVENT));
+            if (k == 1)
+            {
+                EXPECT_EQ(0., confidence);
+                EXPECT_NE(int(TrackerTLD::FILTERED), event);
+            }
+            else
+            {
+                EXPECT_LT(0.08, confidence) << t;
+                filtered += event == TrackerTLD::FILTERED;
+            }
+        }
+    EXPECT_LT(0.5, least[0]);
+    EXPECT_LT(sum[1], sum[0]);
+    EXPECT_LT(0, filtered);
+}
+
+//! Saved and read in the middle, trackers of all types of images go on as those that were not.
+TEST_P(Tld_FilterTracker, goesOnAfterReading)
+{
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+        for (const int cut : {1, 12, 46, 57})
+        {
+            SCOPED_TRACE(testing::Message() << typeToString(type) << ", saved after frame " << cut - 1);
+            const StandardScene scene(type);
+            const Ptr<TrackerTLD> whole = trackerOn(scene, engine(), paramsOf("filter 1")), copy = TrackerTLD::create();
+            follow(*whole, scene, engine(), 1, cut);
+            const std::string text = textOf(*whole, cut % 2 ? ".yml" : ".xml");
+            readText(*copy, text);
+            ASSERT_TRUE(text == textOf(*copy, cut % 2 ? ".yml" : ".xml"));
+            expectSame(follow(*whole, scene, engine(), cut, cut + 6), follow(*copy, scene, engine(), cut, cut + 6));
+            ASSERT_TRUE(textOf(*whole) == textOf(*copy));
+        }
+}
+
+//! A file without a filter is read by trackers with one, which begins when the object is valid; the other way round it
+//! is left out.
+TEST_P(Tld_FilterTracker, filesWithoutFilter)
+{
+    const StandardScene scene;
+    const TemporaryFile plain(".yml"), filtered(".yml");
+    trackerOn(scene, engine())->save(plain);
+    trackerOn(scene, engine(), paramsOf("filter 1"))->save(filtered);
+    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(paramsOf("filter 1")), without = MultiTrackerTLD::create();
+    with->addFromFile(image(scene.frame(1)).in(), plain);
+    with->addFromFile(image(scene.frame(1)).in(), filtered);
+    without->addFromFile(image(scene.frame(1)).in(), filtered);
+    EXPECT_EQ(std::string::npos, textOf(*without).find("scaleEnergy"));
+    int asked[2] = {0, 0};
+    for (int t = 1; t < 16; ++t)
+    {
+        const Mat rows = update(*with, scene.frame(t));
+        for (int i = 0; i < 2; ++i)
+            asked[i] += rows.at<double>(i, TrackerTLD::RESULT_CONFIDENCE) > 0.08;
+        EXPECT_EQ(0., update(*without, scene.frame(t)).at<double>(0, TrackerTLD::RESULT_CONFIDENCE));
+    }
+    EXPECT_LT(5, asked[0]);
+    EXPECT_LT(5, asked[1]);
+}
+
+//! Histograms of colours are left out for gray images, and begin anew.
+TEST_P(Tld_FilterTracker, otherTypeAfterReading)
+{
+    const StandardScene colour(CV_8UC3), gray(CV_8UC1);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    readText(*tracker, textOf(*trackerOn(colour, engine(), paramsOf("filter 1"))));
+    for (int t = 1; t < 6; ++t)
+        advance(*tracker, engine(), gray.frame(t));
+    EXPECT_NE(std::string::npos, textOf(*tracker).find("colour: 0"));
+}
+
+TEST_P(Tld_FilterTracker, detectorsDoWithout)
+{
+    const StandardScene scene;
+    const Ptr<TLDDetector> with = detectorOn(scene, engine(), paramsOf("filter 1")), without = detectorOn(scene, engine());
+    EXPECT_EQ(std::string::npos, textOf(*with).find("scaleEnergy"));
+    Mat expected, actual;
+    without->detect(image(scene.frame(3)).in(), expected);
+    with->detect(image(scene.frame(3)).in(), actual);
+    EXPECT_TRUE(sameBits(expected, actual));
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    readText(*tracker, textOf(*with));
+    EXPECT_TRUE(tracker->getParams().filter);
+    for (int t = 0; t < 8; ++t)
+        advance(*tracker, engine(), scene.frame(t));
+    EXPECT_NE(std::string::npos, textOf(*tracker).find("scaleEnergy")) << "the filter begins when the object is valid";
+}
+
+//! Every value of a filter in a file is checked.
+TEST(Tld_Filter, wrongFilesAreRefused)
+{
+    const StandardScene scene;
+    const std::string text = textOf(*trackerOn(scene, Engine::CPU, paramsOf("filter 1")));
+    const auto refuses = [&](const std::string& from, const std::string& to)
+    {
+        std::string other = text;
+        const size_t at = other.find(from);
+        ASSERT_NE(std::string::npos, at) << from;
+        other.replace(at, from.size(), to);
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+        EXPECT_THROW(readText(*tracker, other), cv::Exception) << from << " -> " << to;
+    };
+    refuses("colour: 0", "colour: 2");
+    refuses("confidences: 0", "confidences: 11");
+    refuses("scaleEnergy:", "scaleEnergie:");
+    refuses("scale: 1.", "scale: 1e9");
+    refuses("meanConfidence: 0.", "meanConfidence: .Nan");
+    const size_t energy = text.find("energy:"), digits = text.find('"', energy);
+    ASSERT_NE(std::string::npos, digits);
+    std::string other = text;
+    other.replace(digits + 1, 8, "AACA-wAA"); // infinity, and more
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    EXPECT_THROW(readText(*tracker, other), cv::Exception);
+}
+
+CUDATRACKING_ON_ENGINES(Tld_FilterTracker);
+
+}} // namespace opencv_test
