@@ -31,7 +31,7 @@ Options makeOptions()
         backendOption(),
         text("csv", "", "file for all boxes"),
         text("runs", "", "file for time and quality of each run"),
-        text("curves", "", "file for the success and precision curves, means over the runs"),
+        text("curves", "", "file for the success, precision and long-term curves, means over the runs"),
         text("video", "", "folder for annotated videos of the first runs; is made where it is missing")};
     const std::vector<Option> trackers = trackerOptions();
     table.insert(table.begin() + 1, trackers.begin(), trackers.end());
@@ -66,6 +66,7 @@ void checkOutputs(const Options& options, const std::vector<std::string>& sequen
 struct Run
 {
     Trajectory boxes;
+    std::vector<double> scores;       //!< one per box
     double ms = 0., processorMs = 0.; //!< mean time of update(): on the clock, and of all processors
     int failed =
         -1; //!< frame in which the tracker threw an exception; there are no boxes from there on. -1: it did not
@@ -76,6 +77,7 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
 {
     Run run;
     run.boxes = {Rect2d(s.first)};
+    run.scores = {1.};
     TickMeter meter;
     std::clock_t processor = 0;
     const std::unique_ptr<Follower> tracker = contender.make(seed);
@@ -93,6 +95,7 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
             meter.stop();
             processor += std::clock() - before;
             run.boxes.push_back(located ? box : Rect2d());
+            run.scores.push_back(located ? tracker->score() : 0.);
         }
     }
     catch (const cv::Exception& e)
@@ -103,6 +106,7 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
         std::cerr << s.name << '/' << contender.name << " failed in frame " << run.failed << ": " << e.what()
                   << std::endl;
         run.boxes.resize(s.frames.size());
+        run.scores.resize(s.frames.size());
     }
     const double updates = static_cast<double>(std::max<int64_t>(1, meter.getCounter()));
     run.ms = meter.getTimeMilli() / updates;
@@ -137,10 +141,10 @@ struct Line
     void print(const std::string& head) const
     {
         std::cout << head
-                  << format(" P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f absent=%.4g/%d "
+                  << format(" P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f LT=%.3f absent=%.4g/%d "
                             "min=%.3f ms=%.2f max=%.3f",
                             mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
-                            mean.near20, mean.replies, mean.absent, least, ms, most)
+                            mean.near20, mean.longTerm(), mean.replies, mean.absent, least, ms, most)
                   << std::endl;
     }
 };
@@ -154,11 +158,11 @@ public:
     {
         const auto table = [&](const std::string& option, const std::string& heading)
         { return std::unique_ptr<Table>(options.given(option) ? new Table(options.text(option), heading) : nullptr); };
-        boxes_ = table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height");
+        boxes_ = table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height,score");
         runs_ = table(
             "runs",
             "sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,"
-            "precision20px,replies_absent,absent,failed");
+            "precision20px,long_term,replies_absent,absent,failed");
         curves_ = table("curves", "sequence,tracker,runs,curve,limit,share");
     }
     void finish()
@@ -177,7 +181,7 @@ public:
             const Run run = follow(contender, firstSeed_ + i, s);
             if (stopped()) // a part of a run has no quality
                 return;
-            const Quality q = measure(run.boxes, s.truth);
+            const Quality q = measure(run.boxes, run.scores, s.truth);
             line.mean.add(q, 1. / contender.runs);
             line.ms += run.ms / contender.runs;
             line.least = std::min(line.least, q.f);
@@ -223,7 +227,7 @@ private:
             boxes_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << i;
             for (const Rect2d& b : {run.boxes[i], s.truth[i]})
                 boxes_->rows() << ',' << b.x << ',' << b.y << ',' << b.width << ',' << b.height;
-            boxes_->rows() << '\n';
+            boxes_->rows() << format(",%.9g\n", run.scores[i]);
         }
         if (boxes_)
             boxes_->tick();
@@ -231,9 +235,9 @@ private:
             return;
         runs_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << s.frames.size() << ','
                       << getNumThreads()
-                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, run.processorMs,
+                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, run.processorMs,
                                 q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc, q.near20,
-                                q.replies, q.absent)
+                                q.longTerm(), q.replies, q.absent)
                       << (run.failed < 0 ? std::string() : std::to_string(run.failed)) << '\n';
         runs_->tick();
     }
@@ -246,6 +250,12 @@ private:
             curves_->rows() << head << format(",success,%.2f,%.6f\n", static_cast<double>(i) / 20., q.success[i]);
         for (size_t i = 0; i < q.distances.size(); ++i)
             curves_->rows() << head << format(",precision,%zu,%.6f\n", i, q.distances[i]);
+        for (size_t i = 0; i < q.scoredRecall.size(); ++i)
+        {
+            const std::string limit = format("%.2f", static_cast<double>(i) / 20.);
+            curves_->rows() << head << ",long_term_precision," << limit << format(",%.6f\n", q.scoredPrecision[i]);
+            curves_->rows() << head << ",long_term_recall," << limit << format(",%.6f\n", q.scoredRecall[i]);
+        }
         curves_->tick();
     }
 

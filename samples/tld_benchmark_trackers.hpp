@@ -30,6 +30,8 @@ public:
     virtual void init(const cv::Rect& box) = 0;
     //! @return false when the tracker does not report a box.
     virtual bool update(cv::Rect2d& box) = 0;
+    //! Returns how sure the tracker is of its last box, 0 to 1; 1 where it does not say.
+    virtual double score() const { return 1.; }
 
 protected:
     cv::Mat frame_;
@@ -65,6 +67,7 @@ public:
             box = tracker_->getBox();
         return located;
     }
+    double score() const override { return tracker_->getTrackingScore(); }
 
 private:
     bool cuda_;
@@ -83,6 +86,14 @@ public:
         const bool located = tracker_->update(frame_, whole);
         box = whole;
         return located;
+    }
+    double score() const override
+    {
+        if (const cv::Ptr<cv::TrackerNano> nano = tracker_.dynamicCast<cv::TrackerNano>())
+            return nano->getTrackingScore();
+        if (const cv::Ptr<cv::TrackerVit> vit = tracker_.dynamicCast<cv::TrackerVit>())
+            return vit->getTrackingScore();
+        return 1.;
     }
 
 private:

@@ -321,10 +321,16 @@ class ProgramsTest(Programs):
             self.assertTrue(0 < expected["f50"] < expected["f"] < 1, expected)  # the limits make a difference here
             success = [(overlap[visible] > limit / 20).mean() for limit in range(21)]
             near = [(distance[visible] <= limit).mean() for limit in range(51)]
-            expected.update({"auc": np.mean(success), "precision20px": near[20]})
+            scores, curves = np.array([float(row["score"]) for row in rows]), {"success": success, "precision": near}
+            self.assertEqual(scores[0], 1)
+            counted = [reported & (scores >= limit / 20) for limit in range(21)]
+            curves["long_term_precision"] = [overlap[some].mean() if some.any() else 1 for some in counted]
+            curves["long_term_recall"] = [overlap[some].sum() / visible.sum() for some in counted]
+            harmonic = [2 * p * r / (p + r) for p, r in zip(curves["long_term_precision"], curves["long_term_recall"])]
+            expected.update({"auc": np.mean(success), "precision20px": near[20], "long_term": max(harmonic)})
             for key, value in expected.items():
                 self.assertAlmostEqual(float(run[key]), value, 5, f"{run['tracker']} {key}")
-            for kind, curve in (("success", success), ("precision", near)):
+            for kind, curve in curves.items():
                 drawn = [float(row["share"]) for row in rows_of(files["curves"]) if (row["tracker"], row["curve"]) == (run["tracker"], kind)]
                 np.testing.assert_allclose(drawn, curve, atol=1e-5, err_msg=f"{run['tracker']} {kind}")
 
