@@ -125,8 +125,8 @@ class FragmentMatcher(Worker):
         exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
-        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): size
-            of the frame.
+        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): that
+            of the areas if match() knows it, as for those of predict_areas() that no other library has got, else the size of the frame.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
@@ -312,12 +312,7 @@ class FragmentMatcher(Worker):
             if out is not None:
                 raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
             return self._without_positions()
-        arrays = [image]
-        if where is not None and where.device is not None:
-            arrays.append(where)
-        if starts is not None and starts.device is not None:
-            arrays.append(starts)
-        with self._work(arrays, stream) as work:
+        with self._work((image, where, starts), stream) as work:
             if work.device is not None:
                 _check_sizes(where)
             pixels = work.array(image, slot="frame")

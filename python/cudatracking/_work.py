@@ -78,7 +78,7 @@ class Worker:
             return call(method, *args)
 
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
-        return Work(self, [array for array in arrays if array is not None], stream)
+        return Work(self, arrays, stream)
 
     def _results(self, stream: Any) -> Work:
         """A call about results of the last one: on its device, and on its stream unless another is given."""
@@ -88,18 +88,20 @@ class Worker:
 class Work:
     """`with worker._work(arrays, stream) as work:` makes the device current and gives arrays and stream to the extension."""
 
-    def __init__(self, worker: Worker, arrays: Sequence[Given], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
+    def __init__(self, worker: Worker, arrays: Sequence[Optional[Given]], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
         pointer = None if stream is None else stream_pointer(stream)
         first = None
         for array in arrays:
-            if array.device is None:
+            if array is None or array.device is None:
                 continue
             if first is None:
                 first = array
             elif array.device != first.device:
                 raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, {first.name} on {first.device}", array.name)
-        if arrays:
-            device = worker._placement.of(first.device if first else None, (first or arrays[0]).name)
+        if first is not None:
+            device = worker._placement.of(first.device, first.name)
+        elif arrays:
+            device = worker._placement.of(None, "")
         self.device = device
         self.from_host = first is None
         self.stream: Optional[int] = None
