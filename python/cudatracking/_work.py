@@ -190,8 +190,7 @@ class Work:
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
             values = call(method, *args, **named, **self.named)
-            results = [value if value is not None and value.shape == form.shape else _of_form(value, form)
-                       for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+            results = [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
         else:
             made = self._places(forms, targets)
             values = call(method, *args, *[mat for mat, _ in made], **named, **self.named)
@@ -255,7 +254,7 @@ def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
     """A result of the CPU, whose number of rows can differ."""
     if value is None or not value.size:
         return np.zeros((0, *form.shape[1:]), form.kind)
-    made: npt.NDArray[Any] = value.reshape((-1, *form.shape[1:]))
+    made: npt.NDArray[Any] = value.reshape(form.shape if value.nbytes == form.size else (-1, *form.shape[1:]))
     return made
 
 
