@@ -194,7 +194,8 @@ class Work:
         else:
             made = self._places(forms, targets)
             values = call(method, *args, *[mat for mat, _ in made], **named, **self.named)
-            results = [self._filled(*parts) for parts in zip(made, (values,) if len(forms) == 1 else values, forms)]
+            results = [array if value.cudaPtr() == mat.cudaPtr() else self._other(value, form)
+                       for (mat, array), value, form in zip(made, (values,) if len(forms) == 1 else values, forms)]
             if self.from_host:
                 results = [array.numpy() for array in results]
         if out is not None and self.from_host:
@@ -238,16 +239,12 @@ class Work:
             made.append((mat, DeviceArray(mat, self.device, self.stream, form.shape, strides, owner, form.kind)))
         return made
 
-    def _filled(self, place: tuple[Any, DeviceArray], value: Any, form: Form) -> DeviceArray:
-        """A result where it was wanted, unless the extension has made an array of its own: their number can change in a call."""
-        mat, array = place
-        pointer = value.cudaPtr()
-        if pointer == mat.cudaPtr():
-            return array
+    def _other(self, value: Any, form: Form) -> DeviceArray:
+        """A result for which the extension has made an array of its own: their number can change in a call."""
         assert self.device is not None
-        if not pointer:
-            return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
-        return wrapped(value, self.device, self.stream)
+        if value.cudaPtr():
+            return wrapped(value, self.device, self.stream)
+        return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
