@@ -3,6 +3,7 @@
 """Arrays in and out: numpy and lists on the host, DLPack and __cuda_array_interface__ on the device, where nothing is copied."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import operator
@@ -360,8 +361,24 @@ def own_stream(value: Any) -> Optional[int]:
 
 def given(value: Any, name: str) -> Given:
     """Looks at an array of any kind, and copies nothing that is an array already. Raises TypeError for what is none."""
-    if type(value) is np.ndarray and value.dtype in _TYPES:
-        return Given(name, value.shape, _TYPES[value.dtype], value)
+    if type(value) is np.ndarray:
+        return _on_host(value, name)
+    found = None if isinstance(value, (list, tuple)) else _of_object(value, name)
+    if found is not None:
+        return found
+    try:
+        array = np.asarray(value)
+    except Exception as raised:
+        raise TypeError(f"{name}: {type(value).__name__}: numpy makes no array of it: {raised}") from None
+    if array.dtype.kind == "O" and array.size and all(isinstance(entry, int) for entry in array.flat):
+        raise ArgumentError(f"{name}: {value!r}: whole numbers of 64 bits are the largest that are possible", name, value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: {type(value).__name__}: an array of numbers is needed")
+    return _on_host(array, name)
+
+
+def _of_object(value: Any, name: str) -> Optional[Given]:
+    """What an object says about its memory; None for one that says nothing."""
     known = _known(value, name)
     if known is not None:
         return known
@@ -383,17 +400,7 @@ def given(value: Any, name: str) -> Given:
             return _on_host(np.from_dlpack(value), name)
         except Exception as raised:
             raise TypeError(f"{name}: numpy cannot read this {type(value).__name__}: {raised}") from None
-    if interface is not None:
-        return _of_interface(value, interface, name)
-    try:
-        array = np.asarray(value)
-    except Exception as raised:
-        raise TypeError(f"{name}: {type(value).__name__}: numpy makes no array of it: {raised}") from None
-    if array.dtype.kind == "O" and array.size and all(isinstance(entry, int) for entry in array.flat):
-        raise ArgumentError(f"{name}: {value!r}: whole numbers of 64 bits are the largest that are possible", name, value)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: {type(value).__name__}: an array of numbers is needed")
-    return _on_host(array, name)
+    return None if interface is None else _of_interface(value, interface, name)
 
 
 def _on_host(array: npt.NDArray[Any], name: str) -> Given:
@@ -604,7 +611,7 @@ def integers_of(array: Given, columns: int) -> npt.NDArray[np.int32]:
         raise ArgumentError(f"{name}: shape {host.shape}; n x {columns} is needed", name, host.shape)
     if host.dtype.kind == "f":
         host = np.rint(host)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore") if host.dtype.kind == "f" else contextlib.nullcontext():
         made = host.astype(np.int32)
     bad = made != host
     if bad.any():

@@ -258,12 +258,13 @@ class CascadeClassifier(Worker):
         """Calls a method with settings for this call: scale factor, neighbours, smallest and largest size; None: those of this object."""
         source = _arrays.image(image, "image", ("u1",))
         scale_factor, min_neighbors, min_size, max_size = settings
+        native = self._native
         arguments = (
-            self.scale_factor if scale_factor is None else _arrays.number(scale_factor, names[0]),
-            self.min_neighbors if min_neighbors is None else _arrays.number(min_neighbors, names[1], whole=True),
+            native.getScaleFactor() if scale_factor is None else _arrays.number(scale_factor, names[0]),
+            native.getMinNeighbors() if min_neighbors is None else _arrays.number(min_neighbors, names[1], whole=True),
             0,
-            self.min_size if min_size is None else _arrays.size(min_size, names[2]),
-            self.max_size if max_size is None else _arrays.size(max_size, names[3]),
+            native.getMinObjectSize() if min_size is None else _arrays.size(min_size, names[2]),
+            native.getMaxObjectSize() if max_size is None else _arrays.size(max_size, names[3]),
         )
         with self._work((source, over), stream) as work:
             pixels = work.array(source, slot="image")

@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays
+from . import _arrays, _memory
 from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike
 from ._errors import ArgumentError, call
 from ._native import cv2
@@ -142,8 +142,9 @@ class FragmentMatcher(Worker):
         exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
-        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): size
-            of the frame.
+        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): that
+            of the areas if match() knows it, as for those of predict_areas() that no other library has got, unless a graph captures the call;
+            else the size of the frame.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
@@ -332,17 +333,12 @@ class FragmentMatcher(Worker):
             if out is not None:
                 raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
             return self._without_positions()
-        arrays = [image]
-        if where is not None and where.device is not None:
-            arrays.append(where)
-        if starts is not None and starts.device is not None:
-            arrays.append(starts)
-        with self._work(arrays, stream) as work:
+        with self._work((image, where, starts), stream) as work:
             if work.device is not None:
                 _check_sizes(where)
             pixels = work.array(image, slot="frame")
             if work.device is not None:
-                self._bound(where)
+                self._bound(where, work.stream)
                 given = call(cv2.cuda.GpuMat) if where is None else work.array(where, channels_last=False, slot="areas")
             else:
                 given = None if where is None else where.host
@@ -362,11 +358,13 @@ class FragmentMatcher(Worker):
                  np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
         return Matches(*map(_arrays.either, parts))
 
-    def _bound(self, where: Optional[Given]) -> None:
+    def _bound(self, where: Optional[Given], stream: Optional[int]) -> None:
         """Areas of which the host knows the largest sides bound the work of a device, which cannot see them, as max_search_area does."""
         wanted = self._limit
         if where is not None and wanted == (0, 0):
             largest = where.source._largest if isinstance(where.source, DeviceArray) else None
+            if largest is not None and _memory.capturing(stream):
+                largest = None  # replays read areas that can be others by then
             if where.host is not None and len(where.host):
                 width, height = where.host[:, 2:].max(axis=0)
                 largest = int(width), int(height)

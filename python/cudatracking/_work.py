@@ -78,7 +78,7 @@ class Worker:
             return call(method, *args)
 
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
-        return Work(self, [array for array in arrays if array is not None], stream)
+        return Work(self, arrays, stream)
 
     def _results(self, stream: Any) -> Work:
         """A call about results of the last one: on its device, and on its stream unless another is given."""
@@ -88,18 +88,20 @@ class Worker:
 class Work:
     """`with worker._work(arrays, stream) as work:` makes the device current and gives arrays and stream to the extension."""
 
-    def __init__(self, worker: Worker, arrays: Sequence[Given], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
+    def __init__(self, worker: Worker, arrays: Sequence[Optional[Given]], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
         pointer = None if stream is None else stream_pointer(stream)
         first = None
         for array in arrays:
-            if array.device is None:
+            if array is None or array.device is None:
                 continue
             if first is None:
                 first = array
             elif array.device != first.device:
                 raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, {first.name} on {first.device}", array.name)
-        if arrays:
-            device = worker._placement.of(first.device if first else None, (first or arrays[0]).name)
+        if first is not None:
+            device = worker._placement.of(first.device, first.name)
+        elif arrays:
+            device = worker._placement.of(None, "")
         self.device = device
         self.from_host = first is None
         self.stream: Optional[int] = None
@@ -188,12 +190,12 @@ class Work:
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
             values = call(method, *args, **named, **self.named)
-            results = [value if value is not None and value.shape == form.shape else _of_form(value, form)
-                       for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+            results = [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
         else:
             made = self._places(forms, targets)
             values = call(method, *args, *[mat for mat, _ in made], **named, **self.named)
-            results = [self._filled(*parts) for parts in zip(made, (values,) if len(forms) == 1 else values, forms)]
+            results = [array if value.cudaPtr() == mat.cudaPtr() else self._other(value, form)
+                       for (mat, array), value, form in zip(made, (values,) if len(forms) == 1 else values, forms)]
             if self.from_host:
                 results = [array.numpy() for array in results]
         if out is not None and self.from_host:
@@ -237,23 +239,19 @@ class Work:
             made.append((mat, DeviceArray(mat, self.device, self.stream, form.shape, strides, owner, form.kind)))
         return made
 
-    def _filled(self, place: tuple[Any, DeviceArray], value: Any, form: Form) -> DeviceArray:
-        """A result where it was wanted, unless the extension has made an array of its own: their number can change in a call."""
-        mat, array = place
-        pointer = value.cudaPtr()
-        if pointer == mat.cudaPtr():
-            return array
+    def _other(self, value: Any, form: Form) -> DeviceArray:
+        """A result for which the extension has made an array of its own: their number can change in a call."""
         assert self.device is not None
-        if not pointer:
-            return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
-        return wrapped(value, self.device, self.stream)
+        if value.cudaPtr():
+            return wrapped(value, self.device, self.stream)
+        return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
     """A result of the CPU, whose number of rows can differ."""
     if value is None or not value.size:
         return np.zeros((0, *form.shape[1:]), form.kind)
-    made: npt.NDArray[Any] = value.reshape((-1, *form.shape[1:]))
+    made: npt.NDArray[Any] = value.reshape(form.shape if value.nbytes == form.size else (-1, *form.shape[1:]))
     return made
 
 

@@ -133,6 +133,15 @@ class FakeDeviceTest(unittest.TestCase):
             found = gpu.match(DeviceArray(frame(1)), areas)
             np.testing.assert_array_equal(found.locations.numpy(), expected.locations)
             self.assertEqual(gpu._native.getParams().maxSearchArea, (27, 34) if name == "nothing" else (0, 0), name)
+        areas = gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))
+        gpu.match(DeviceArray(frame(1)), areas)
+        self.assertEqual(gpu._native.getParams().maxSearchArea, (27, 34))
+        fake_device.CAPTURING.add(4096)
+        DeviceArray.now = 4096
+        gpu.match(DeviceArray(frame(1)), areas)  # replays read the areas, which can be larger by then
+        self.assertEqual(gpu._native.getParams().maxSearchArea, (0, 0))
+        fake_device.CAPTURING.clear()
+        DeviceArray.now = 0
         own = DeviceArray(np.zeros((2, 4), np.int32))
         for out in (own, gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))):
             gpu.match(DeviceArray(frame(1)), gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 50, (192, 144), out=out))
