@@ -7,7 +7,6 @@
 
 #include "opencv2/cudatracking.hpp"
 #include "opencv2/core/utility.hpp"
-#include "opencv2/core/private.hpp"
 #include "opencv2/imgproc.hpp"
 
 #ifdef HAVE_CUDA
