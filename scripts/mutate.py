@@ -3,9 +3,9 @@
 
     scripts/mutate.py choose LIST [--count=200] [--seed=1] [--kernels]
         writes a list of places chosen at random; the same seed and sources give the same list. Needs universalmutator (PyPI)
-    scripts/mutate.py run LIST BUILD OUT [--jobs=N] [--seconds=S] [--gpu-jobs=8]
+    scripts/mutate.py run LIST BUILD OUT [--kernels] [--jobs=N] [--seconds=S] [--gpu-jobs=8]
         runs the list with a static build by scripts/build.sh: BUILD is its folder. Writes OUT/results.tsv. A second call goes on
-        where the first ended. A fault in a kernel, or in host code of CUDA, needs a GPU
+        where the first ended. Faults in src/cuda need a build with CUDA, those in kernels and engines a GPU too
 
 The places are lines of src/ outside src/cuda and of what host code compiles in src/cuda; with --kernels those of *.cu and of the
 headers in src/cuda that they include. Faults are comparisons, bounds, signs, constants, and statements that are left out:
@@ -114,12 +114,15 @@ class Build:
                 target = words[words.index("-o") + 1]
                 if "/opencv_cudatracking.dir/" in target or "/opencv_test_cudatracking.dir/" in target:
                     self.compile[target] = [word for word in words if not word.endswith("ccache")]
+        # Tests use what they include by name; they share no arithmetic with src, which such headers include in turn.
+        tested = {os.path.normpath(path.parent / name) for path in (ROOT / "test").rglob("*.[ch]pp")
+                  for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M)}
         self.users = collections.defaultdict(set)
         target = None
         for line in deps.splitlines():
             if line.startswith(" "):
                 path = os.path.normpath(folder / line.strip())
-                if target in self.compile and path.startswith(str(ROOT)):
+                if target in self.compile and path.startswith(str(ROOT)) and ("/opencv_cudatracking.dir/" in target or path in tested):
                     self.users[os.path.relpath(path, ROOT)].add(target)
             elif ": #deps" in line:
                 target = line.split(":")[0]
@@ -242,7 +245,11 @@ class Place:
 
     def __init__(self, row, build, tests, tree):
         self.row, self.build, self.tests, self.tree = row, build, tests, tree
-        self.objects = sorted(build.users[row["file"]])
+        users = sorted(build.users[row["file"]])
+        device = [target for target in users if target.endswith(".cu.o")]
+        self.objects = users if tests.options.kernels else [target for target in users if target not in device]
+        # Host code alone is changed: kernels of the same header would differ from it.
+        self.cuda = row["file"].startswith("src/cuda/") and (tests.options.kernels or not device)
         self.folder = tree.parent
 
     def compile(self):
@@ -311,10 +318,8 @@ class Place:
         """The tests of its class, in groups: the shorter the earlier."""
         parts = self.row["file"].split("/")
         of = next((CLASSES[part] for part in parts if part in CLASSES), None)
-        cuda = parts[1] == "cuda"
-        kernels = self.row["file"].endswith(".cu") or (cuda and any(target.endswith(".cu.o") for target in self.objects))
         names = [name for name in self.tests.times
-                 if (cuda or "Cuda" not in name) and (not kernels or "Cuda" in name)
+                 if (self.cuda or "Cuda" not in name) and (not self.tests.options.kernels or "Cuda" in name)
                  and (of is None or f"{of}_" in name or "Common_" in name)]
         names.sort(key=lambda name: (self.tests.times[name] > SHORT, of is not None and f"{of}_" not in name))
         short = [name for name in names if self.tests.times[name] <= SHORT]
@@ -436,6 +441,7 @@ def main():
     runner.add_argument("--jobs", type=int, default=os.cpu_count())
     runner.add_argument("--seconds", type=float, default=1e6)
     runner.add_argument("--gpu-jobs", type=int, default=8)
+    runner.add_argument("--kernels", action="store_true")
     runner.set_defaults(command=run)
     options = parser.parse_args()
     options.command(options)
