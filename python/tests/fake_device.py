@@ -260,6 +260,7 @@ def patched():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
         stack.append(mock.patch.object(CUDA, name, types.SimpleNamespace(
             **{**others, "create": lambda *args, real=real: Native(real.create(*args))})))
+    stack.append(mock.patch.object(CUDA, "WindowGrid", lambda *args, real=CUDA.WindowGrid: Native(real(*args))))
     return stack
 
 

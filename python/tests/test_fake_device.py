@@ -113,6 +113,21 @@ class FakeDeviceTest(unittest.TestCase):
         np.testing.assert_array_equal(gpu.score_map(0, DeviceArray(frame(1))).numpy(), cpu.score_map(0, frame(1)))
         host = gpu.match(frame(1), areas)  # uploaded, and the results come back
         np.testing.assert_array_equal(host.refined, expected.refined)
+        grid, row = ct.windows((60, 90), 60, 30, 4), np.zeros((1, 2), np.float32)
+        cpu.cut(frame(0), grid.regions)
+        gpu.cut(DeviceArray(frame(0)), grid.regions)
+        wanted, field = cpu.match(frame(1), grid.areas).field(grid), gpu.match(DeviceArray(frame(1)), grid.areas).field(grid)
+        for ours, theirs in zip(field, wanted):
+            self.assertIsInstance(ours, ct.DeviceArray)
+            np.testing.assert_array_equal(ours.numpy(), theirs)
+        for offset in (field, (DeviceArray(row), DeviceArray(row))):
+            areas = ct.windows((60, 90), 20, 10, 4, offset).areas
+            self.assertIsInstance(areas, ct.DeviceArray)
+            np.testing.assert_array_equal(areas.numpy(), ct.windows((60, 90), 20, 10, 4, wanted if offset is field else (row, row)).areas)
+        with self.assertRaisesRegex(TypeError, "offset.u: elements are float64 on a device"):
+            ct.windows((60, 90), 20, 10, 4, (DeviceArray(row.astype(float)),) * 2)
+        with self.assertRaisesRegex(ct.ArgumentError, "offset.v: u and v must both lie"):
+            ct.windows((60, 90), 20, 10, 4, (row, DeviceArray(row)))
         with self.assertRaisesRegex(ValueError, "areas: i8 of shape"):
             gpu.match(DeviceArray(frame(1)), DeviceArray(np.array(areas)))
 

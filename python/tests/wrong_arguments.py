@@ -122,6 +122,7 @@ RIGHT = {
     "image": IMAGE, "frame": IMAGE, "template": IMAGE[16:30, 20:34], "images": [IMAGE], "templates": [IMAGE[16:30, 20:34]], "box": BOX, "regions": [BOX], "area": (0, 0, 90, 70),
     "areas": [(0, 0, 90, 70)], "cascade": "lbp_silverware", "tau": 3., "number": 5, "index": 0, "id": 0, "value": 1, "path": "/nowhere/x.yml", "locations": np.array([[3, 4]]),
     "boxes": [BOX], "radius": 3, "frame_size": (96, 72), "angle": 10., "scale": 1.1, "name": "frontalface_alt", "image_size": (96, 72), "message": "x", "positive": True,
+    "shape": (72, 96), "size": 16, "step": 8, "reach": 4, "grid": ct.windows((32, 32), 32, 1, 4),
 }
 
 
@@ -164,6 +165,7 @@ INSTANCES = {
     "MultiTracker": [ct.MultiTracker, several],
     "FragmentMatcher": [ct.FragmentMatcher, matcher],
     "Matches": [matches],
+    "Windows": [lambda: ct.windows((72, 96), 16, 8, 4)],
     "DeviceArray": [array],
     "TLDParams": [ct.TLDParams],
 }
@@ -250,7 +252,7 @@ def main():
     public = getattr(ct, name)
     sys.stdin.close()
     os.chdir(tempfile.mkdtemp())
-    if not (isinstance(public, type) and (issubclass(public, (tuple, enum.Enum)) or name in ("DeviceArray", "Matches", "Device", "BuildInfo", "TLDParams"))):
+    if not (isinstance(public, type) and (issubclass(public, (tuple, enum.Enum)) or name in ("DeviceArray", "Matches", "Windows", "Device", "BuildInfo", "TLDParams"))):
         attack(calls, name, lambda: public)
     if name == "TLDParams":
         for field in public.__dataclass_fields__:

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Motion between two images in the windows of a grid: particles in a flow, ice, ground. Two passes; the output image shows vectors.
+
+    motion.py [--size=32] [--reach=12] [--arrow=4] [--relative] [--device=auto] [--openpiv] first.png second.png out.png out.csv
+
+Pass 1 searches windows of SIZE pixels, which overlap by half, at most REACH pixels away. Pass 2 searches windows of half the size, at most 3
+pixels from the motion of pass 1. --device=cuda needs torch: both passes stay on the device, as one CUDA graph. --openpiv lets the package
+OpenPIV mark vectors that differ from their neighbours, and replace them.
+
+Needs the package cudatracking. In the image arrows are ARROW times as long as the motion, with --relative as the motion minus its median;
+vectors that were replaced are red.
+"""
+import argparse
+import csv
+import os
+import sys
+
+import numpy as np
+
+import cudatracking as ct
+
+FINE_REACH = 3
+
+
+class TwoPasses:
+    """Two passes over images of one size, on the host or on a device: `field()` returns the motion in the windows of `fine`."""
+
+    def __init__(self, shape, size, reach, device, to_device=lambda array: array):
+        named = {"metric": "zncc", "subpixel": True, "subpixel_fit": "gaussian", "device": device}
+        self.shape, self.size = shape, size
+        self.coarse = ct.windows(shape, size, size // 2, reach)
+        self.fine = ct.windows(shape, size // 2, size // 4, FINE_REACH)
+        self.areas = to_device(self.coarse.areas)
+        self.first = ct.FragmentMatcher(max_search_area=size + 2 * reach, **named)
+        self.second = ct.FragmentMatcher(max_search_area=size // 2 + 2 * FINE_REACH, **named)
+
+    def field(self, before, after):
+        self.first.cut(before, self.coarse.regions)
+        motion = self.first.match(after, self.areas).field(self.coarse)
+        self.second.cut(before, self.fine.regions)
+        areas = ct.windows(self.shape, self.size // 2, self.size // 4, FINE_REACH, offset=motion).areas
+        return self.second.match(after, areas).field(self.fine)
+
+
+def on_device(before, after, size, reach):
+    """Both passes as a graph of torch: for each further pair copy the images to `one` and `other`, and replay it."""
+    import torch
+    put = lambda array: torch.from_numpy(np.ascontiguousarray(array)).cuda()  # noqa: E731
+    one, other = put(before), put(after)
+    passes = TwoPasses(before.shape, size, reach, "cuda", put)
+    passes.field(one, other)  # the first call allocates memory
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        field = passes.field(one, other)
+    graph.replay()
+    torch.cuda.synchronize()
+    return passes.fine, ct.Field(*(part.numpy() for part in field))
+
+
+def validated(field):
+    """The field with vectors replaced that OpenPIV finds to differ from their neighbours, and a mask of those that are left."""
+    from openpiv import filters, validation
+    u, v = field.u.astype(float), field.v.astype(float)
+    wrong = ~field.valid.astype(bool) | validation.local_median_val(u, v, 1.5, 1.5, size=1)
+    u, v = filters.replace_outliers(u, v, wrong, method="localmean", max_iter=5, kernel_size=2)[:2]
+    return np.asarray(u, np.float32), np.asarray(v, np.float32), ~wrong
+
+
+def drawn(image, grid, u, v, good, arrow):
+    scale = max(1, round(1400 / image.shape[1]))
+    made = ct.cv2.cvtColor(ct.cv2.resize(image, None, fx=scale, fy=scale, interpolation=ct.cv2.INTER_CUBIC), ct.cv2.COLOR_GRAY2BGR) // 2
+    for (x, y, width, height), dx, dy, right in zip(grid.regions.tolist(), u.ravel(), v.ravel(), good.ravel()):
+        if np.isfinite(dx) and np.isfinite(dy):
+            start = np.array([x + width / 2, y + height / 2]) * scale
+            end = start + np.array([dx, dy]) * scale * arrow
+            color = (90, 255, 120) if right else (60, 60, 255)
+            ct.cv2.arrowedLine(made, tuple(int(part) for part in start.round()), tuple(int(part) for part in end.round()), color, 1, ct.cv2.LINE_AA, tipLength=.3)
+    return made
+
+
+def write_table(name, grid, field, u, v, good):
+    with open(name + ".part", "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(("x", "y", "u", "v", "score", "confidence", "good"))
+        for i, (x, y, width, height) in enumerate(grid.regions.tolist()):
+            numbers = (part.flat[i] for part in (u, v, field.score, field.confidence))
+            table.writerow((x + width / 2, y + height / 2, *(f"{number:.6g}" for number in numbers), int(good.flat[i])))
+    os.replace(name + ".part", name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("--size", type=int, default=32, choices=(16, 32, 64, 128), help="side of the windows of pass 1, pixels, default 32")
+    parser.add_argument("--reach", type=int, default=12, help="largest motion, pixels, default 12")
+    parser.add_argument("--arrow", type=float, default=4., help="length of arrows, times the motion, default 4")
+    parser.add_argument("--relative", action="store_true", help="draw the motion minus its median")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
+    parser.add_argument("--openpiv", action="store_true", help="replace vectors that differ from their neighbours, by OpenPIV")
+    for name, words in (("first", "image"), ("second", "image of the same size"), ("out_image", "image with vectors"), ("out_table", "CSV")):
+        parser.add_argument(name, help=words)
+    options = parser.parse_args()
+    images = [ct.cv2.imread(name, ct.cv2.IMREAD_GRAYSCALE) for name in (options.first, options.second)]
+    for image, name in zip(images, (options.first, options.second)):
+        if image is None or image.shape != images[0].shape:
+            sys.exit(f"error: {name}: cannot be read, or has another size than {options.first}")
+    if options.device == "cuda":
+        grid, field = on_device(*images, options.size, options.reach)
+    else:
+        passes = TwoPasses(images[0].shape, options.size, options.reach, options.device)
+        grid, field = passes.fine, passes.field(*images)
+    u, v, good = validated(field) if options.openpiv else (field.u, field.v, field.valid)
+    middle = (np.nanmedian(u), np.nanmedian(v))
+    shown = (u - middle[0], v - middle[1]) if options.relative else (u, v)
+    if not ct.cv2.imwrite(options.out_image, drawn(images[0], grid, *shown, good, options.arrow)):
+        sys.exit(f"error: cannot write {options.out_image}")
+    write_table(options.out_table, grid, field, u, v, good)
+    print(f"{grid.shape[0]} x {grid.shape[1]} vectors, {int(np.count_nonzero(good))} good, median motion ({middle[0]:.2f}, {middle[1]:.2f}) px; "
+          f"wrote {options.out_image} and {options.out_table}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ct.error, OSError, ValueError, TypeError, ImportError) as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,134 @@
+"""Grids of windows and their fields, and sub-pixel positions by a Gaussian, on the CPU."""
+import copy
+import pickle
+import unittest
+
+import numpy as np
+
+import cudatracking as ct
+from scenes import texture
+
+
+def particles(shift, seed=1, shape=(128, 160)):
+    """An image of particles of 2.5 pixels, moved by (x, y)."""
+    random = np.random.default_rng(seed)
+    count = (shape[0] + 16) * (shape[1] + 16) // 20
+    x, y = random.uniform(-8, shape[1] + 8, count) + shift[0], random.uniform(-8, shape[0] + 8, count) + shift[1]
+    rows, columns = np.arange(shape[0])[:, None, None], np.arange(shape[1])[:, None]
+    light = random.uniform(100, 200, count)
+    image = np.einsum("rp,cp->rc", np.exp(-8 * (rows[:, 0] - y)**2 / 6.25) * light, np.exp(-8 * (columns - x)**2 / 6.25))
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def matcher(**named):
+    return ct.FragmentMatcher("zncc", subpixel=True, subpixel_fit="gaussian", device="cpu", **named)
+
+
+class WindowsTest(unittest.TestCase):
+    def test_regions_and_areas(self):
+        grid = ct.windows((50, 70, 3), (16, 8), (10, 9), (3, 2))
+        self.assertEqual((grid.shape, grid.frame, grid.size, grid.step), ((5, 6), (70, 50), (16, 8), (10, 9)))
+        wanted = [(10 * column, 9 * row, 16, 8) for row in range(5) for column in range(6)]
+        np.testing.assert_array_equal(grid.regions, wanted)
+        np.testing.assert_array_equal(grid.areas, [(x - 3, y - 2, 22, 12) for x, y, _, _ in wanted])
+        self.assertEqual((grid.regions.dtype, grid.areas.dtype), (np.int32, np.int32))
+
+    def test_offset_is_stretched_and_rounded(self):
+        u, v = np.array([[.5, 1.5, -7.6]], np.float32), np.array([[0, np.nan, 2]], np.float32)
+        for offset in ((u, v), [u.tolist(), v.tolist()], (u.astype(float), v), ct.Field(u, v, u, u, u)):
+            grid = ct.windows((16, 96), 16, 16, 4, offset)
+            x = np.arange(6) * 16 - 4
+            np.testing.assert_array_equal(grid.areas[[0, 1, 4, 5]], [(x[0], -4, 24, 24), (x[1], -4, 24, 24), (x[4] - 8, -2, 24, 24), (x[5] - 8, -2, 24, 24)])
+            np.testing.assert_array_equal(grid.areas[2:4], np.zeros((2, 4)))
+        out = np.empty((6, 4), np.int32)
+        self.assertIs(ct.windows((16, 96), 16, 16, 4, (u, v), out=out).areas, out)
+        np.testing.assert_array_equal(out, grid.areas)
+
+    def test_field_of_matches(self):
+        before, after = particles((0, 0)), particles((3.3, -2.4))
+        grid = ct.windows(before.shape, 32, 16, 8)
+        finder = matcher(peaks=3)
+        finder.cut(before, grid.regions)
+        found = finder.match(after, grid.areas)
+        field = found.field(grid)
+        self.assertEqual({part.shape for part in field}, {grid.shape})
+        self.assertEqual([part.dtype for part in field], [np.float32] * 4 + [np.bool_])
+        np.testing.assert_array_equal(field.u, found.refined[:, 0, 0].reshape(grid.shape) - grid.regions[:, 0].reshape(grid.shape))
+        np.testing.assert_array_equal(field.v, found.refined[:, 0, 1].reshape(grid.shape) - grid.regions[:, 1].reshape(grid.shape))
+        np.testing.assert_array_equal(field.score, found.scores[:, 0].reshape(grid.shape))
+        np.testing.assert_array_equal(field.confidence, found.confidence.reshape(grid.shape))
+        self.assertTrue(field.valid.all())
+        inner = np.s_[1:-1, 1:-1]
+        np.testing.assert_allclose(np.median(field.u[inner]), 3.3, atol=.02)
+        np.testing.assert_allclose(np.median(field.v[inner]), -2.4, atol=.02)
+        again = found.field(grid, out=[np.empty_like(part) if part.dtype != bool else np.empty(grid.shape, np.uint8) for part in field])
+        for ours, theirs in zip(again, field):
+            np.testing.assert_array_equal(ours, theirs)
+
+    def test_windows_without_a_match(self):
+        flat = particles((0, 0))
+        flat[:40, :40] = 9
+        grid = ct.windows(flat.shape, 32, 32, 4)
+        finder = matcher()
+        finder.cut(flat, grid.regions)
+        field = finder.match(flat, grid.areas).field(grid)
+        self.assertFalse(field.valid[0, 0])
+        self.assertTrue(np.isnan(field.u[0, 0]) and np.isnan(field.v[0, 0]))
+        self.assertEqual(np.count_nonzero(field.valid), field.valid.size - 1)
+        second = ct.windows(flat.shape, 32, 32, 1, field)
+        field = finder.match(flat, second.areas).field(second)
+        self.assertFalse(field.valid[0, 0])
+        self.assertEqual((field.score[0, 0], field.confidence[0, 0]), (0, -1))
+
+    def test_two_passes(self):
+        before, after = particles((0, 0), 2), particles((9.3, 4.6), 2)
+        coarse = ct.windows(before.shape, 32, 16, 12)
+        finder = matcher()
+        finder.cut(before, coarse.regions)
+        motion = finder.match(after, coarse.areas).field(coarse)
+        fine = ct.windows(before.shape, 16, 8, 2, motion)
+        finder.cut(before, fine.regions)
+        field = finder.match(after, fine.areas).field(fine)
+        inner = np.s_[:-3, :-3]
+        self.assertLess(np.median(np.abs(field.u[inner] - 9.3)), .03)
+        self.assertLess(np.median(np.abs(field.v[inner] - 4.6)), .03)
+
+    def test_results_can_be_copied(self):
+        grid = ct.windows((40, 40), 16, 8, 2)
+        finder = matcher()
+        finder.cut(texture((40, 40), 1), grid.regions)
+        field = finder.match(texture((40, 40), 1), grid.areas).field(grid)
+        for made in (grid, field):
+            for again in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+                self.assertEqual((type(again), repr(again)), (type(made), repr(made)))
+
+    def test_wrong_arguments(self):
+        good = np.zeros((2, 2), np.float32)
+        for words, arguments in (("window: 41 x 16, which does not fit into the frame of 40 x 30", ((30, 40), (41, 16), 8, 2)), ("step: 0 x 0", ((30, 40), 16, 0, 2)),
+                                 ("reach: -1 x -1", ((30, 40), 16, 8, -1)), ("windows, but there can be at most 100000", ((1000, 1000), 1, 1, 1)),
+                                 ("frame: 0 x 30", ((30, 0), 1, 1, 1)), (r"offset.v: shape \(2, 3\)", ((30, 40), 16, 8, 2, (good, np.zeros((2, 3), np.float32)))),
+                                 (r"offset.u: shape \(0, 2\)", ((30, 40), 16, 8, 2, (good[:0], good[:0])))):
+            with self.assertRaisesRegex(ct.ArgumentError, words):
+                ct.windows(*arguments)
+        for words, arguments in (("shape: ndarray", (good, 16, 8, 2)), ("shape: int", (3, 16, 8, 2)), ("size", ((30, 40), None, 8, 2)), ("offset: float", ((30, 40), 16, 8, 2, 1.5)),
+                                 ("offset.u: elements", ((30, 40), 16, 8, 2, (np.zeros((2, 2), complex), good)))):
+            with self.assertRaisesRegex(TypeError, words):
+                ct.windows(*arguments)
+        grid, finder = ct.windows((40, 40), 16, 8, 2), matcher()
+        finder.cut(texture((40, 40), 1), grid.regions[:3])
+        found = finder.match(texture((40, 40), 1), grid.areas[:3])
+        with self.assertRaisesRegex(ct.ArgumentError, "grid: 4 x 4 windows, but there are 3 matches"):
+            found.field(grid)
+        with self.assertRaisesRegex(TypeError, "grid: tuple"):
+            found.field((4, 4))
+
+    def test_gaussian_is_for_zncc(self):
+        for metric in ("sad", "ssd"):
+            with self.assertRaisesRegex(ct.ArgumentError, "subpixel_fit: 'gaussian' needs the metric \"zncc\""):
+                ct.FragmentMatcher(metric, subpixel_fit="gaussian")
+        with self.assertRaisesRegex(ct.ArgumentError, "subpixel_fit: 'x'"):
+            ct.FragmentMatcher(subpixel_fit="x")
+
+
+if __name__ == "__main__":
+    unittest.main()
