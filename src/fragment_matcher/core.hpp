@@ -48,10 +48,6 @@ enum SubpixelFit
 
 const int MAX_PEAKS = 16;
 
-//! Most pixels times channels of a fragment of 16 bits: its sums of q T^2, q I T and q I^2, at most 255 * 65535^2 each,
-//! fit 64 bits.
-const int64_t MAX_DEEP_SAMPLES = static_cast<int64_t>(~0ull / (255ull * 65535 * 65535));
-
 //! Properties of a metric, besides the sums that it is made of.
 struct MetricRow
 {
@@ -260,93 +256,6 @@ CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 }
 
 CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t) { return znccScoreOf(n, v, templateDeviation(t)); }
-
-// --- ZNCC of 16 bits: its parts take up to 97 bits -------------------------------------------------------------------
-
-//! Integer of 128 bits in two's complement; sums are modulo 2^128.
-struct Int128
-{
-    uint64_t low, high;
-};
-
-//! Returns a b.
-CT_HOST_DEVICE Int128 productOf(uint64_t a, uint64_t b)
-{
-#if defined __CUDA_ARCH__
-    return {a * b, __umul64hi(a, b)};
-#elif defined __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 Native;
-    return {a * b, static_cast<uint64_t>(static_cast<Native>(a) * b >> 64)};
-#else
-    const uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
-    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & 0xffffffffu);
-    return {a * b, a1 * b1 + (middle >> 32) + (other >> 32)};
-#endif
-}
-
-//! Returns a b - the sum of the products of `count` (1 or 3) pairs of factors.
-CT_HOST_DEVICE Int128 productLess(uint64_t a, uint64_t b, const uint64_t* first, const uint64_t* second, int count)
-{
-    Int128 result = productOf(a, b);
-    for (int c = 0; c < count; ++c)
-    {
-        const Int128 product = productOf(first[c], second[c]);
-        result.high -= product.high + (result.low < product.low ? 1 : 0);
-        result.low -= product.low;
-    }
-    return result;
-}
-
-//! Returns the nearest double, half to even, of a value below 2^127.
-CT_HOST_DEVICE double toDouble(Int128 value)
-{
-    const bool negative = value.high >> 63;
-    if (negative)
-        value = {~value.low + 1, ~value.high + (value.low == 0 ? 1 : 0)};
-    if (value.high == 0)
-        return negative ? -static_cast<double>(value.low) : static_cast<double>(value.low);
-    // The 64 bits from the highest one on, the last of them 1 if there is a 1 below: these round as all bits do.
-    int below = 64;
-    for (int step = 32; step > 0; step /= 2)
-        if (value.high >> (64 - step) == 0)
-        {
-            value.high = value.high << step | value.low >> (64 - step);
-            value.low <<= step;
-            below -= step;
-        }
-    const double result = static_cast<double>(value.high | (value.low != 0 ? 1 : 0)) * static_cast<double>(1ull << below);
-    return negative ? -result : result;
-}
-
-//! Returns the square root of t = sum_c W S(qT^2) - S(qT)^2 of a template of 16 bits; 0 for a flat fragment.
-CT_HOST_DEVICE double deepDeviation(const TemplateSums& sums)
-{
-    const Int128 t = productLess(sums.W, sums.qT2, sums.qT, sums.qT, 3);
-    return sqrt(toDouble(t));
-}
-
-//! Sums over the image under a template of 16 bits. S(): sum over pixels, q: quantised weight, I: image.
-struct DeepSums
-{
-    uint64_t cross;    //!< S(qIT) over all channels
-    uint64_t squares;  //!< S(qI^2) over all channels
-    uint64_t image[3]; //!< S(qI) per channel
-};
-
-//! Computes the numerator n and the variance v of ZNCC of 16 bits, rounded to double.
-CT_HOST_DEVICE void deepParts(const DeepSums& sums, const TemplateSums& templ, int channels, double& n, double& v)
-{
-    n = toDouble(productLess(templ.W, sums.cross, sums.image, templ.qT, channels));
-    v = toDouble(productLess(templ.W, sums.squares, sums.image, sums.image, channels));
-}
-
-//! Returns ZNCC of 16 bits. @param deviation deepDeviation()
-CT_HOST_DEVICE float deepZnccScore(const DeepSums& sums, const TemplateSums& templ, int channels, double deviation)
-{
-    double n, v;
-    deepParts(sums, templ, channels, n, v);
-    return v > 0. && deviation > 0. && n != 0. ? correlationOf(n, v, deviation) : 0.f;
-}
 
 //! Returns the score that the caller sees.
 CT_HOST_DEVICE float scoreOf(uint64_t value, Metric metric, uint64_t W)

@@ -25,7 +25,7 @@
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 
 #include "../common/views.hpp"
-#include "core.hpp"
+#include "deep.hpp"
 
 namespace cv { namespace cuda {
 
@@ -175,8 +175,7 @@ typedef detail::ScratchPool<Scratch> ScratchPool;
 //! [0,1], or -1.
 int quantiseRow(const float* weights, int width, uint8_t* q);
 //! Returns the sums over one template; part of pack, once per fragment.
-template <typename T>
-TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels);
+template <typename T> TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels);
 //! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the
 //! template.
 void pack(const HostFragment& fragment, Metric metric, Plan& plan);

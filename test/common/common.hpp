@@ -97,7 +97,8 @@ inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels =
         Mat low(size, type, Scalar::all(0)), deep;
         if (levels == 256)
             rng.fill(low, RNG::UNIFORM, 0, 256);
-        randomImage(rng, size, CV_8UC(CV_MAT_CN(type)), blur, levels).convertTo(deep, CV_16U, levels == 256 ? 256. : 257.);
+        randomImage(rng, size, CV_8UC(CV_MAT_CN(type)), blur, levels)
+            .convertTo(deep, CV_16U, levels == 256 ? 256. : 257.);
         return deep + low;
     }
     Mat noise(size, type), image;

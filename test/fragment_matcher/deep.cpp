@@ -50,7 +50,8 @@ template <typename Check> void forLargestScenes(const Check& check)
                 {
                     if (metric == FM::ZNCC && !noise)
                         continue; // flat
-                    SCOPED_TRACE(cv::format("type %d metric %d weighted %d noise %d", limit.type, metric, weighted, noise));
+                    SCOPED_TRACE(
+                        cv::format("type %d metric %d weighted %d noise %d", limit.type, metric, weighted, noise));
                     check(largestScene(rng, metric, limit.type, limit.largest, noise, weighted));
                 }
 }
@@ -75,7 +76,7 @@ TEST(FragmentMatcher_Deep, largestValue)
     EXPECT_EQ(static_cast<double>(S), map.at<double>(0));
 }
 
-//! The same image and fragments in 16 bits, times a factor: the same positions; scores times its square.
+//! Image and fragments in 16 bits, times a factor: equal positions; scores times the square of the factor.
 TEST(FragmentMatcher_Deep, agreesWithEightBits)
 {
     RNG rng(0x16B176);
@@ -97,7 +98,7 @@ TEST(FragmentMatcher_Deep, agreesWithEightBits)
             }
 }
 
-//! What is refused, by name, type and limit; the matcher stays as it was.
+//! Refusals name argument, type and limit; the matcher stays as it was.
 class FragmentMatcher_DeepNegative : public testing::Test
 {
 protected:
@@ -131,7 +132,8 @@ TEST_F(FragmentMatcher_DeepNegative, types)
     for (const int type : {CV_16SC1, CV_32SC1, CV_32FC1, CV_64FC1, CV_16UC2, CV_8SC1})
     {
         const std::string name = typeToString(type);
-        refuse([&] { matcher->setFragments(std::vector<Mat>(1, Mat(4, 5, type, Scalar::all(1)))); }, {"templates[0]", name});
+        refuse([&] { matcher->setFragments(std::vector<Mat>(1, Mat(4, 5, type, Scalar::all(1)))); },
+               {"templates[0]", name});
         refuse([&] { matcher->addFragment(Mat(4, 5, type, Scalar::all(1))); }, {"templ", name});
         refuse([&] { matcher->cutFragments(Mat(9, 9, type, Scalar::all(1)), {Rect(0, 0, 3, 3)}); }, {"frame", name});
         refuse([&] { matcher->match(Mat(90, 90, type, Scalar::all(1)), noArray(), out); }, {"frame", name});
@@ -144,8 +146,11 @@ TEST_F(FragmentMatcher_DeepNegative, depthsAreNotMixed)
     refuse([&] { matcher->match(bytes, noArray(), out); }, {"frame", "CV_8UC1", "CV_16UC1"});
     refuse([&] { matcher->addFragment(bytes(Rect(0, 0, 4, 4))); }, {"templ", "CV_8UC1", "CV_16UC1"});
     refuse([&] { matcher->updateFragment(0, bytes(Rect(0, 0, 4, 4))); }, {"templ", "CV_8UC1", "CV_16UC1"});
-    refuse([&] { matcher->setFragments(std::vector<Mat>{Mat(3, 3, CV_16UC1, Scalar(1)), Mat(3, 3, CV_8UC1, Scalar(1))}); },
-           {"templates[1]", "CV_8UC1", "CV_16UC1"});
+    refuse(
+        [&] {
+            matcher->setFragments(std::vector<Mat>{Mat(3, 3, CV_16UC1, Scalar(1)), Mat(3, 3, CV_8UC1, Scalar(1))});
+        },
+        {"templates[1]", "CV_8UC1", "CV_16UC1"});
     const Ptr<FM> eight = FM::create(makeParams(FM::SSD));
     eight->setFragments(std::vector<Mat>(1, bytes(Rect(0, 0, 4, 4))));
     expectRefused([&] { eight->match(scene.frame, noArray(), out); }, {"frame", "CV_16UC1", "CV_8UC1"});
@@ -159,7 +164,8 @@ TEST_F(FragmentMatcher_DeepNegative, absoluteDifferences)
     expectRefused([&] { matcher->match(scene.frame, noArray(), out); }, {"frame", "CV_16UC1", "SAD"});
     expectRefused([&] { matcher->find(scene.frame, noArray(), matches); }, {"frame", "CV_16UC1", "SAD"});
     expectRefused([&] { matcher->scoreMap(0, scene.frame, Rect(), out, CV_64F); }, {"frame", "CV_16UC1", "SAD"});
-    expectRefused([&] { matcher->scoreMaps(scene.frame, noArray(), out, offsets, CV_64F); }, {"frame", "CV_16UC1", "SAD"});
+    expectRefused([&] { matcher->scoreMaps(scene.frame, noArray(), out, offsets, CV_64F); },
+                  {"frame", "CV_16UC1", "SAD"});
     matcher->setParams(scene.params);
     expectUnchanged();
 }
@@ -209,7 +215,8 @@ TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
         for (const int metric : {FM::SSD, FM::ZNCC})
             for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
             {
-                SCOPED_TRACE(cv::format("%d x %d metric %d weights %d", of.fragment.width, of.fragment.height, metric, kind));
+                SCOPED_TRACE(
+                    cv::format("%d x %d metric %d weights %d", of.fragment.width, of.fragment.height, metric, kind));
                 Scene scene;
                 scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
                 scene.frame = randomImage(rng, of.frame, of.type, 3);

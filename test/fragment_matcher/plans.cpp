@@ -353,8 +353,8 @@ TEST(FragmentMatcher_Plans, sums)
                 {
                     const int metric = kind % 3, channels = kind / 3 % 2 ? 3 : 1;
                     const Size frame(window.width + width - 1, window.height + height - 1);
-                    MatchCall call(frame, channels, metric, kind / 6 % 2 != 0,
-                                   SHARED_BYTES[kind / 12 % 2 ? 0 : 3], 132, kind / 24 != 0);
+                    MatchCall call(frame, channels, metric, kind / 6 % 2 != 0, SHARED_BYTES[kind / 12 % 2 ? 0 : 3], 132,
+                                   kind / 24 != 0);
                     if (std::max(frame.width, frame.height) > 32767 || isTooLarge(call.given, {width, height}))
                         continue;
                     call.add({width, height}, window);

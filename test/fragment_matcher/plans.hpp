@@ -96,8 +96,8 @@ struct MatchCall
         std::string text = cv::format(
             "metric %d%s%s, frame %d x %d, %d channels, %zu bytes left to a kernel without static memory, %d SMs",
             static_cast<int>(given.metric), given.weighted ? " weighted" : "", given.frame.deep() ? ", 16 bits" : "",
-            given.frame.cols, given.frame.rows,
-            given.frame.channels, given.shared.dynamicBytes(0), given.multiprocessors);
+            given.frame.cols, given.frame.rows, given.frame.channels, given.shared.dynamicBytes(0),
+            given.multiprocessors);
         for (size_t i = 0; i < std::min<size_t>(fragments.size(), 8); ++i)
             text += cv::format("\n  %d x %d in a window of %d x %d", fragments[i].width, fragments[i].height,
                                windowOf(i).width, windowOf(i).height);

@@ -366,6 +366,8 @@ TEST(FragmentMatcher_Windows, twoPassesOverParticles)
     EXPECT_LT(errors[errors.size() * 9 / 10], 0.1f);
 }
 
+#ifdef HAVE_CUDA
+
 //! All of both passes is one graph, whose replays see other images.
 TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
 {
@@ -393,5 +395,7 @@ TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
         EXPECT_GT(countNonZero(truth.fine.valid), 600);
     }
 }
+
+#endif
 
 }} // namespace opencv_test

@@ -216,7 +216,8 @@ public:
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
     /** @brief Replaces all fragments by one. In Python this is setFragments() with one array instead of a list.
-    @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels, Mat or GpuMat. It is copied.
+    @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels, Mat or GpuMat. It is
+    copied.
     @param weights weights of its size, in the same memory: CV_8UC1, or CV_32FC1 with values in [0,1]. Default: none,
     which equals a weight of 255 for every pixel.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -327,8 +328,8 @@ public:
     area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
     @throws cv::Exception, unless the frame is empty, if there are no fragments, if the type of the frame is not that of
-    the fragments, if the frame is a Mat but the fragments were given as GpuMat, if the metric is SAD and the type has 16
-    bits, if a fragment of 8 bits has more than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions
+    the fragments, if the frame is a Mat but the fragments were given as GpuMat, if the metric is SAD and the type has
+    16 bits, if a fragment of 8 bits has more than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions
     have another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
@@ -372,9 +373,9 @@ public:
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
     position.
     @param depth CV_32F (default): the score. CV_32S or CV_64F: the sum of SAD or SSD before it is divided by the sum of
-    weights; not for ZNCC. CV_32S takes fragments of 8 bits of at most 11,008 pixels for SAD and 43 for SSD, whatever the
-    number of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels of 8 bits, or of
-    more than 2,740 of 16 bits, can be rounded.
+    weights; not for ZNCC. CV_32S takes fragments of 8 bits of at most 11,008 pixels for SAD and 43 for SSD, whatever
+    the number of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels of 8 bits,
+    or of more than 2,740 of 16 bits, can be rounded.
     On ARM ask for CV_64F instead of converting CV_32S by Mat::convertTo(), which rounds to float there.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
     @throws cv::Exception if index, depth or the size of searchArea is out of its range, if the fragment is too large

@@ -69,7 +69,8 @@ MeansOfFragment::MeansOfFragment(const Plan& of, int block)
     loss = std::accumulate(losses.begin(), losses.end(), uint64_t(0));
     if (!any)
         return;
-    pack({means_.data(), false, of.weighted ? weights_.data() : nullptr, width, height, channels, {}}, Metric::SAD, plan);
+    pack({means_.data(), false, of.weighted ? weights_.data() : nullptr, width, height, channels, {}}, Metric::SAD,
+         plan);
     scale = static_cast<uint64_t>(pixels) * (of.weighted ? plan.unit : 1);
 }
 

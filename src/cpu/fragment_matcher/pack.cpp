@@ -19,8 +19,7 @@ int quantiseRow(const float* weights, int width, uint8_t* q)
     return -1;
 }
 
-template <typename T>
-TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels)
+template <typename T> TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels)
 {
     TemplateSums sums = {};
     const size_t area = static_cast<size_t>(width) * height;
@@ -216,9 +215,9 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const Ke
     }
 }
 
-/** Adds the terms of the products of the image, of 16 bits, and a factor of `count` bytes, one for each place value, the
-highest first: the sum is the value of the terms as digits to the base 256. @param factor its bytes, high ones first, in
-the layout of the template's channels. */
+/** Adds the terms of the products of the image, of 16 bits, and a factor of `count` bytes, one for each place value,
+the highest first: the sum is the value of the terms as digits to the base 256.
+@param factor its bytes, high ones first, in the layout of the template's channels. */
 void Plan::addDeepTerms(const std::vector<uint8_t>* factor, int count, const KernelTraits& traits)
 {
     addTerm(DOT_TERM, 0, channels, factor[0].data(), nullptr, traits);

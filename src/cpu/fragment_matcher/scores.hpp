@@ -56,7 +56,8 @@ private:
 const int PLANE_PADDING = 256;
 
 //! A part of the image as planes: the channels, then (if present) the low and the high bytes of their squares. Of 16
-//! bits: the high bytes of all channels, their low bytes, then (if present) the bytes of their squares, high ones first.
+//! bits: the high bytes of all channels, their low bytes, then (if present) the bytes of their squares, high ones
+//! first.
 struct Planes
 {
     const uint8_t* data;
@@ -143,7 +144,7 @@ struct Plan
 
     void prepare(const HostFragment& fragment, Metric metric, const KernelTraits& traits);
 
-    size_t size() const;                                                 //!< returns the bytes of all vectors
+    size_t size() const;                                                   //!< returns the bytes of all vectors
     bool flat() const { return isCorrelation(metric) && deviation == 0.; } //!< returns true if all scores are 0
     bool wideValues() const { return wide && !isCorrelation(metric); } //!< returns true if Scores<uint64_t> are needed
 

@@ -79,9 +79,8 @@ inline int64_t termsOf(Extent fragment, const MatchCase& given)
 //! Returns true if sums that are no moments may exceed 32 bits.
 inline bool wideSums(const MatchCase& given, Extent fragment)
 {
-    return given.frame.deep() ||
-           (!hasMoments(given.metric, given.weighted) &&
-            termsOf(fragment, given) * largestTerm(given.metric, given.weighted) > 0xffffffffll);
+    return given.frame.deep() || (!hasMoments(given.metric, given.weighted) &&
+                                  termsOf(fragment, given) * largestTerm(given.metric, given.weighted) > 0xffffffffll);
 }
 
 //! Fragments of one size that share launches.

@@ -29,8 +29,8 @@ namespace gpu {
 
 /** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel
 per word, the first pixel in the lowest byte: `channels` planes of height x pitch words, of 16 bits their high bytes and
-then as many planes of their low bytes; then a plane of weights. Pixels beyond the width are 0 in all planes, so that the
-last word of the weights masks them out. */
+then as many planes of their low bytes; then a plane of weights. Pixels beyond the width are 0 in all planes, so that
+the last word of the weights masks them out. */
 struct DeviceFragment
 {
     int width, height;

@@ -17,8 +17,8 @@ const int WARPS = 9; // per block, one per point of a step
 //! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64
 //! bits, terms of at most 255^3; see MAX_DEEP_SAMPLES.
 template <bool DEEP>
-__device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
-                                           Metric metric, int x, int y)
+__device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry, Metric metric,
+                                    int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
@@ -30,7 +30,8 @@ __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& bat
         {
             const size_t at = static_cast<size_t>(r) * fragment.pitch * 4 + k;
             const uint8_t* pixel = frame.pixel(entry.window.x + x + k, entry.window.y + y + r);
-            const std::conditional_t<DEEP, uint64_t, int> q = bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
+            const std::conditional_t<DEEP, uint64_t, int> q =
+                bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
 #pragma unroll
             for (int c = 0; c < 3; ++c)
             {
@@ -137,8 +138,9 @@ namespace gpu {
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
-    detail::launch("walk", frame.deep() ? walkKernel<true> : walkKernel<false>, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
-                   settings, valueScale(settings.metric, batch.weighted), walked, out);
+    detail::launch("walk", frame.deep() ? walkKernel<true> : walkKernel<false>, detail::linearGrid(batch.count, 1),
+                   dim3(32 * WARPS), 0, stream, frame, batch, settings, valueScale(settings.metric, batch.weighted),
+                   walked, out);
 }
 
 } // namespace gpu

@@ -15,8 +15,8 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 using gpu::BAND_COLS;
 using gpu::BAND_ROWS;
 
-/** Sums of a warp: BAND_ROWS rows of 128 columns of positions. Lane (g, t) has columns 8g + 2t, 8g + 2t + 1, and the columns
-64 to the right of these. */
+/** Sums of a warp: BAND_ROWS rows of 128 columns of positions. Lane (g, t) has columns 8g + 2t, 8g + 2t + 1, and the
+columns 64 to the right of these. */
 template <int KC> struct BandSums
 {
     uint32_t
@@ -30,8 +30,8 @@ template <int KC> struct BandSums
             sums[j][0] = sums[j][1] = sums[j][2] = sums[j][3] = 0;
     }
 
-    /** Adds the products of `rows` (a multiple of BAND_ROWS) rows of a template and 16 KC rows of their bands. Pointers are
-    those of the lane, steps are in words. */
+    /** Adds the products of `rows` (a multiple of BAND_ROWS) rows of a template and 16 KC rows of their bands. Pointers
+    are those of the lane, steps are in words. */
     __device__ __forceinline__ void add(const uint32_t* image, int pitch, const uint32_t* bands, int step, int rows)
     {
         uint32_t held[BAND_ROWS][KC]; // bands of the last BAND_ROWS rows of the template: held[v % BAND_ROWS]
@@ -93,8 +93,8 @@ private:
 };
 
 //! Starts to copy `rows` rows of a plane of the image, and of bands, to shared memory.
-__device__ __forceinline__ void fetchImageAndBands(const uint8_t* image, int imageRows, const BandPlan& plan, int x, int y,
-                                      int chunks, const uint32_t* bands, int rows, uint32_t* shared)
+__device__ __forceinline__ void fetchImageAndBands(const uint8_t* image, int imageRows, const BandPlan& plan, int x,
+                                                   int y, int chunks, const uint32_t* bands, int rows, uint32_t* shared)
 {
     const int units = BAND_COLS / 16 + chunks, lastColumn = plan.pitch - 16;
     for (Steps at(units); at.row < imageRows; at.next())

@@ -144,8 +144,9 @@ __global__ void __launch_bounds__(THREADS, 2)
         const int rows = ::min(plan.chunkRows, detail::ceilDiv(height - row, ROWS) * ROWS);
         if (step > 0)
             __syncthreads(); // data staged before have been read
-        fetchImageAndBands(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, imageX, imageY + row, chunks,
-              bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows, shared);
+        fetchImageAndBands(
+            memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, imageX, imageY + row, chunks,
+            bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows, shared);
         __pipeline_wait_prior(0);
         __syncthreads(); // image and bands are complete
         const int begin = part * (rows / ROWS) / plan.parts * ROWS,

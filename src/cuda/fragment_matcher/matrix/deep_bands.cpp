@@ -24,18 +24,17 @@ DeepPlan planDeepBands(const MatchCase& given, const Load& load)
     planPlanes(plan.bands, load, gpu::deepSums(channels, given.weighted, plan.image));
     plan.bands.wide = true;
     planChunks(plan.bands, fragment, gpu::deepBandPlanes(channels, given.weighted));
-    plan.pieceChunks =
-        std::min(plan.bands.chunks, tuning::DEEP_CHUNKS / plan.bands.group * plan.bands.group);
+    plan.pieceChunks = std::min(plan.bands.chunks, tuning::DEEP_CHUNKS / plan.bands.group * plan.bands.group);
     gpu::BandPlan piece = plan.bands;
     piece.chunks = plan.pieceChunks;
     CV_Assert(planCorrelate(piece, window, {16 * plan.pieceChunks, fragment.height}, given, load.count));
     piece.chunks = plan.bands.chunks;
     plan.bands = piece;
     plan.linesPitch = roundUp(15 + window.width + fragment.width, 4);
-    plan.linesEach = static_cast<size_t>(gpu::deepBoxes(channels, given.weighted, plan.image)) * window.height *
-                     plan.linesPitch;
-    const size_t tiles = static_cast<size_t>(ceilDiv(window.width, tuning::TILE_COLS)) *
-                         ceilDiv(window.height, tuning::TILE_ROWS);
+    plan.linesEach =
+        static_cast<size_t>(gpu::deepBoxes(channels, given.weighted, plan.image)) * window.height * plan.linesPitch;
+    const size_t tiles =
+        static_cast<size_t>(ceilDiv(window.width, tuning::TILE_COLS)) * ceilDiv(window.height, tuning::TILE_ROWS);
     plan.bestsBytes = std::min(tiles * sizeof(gpu::TileBest), tuning::BAND_BESTS_BYTES);
     return plan;
 }

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route DEEP_BANDS: SSD and ZNCC of images of 16 bits by matrix instructions, for windows and fragments
-// of any size. A value of 16 bits is two bytes, so sums of products are correlations of bytes (bands_device.hpp), each
+// FragmentMatcher, route DEEP_BANDS: SSD and ZNCC of images of 16 bits by matrix instructions, for windows and
+// fragments of any size. A value of 16 bits is two bytes, so sums of products are correlations of bytes (bands_device.hpp), each
 // with a place value, that are added in 64 bits.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEEP_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEEP_BANDS_HPP
@@ -24,8 +24,8 @@ const int DEEP_SUM_THREADS = 128;
 
 namespace gpu {
 
-// Planes of the image: the high bytes of all channels, their low bytes and, with weights, the bytes of the sums of their
-// squares, high ones first. Planes of bands: without weights the high bytes of all channels and their low bytes; with
+// Planes of the image: the high bytes of all channels, their low bytes and, with weights, the bytes of the sums of
+// their squares, high ones first. Planes of bands: without weights the high bytes of all channels and their low bytes; with
 // weights the three bytes of q T of all channels, high ones first, and q.
 
 //! Returns the number of bytes of a sum of squares over all channels.
@@ -57,11 +57,11 @@ CT_HOST_DEVICE constexpr int deepProducts(int channels, bool weighted, bool imag
 
 struct DeepPlan
 {
-    BandPlan bands;   //!< planes, bands and sums; `sumsEach` counts all sums of a fragment, of 64 bits
-    int pieceChunks;  //!< chunks of a band in shared memory at a time, a multiple of BandPlan::group
-    bool image;       //!< S(qI) is needed
-    int linesPitch;   //!< elements from line to line of box sums, a multiple of 4
-    size_t linesEach; //!< elements of all lines of box sums of a fragment, line by line for each box sum
+    BandPlan bands;    //!< planes, bands and sums; `sumsEach` counts all sums of a fragment, of 64 bits
+    int pieceChunks;   //!< chunks of a band in shared memory at a time, a multiple of BandPlan::group
+    bool image;        //!< S(qI) is needed
+    int linesPitch;    //!< elements from line to line of box sums, a multiple of 4
+    size_t linesEach;  //!< elements of all lines of box sums of a fragment, line by line for each box sum
     size_t bestsBytes; //!< shared memory for bests of tiles in the search for peaks
 };
 
@@ -69,8 +69,8 @@ struct DeepPlan
 struct DeepMemory
 {
     BandMemory bands;
-    /** Prefix sums of lines: element x of line y is the sum over the rows of position row y, and the columns before x. The
-    first column is that of the planes' last multiple of 16 before the window, as in BandMemory::sums. */
+    /** Prefix sums of lines: element x of line y is the sum over the rows of position row y, and the columns before x.
+    The first column is that of the planes' last multiple of 16 before the window, as in BandMemory::sums. */
     uint64_t* lines;
 };
 

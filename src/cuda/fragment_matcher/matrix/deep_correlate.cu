@@ -72,8 +72,8 @@ __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, int pitch, u
             break;
         if (BAND_COLS / 2 * (k % 2) >= cols)
             continue;
-        ulonglong2* const pair = reinterpret_cast<ulonglong2*>(target + static_cast<size_t>(k / 2) * pitch +
-                                                               BAND_COLS / 2 * (k % 2));
+        ulonglong2* const pair =
+            reinterpret_cast<ulonglong2*>(target + static_cast<size_t>(k / 2) * pitch + BAND_COLS / 2 * (k % 2));
         ulonglong2 total = {static_cast<uint64_t>(sums.sums[k / 2][k % 2 * 2]) << shift,
                             static_cast<uint64_t>(sums.sums[k / 2][k % 2 * 2 + 1]) << shift};
         if (!begins)

@@ -125,7 +125,8 @@ __global__ void __launch_bounds__(THREADS)
     }
     const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
     const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
-    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach); item += blocksEach * THREADS)
+    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
+         item += blocksEach * THREADS)
         memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
     if (first == 0 && threadIdx.x == 0)
     {

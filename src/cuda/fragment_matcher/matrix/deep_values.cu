@@ -157,16 +157,13 @@ __device__ __forceinline__ DeepSums sumsAt(const DeepPlan& plan, const DeepMemor
 {
     constexpr bool IMAGE = isCorrelation(METRIC);
     const BandPlan& bands = plan.bands;
-    const uint64_t* const correlations =
-        static_cast<const uint64_t*>(memory.bands.sums) + e * bands.sumsEach + static_cast<size_t>(y) * bands.sumsPitch + column;
+    const uint64_t* const correlations = static_cast<const uint64_t*>(memory.bands.sums) + e * bands.sumsEach +
+                                         static_cast<size_t>(y) * bands.sumsPitch + column;
     const size_t sumsPlane = static_cast<size_t>(bands.sumsPitch) * bands.sumsRows;
-    const uint64_t* const line =
-        memory.lines + e * plan.linesEach + static_cast<size_t>(y) * plan.linesPitch + column;
+    const uint64_t* const line = memory.lines + e * plan.linesEach + static_cast<size_t>(y) * plan.linesPitch + column;
     const size_t linesPlane = static_cast<size_t>(plan.linesPitch) * bands.sumsRows;
     const auto box = [&](int k)
-    {
-        return WEIGHTED ? correlations[(1 + k) * sumsPlane] : line[k * linesPlane + width] - line[k * linesPlane];
-    };
+    { return WEIGHTED ? correlations[(1 + k) * sumsPlane] : line[k * linesPlane + width] - line[k * linesPlane]; };
     DeepSums sums = {correlations[0], box(0), {}};
 #pragma unroll
     for (int c = 0; IMAGE && c < CHANNELS; ++c)
@@ -258,8 +255,8 @@ void sumDeepLines(const Job& job, const DeepPlan& plan, const DeepMemory& memory
     detail::launch("sumDeepColumns", kernel, detail::linearGrid(items, SUM_THREADS), dim3(SUM_THREADS), 0, job.stream,
                    plan, memory, items);
     const int64_t lines = rows * boxes;
-    detail::launch("scanDeepLines", scanDeepLinesKernel, detail::linearGrid(lines, SUM_THREADS / 32),
-                   dim3(SUM_THREADS), 0, job.stream, plan, memory, boxes, lines);
+    detail::launch("scanDeepLines", scanDeepLinesKernel, detail::linearGrid(lines, SUM_THREADS / 32), dim3(SUM_THREADS),
+                   0, job.stream, plan, memory, boxes, lines);
 }
 
 void valuesOfDeepBands(const Job& job, const DeepPlan& plan, const DeepMemory& memory, const Windows& windows)
