@@ -91,8 +91,7 @@ struct Matcher
 
 inline Results onCpu(const Mat& image, double sigma)
 {
-    const Ptr<QuickShift> q = QuickShift::create(sigma, 20., 0.3);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(sigma, 20., 0.3, image);
     return resultsOf(*q);
 }
 

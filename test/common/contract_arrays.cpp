@@ -56,8 +56,7 @@ TEST(Common_Inputs, dimensionsOfFragmentMatcher)
 TEST(Common_Inputs, dimensionsOfQuickShift)
 {
     const Mat image = randomImage(9401, Size(64, 48), CV_8UC3);
-    const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(2., 10., 0.3, image);
     const Results truth = resultsOf(*q);
     Mat out;
     const int batch[] = {1, 48, 64, 3};
@@ -210,8 +209,7 @@ TEST(Common_Outputs, untouchedByRefusedCalls)
 TEST(Common_Outputs, hostResultsOfQuickShift)
 {
     const Mat image = randomImage(9402, Size(64, 48), CV_8UC3);
-    const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(2., 10., 0.3, image);
     const Results truth = resultsOf(*q);
     cuda::GpuMat device;
     std::vector<int> ints;
@@ -231,8 +229,7 @@ TEST(Common_Outputs, hostResultsOfQuickShift)
 TEST(Common_Outputs, vectorsOfQuickShift)
 {
     const Mat image = randomImage(9403, Size(64, 48), CV_8UC3);
-    const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(2., 10., 0.3, image);
     Mat areas, centroids, boxes, heights, counts;
     q->getStatistics(image, areas, noArray(), centroids, boxes);
     q->getMergeHeights(heights, counts);

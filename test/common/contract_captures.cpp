@@ -312,8 +312,7 @@ TEST_F(Common_CudaCaptures, countThenReplay)
     EXPECT_EQ(1, s.q->getNumberOfSuperpixels());
     replay(*graph);
     const Results truth = onCpu(s.image, 2.);
-    const Ptr<QuickShift> cpu = QuickShift::create(2., 20., 0.3);
-    cpu->compute(s.image);
+    const Ptr<QuickShift> cpu = shiftOf(2., 20., 0.3, s.image);
     Mat mean, expected, areas, expectedAreas;
     cpu->getMeanColor(s.image, expected);
     cpu->getStatistics(s.image, expectedAreas);

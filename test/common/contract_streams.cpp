@@ -114,8 +114,7 @@ TEST_F(Common_CudaStreams, numberWhenTheStreamIsGone)
 {
     const Mat image = randomImage(9604, Size(300, 200), CV_8UC3, 5);
     const GpuMat input(image);
-    const Ptr<QuickShift> cpu = QuickShift::create(2.5, 20., 0.3), gpu = QuickShift::create(2.5, 20., 0.3);
-    cpu->compute(image);
+    const Ptr<QuickShift> cpu = shiftOf(2.5, 20., 0.3, image), gpu = QuickShift::create(2.5, 20., 0.3);
     require(cudaDeviceSynchronize());
     const auto onItsOwnStream = [&](const std::function<void(Stream&)>& call)
     {

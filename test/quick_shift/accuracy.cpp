@@ -159,8 +159,7 @@ TEST(QuickShift_Accuracy, roiAndThreads)
 //! Sums exceed 32 bits several times in so wide a window on a flat image, where all weights are full.
 TEST(QuickShift_Accuracy, wideWindow)
 {
-    const Ptr<QuickShift> q = QuickShift::create(100., 5., 1.);
-    q->compute(Mat(90, 110, CV_8U, Scalar(3)));
+    const Ptr<QuickShift> q = shiftOf(100., 5., 1., Mat(90, 110, CV_8U, Scalar(3)));
     Mat density;
     q->getDensity(density);
     double sum = 0;
@@ -173,8 +172,7 @@ TEST(QuickShift_Accuracy, wideWindow)
 TEST(QuickShift_Surface, segmentEqualsCompute)
 {
     const Mat image = randomImage(407, Size(90, 70), CV_8UC3, 5);
-    const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(2., 40., 0.3, image), once = QuickShift::create(2., 40., 0.3);
     Mat heights, counts;
     q->getMergeHeights(heights, counts);
     ASSERT_GT(heights.rows, 20);
@@ -191,8 +189,7 @@ TEST(QuickShift_Surface, segmentEqualsCompute)
 
 TEST(QuickShift_Surface, contours)
 {
-    const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
-    q->compute(randomImage(408, Size(50, 40), CV_8UC3, 5));
+    const Ptr<QuickShift> q = shiftOf(2., 8., 0.3, randomImage(408, Size(50, 40), CV_8UC3, 5));
     Mat labels, thick, thin;
     q->getLabels(labels);
     q->getLabelContourMask(thick);
@@ -217,8 +214,7 @@ TEST(QuickShift_Surface, contours)
 TEST(QuickShift_Surface, statisticsAndMeanColor)
 {
     const Mat bytes = randomImage(409, Size(50, 40), CV_8UC3, 5);
-    const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
-    q->compute(bytes);
+    const Ptr<QuickShift> q = shiftOf(2., 8., 0.3, bytes);
     Mat labels;
     q->getLabels(labels);
     for (const int depth : {CV_8U, CV_16U, CV_32F})

@@ -122,8 +122,7 @@ TEST_F(QuickShift_Cuda, maskAndNotANumber)
 TEST_F(QuickShift_Cuda, roiAndStreams)
 {
     const Mat image = randomImage(426, Size(131, 75), CV_8UC3, 5);
-    const Ptr<QuickShift> cpu = QuickShift::create(2., 12., 0.2), gpu = QuickShift::create(2., 12., 0.2);
-    cpu->compute(image);
+    const Ptr<QuickShift> cpu = shiftOf(2., 12., 0.2, image), gpu = QuickShift::create(2., 12., 0.2);
     const GpuMat larger(asRoi(image)); // a copy: its ROI has to be taken on the device
     GpuMat holder(90, 150, CV_8UC3, Scalar::all(9));
     GpuMat roi = holder(Rect(11, 7, 131, 75));
@@ -145,8 +144,7 @@ TEST_F(QuickShift_Cuda, surface)
     const Mat bytes = randomImage(rng, Size(133, 94), CV_8UC3, 5);
     Mat mask(bytes.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 30);
-    const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
-    cpu->compute(bytes, mask);
+    const Ptr<QuickShift> cpu = shiftOf(2., 40., 0.3, bytes, mask), gpu = QuickShift::create(2., 40., 0.3);
     gpu->compute(GpuMat(bytes), GpuMat(mask));
     Mat a, b, c, d;
     for (const double tau : {0.5, 3., 17., 40.})
@@ -286,8 +284,7 @@ TEST_F(QuickShift_Cuda, graph)
 TEST_F(QuickShift_Cuda, threads)
 {
     const Mat image = randomImage(430, Size(190, 120), CV_8UC3, 5);
-    const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
-    cpu->compute(image);
+    const Ptr<QuickShift> cpu = shiftOf(2., 30., 0.3, image);
     expectSameOnThreads(resultsOf(*cpu),
                         [&image]
                         {

@@ -25,8 +25,7 @@ TEST(QuickShift_Edges, lastBitOfTheDensity)
 {
     for (double sigma = 0.4; sigma < 60; sigma *= 1.1)
     {
-        const Ptr<QuickShift> q = QuickShift::create(sigma, 5., 1.);
-        q->compute(Mat(1, 2, CV_8U, Scalar(7)));
+        const Ptr<QuickShift> q = shiftOf(sigma, 5., 1., Mat(1, 2, CV_8U, Scalar(7)));
         Mat density;
         q->getDensity(density);
         const float other = static_cast<float>(std::exp(-1 / (2 * sigma * sigma)));
@@ -44,8 +43,7 @@ TEST(QuickShift_Edges, widestWindow)
     const double sigma = 341.;
     for (const Size size : {Size(1400, 1), Size(1, 1400), Size(700, 3)})
     {
-        const Ptr<QuickShift> q = QuickShift::create(sigma, 2., 1.);
-        q->compute(Mat(size, CV_8UC2, Scalar(3, 4)));
+        const Ptr<QuickShift> q = shiftOf(sigma, 2., 1., Mat(size, CV_8UC2, Scalar(3, 4)));
         Mat density;
         q->getDensity(density);
         for (const Point p : {Point(0, 0), Point(size.width / 2, size.height / 2), Point(size) - Point(1, 1)})
@@ -200,8 +198,7 @@ TEST(QuickShift_Edges, cutAtALinksLength)
 {
     Mat image;
     randomImage(444, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
-    const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.7), once = QuickShift::create(2., 30., 0.7);
-    q->compute(image);
+    const Ptr<QuickShift> q = shiftOf(2., 30., 0.7, image), once = QuickShift::create(2., 30., 0.7);
     Mat heights, counts;
     q->getMergeHeights(heights, counts);
     ASSERT_GT(heights.rows, 200);
@@ -220,8 +217,7 @@ TEST(QuickShift_Edges, mergeHeightsWithMask)
     const Mat image = randomImage(rng, Size(50, 40), CV_8UC3, 5);
     Mat mask(image.size(), CV_8U), heights, counts;
     rng.fill(mask, RNG::UNIFORM, 0, 3);
-    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
-    q->compute(image, mask);
+    const Ptr<QuickShift> q = shiftOf(2., 20., 0.3, image, mask);
     q->getMergeHeights(heights, counts);
     ASSERT_GT(heights.rows, 10);
     EXPECT_EQ(q->getNumberOfSuperpixels(), counts.at<int>(counts.rows - 1));
@@ -349,8 +345,7 @@ TEST(QuickShift_Edges, searchRadii)
 TEST(QuickShift_Edges, instancesOnThreads)
 {
     const Mat image = randomImage(447, Size(150, 110), CV_8UC3, 5);
-    const Ptr<QuickShift> first = QuickShift::create(2., 20., 0.3);
-    first->compute(image);
+    const Ptr<QuickShift> first = shiftOf(2., 20., 0.3, image);
     expectSameOnThreads(resultsOf(*first),
                         [&image]
                         {

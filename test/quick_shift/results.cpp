@@ -54,8 +54,7 @@ struct Scene
 TEST(QuickShift_Results, appliedCutIsPresent)
 {
     const Scene s(501);
-    const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
-    q->compute(s.image, s.mask);
+    const Ptr<QuickShift> q = shiftOf(2., 40., 0.3, s.image, s.mask), once = QuickShift::create(2., 40., 0.3);
     for (const double tau : {0.5, 3., 17., 40., 9.})
     {
         SCOPED_TRACE(tau);
@@ -147,8 +146,7 @@ TEST(QuickShift_Results, adjacency)
 TEST(QuickShift_Results, mergeCountsAlone)
 {
     const Scene s(504);
-    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
-    q->compute(s.image);
+    const Ptr<QuickShift> q = shiftOf(2., 20., 0.3, s.image);
     Mat heights, both, counts;
     q->getMergeHeights(heights, both);
     q->getMergeHeights(noArray(), counts);
@@ -158,8 +156,7 @@ TEST(QuickShift_Results, mergeCountsAlone)
 TEST(QuickShift_Results, statisticsWithoutAImage)
 {
     const Scene s(505);
-    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
-    q->compute(s.image, s.mask);
+    const Ptr<QuickShift> q = shiftOf(2., 20., 0.3, s.image, s.mask);
     Mat a[4], b[4];
     a[1].create(3, 3, CV_8U);
     q->getStatistics(s.image, b[0], b[1], b[2], b[3]);
@@ -229,8 +226,7 @@ TEST(QuickShift_Results, sigmaChanges)
     {
         q->setSigma(sigma);
         q->compute(s.image);
-        const Ptr<QuickShift> fresh = QuickShift::create(sigma, 20., 0.3);
-        fresh->compute(s.image);
+        const Ptr<QuickShift> fresh = shiftOf(sigma, 20., 0.3, s.image);
         expectSame(resultsOf(*fresh), resultsOf(*q));
     }
 }
@@ -277,8 +273,8 @@ TEST_F(QuickShift_Cuda, strongColours)
                           Pair{1000., 1.}, Pair{1000., 0.2}, Pair{1023., 3.}})
         for (const Mat& valid : {Mat(), mask})
         {
-            const Ptr<QuickShift> cpu = QuickShift::create(p[1], 30., p[0]), gpu = QuickShift::create(p[1], 30., p[0]);
-            cpu->compute(image, valid);
+            const Ptr<QuickShift> cpu = shiftOf(p[1], 30., p[0], image, valid),
+                                  gpu = QuickShift::create(p[1], 30., p[0]);
             gpu->compute(GpuMat(image), valid.empty() ? GpuMat() : GpuMat(valid));
             SCOPED_TRACE(cv::format("scale %g, sigma %g", p[0], p[1]));
             expectSame(resultsOf(*cpu), resultsOf(*gpu));
@@ -313,8 +309,7 @@ TEST_F(QuickShift_Cuda, largeStacks)
 TEST_F(QuickShift_Cuda, cutsAndNeighbours)
 {
     const Scene s(512, Size(133, 94));
-    const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
-    cpu->compute(s.image, s.mask);
+    const Ptr<QuickShift> cpu = shiftOf(2., 40., 0.3, s.image, s.mask), gpu = QuickShift::create(2., 40., 0.3);
     gpu->compute(GpuMat(s.image), GpuMat(s.mask));
     const auto expectEqual = [&](const char* what, const Mat& image)
     {

@@ -37,6 +37,14 @@ inline Results computed(QuickShift& q, const Mat& image, const Mat& mask = Mat()
     return resultsOf(q);
 }
 
+//! Returns an instance with the results of an image.
+inline Ptr<QuickShift> shiftOf(double sigma, double maxDist, double scale, const Mat& image, const Mat& mask = Mat())
+{
+    const Ptr<QuickShift> q = QuickShift::create(sigma, maxDist, scale);
+    q->compute(image, mask);
+    return q;
+}
+
 //! Asks two instances for an array: get(instance, array).
 template <typename Get> void expectSameArray(QuickShift& expected, QuickShift& actual, const Get& get)
 {

@@ -96,8 +96,7 @@ TEST(QuickShift_Vlfeat, nearTies)
             if (!problem.empty())
                 throw SkipTestException(problem);
             const Results r = strictResults(image, s);
-            const Ptr<QuickShift> byIndex = QuickShift::create(s.sigma, s.maxDist, s.scale);
-            byIndex->compute(image);
+            const Ptr<QuickShift> byIndex = shiftOf(s.sigma, s.maxDist, s.scale, image);
             int count = 0;
             oracle::labelsOf(truth.parents, &count);
             parents = std::min(parents, 100. * oracle::sameParents(r.parents, truth.parents));
