@@ -279,50 +279,6 @@ CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, Metric me
     return numerator > 0. ? INFINITY : 1.f;
 }
 
-//! Returns ln(a / b) of positive floats, with a relative error of a few units in the last place, also near a = b.
-CT_HOST_DEVICE double logOfRatio(float a, float b)
-{
-    int exponentOfA, exponentOfB;
-    double m = frexp(static_cast<double>(a), &exponentOfA);
-    const double n = frexp(static_cast<double>(b), &exponentOfB);
-    int k = exponentOfA - exponentOfB;
-    if (m > 1.5 * n)
-        m *= 0.5, ++k;
-    else if (m < 0.75 * n)
-        m *= 2., --k;
-    // a / b = 2^k m / n, with m / n = (1 + s) / (1 - s) of 0.75 to 1.5, so that |s| is at most 0.2. As m and n are
-    // floats of nearly the same size, their sum and difference are exact.
-    const double s = (m - n) / (m + n), s2 = s * s;
-    // ln((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + s^5 / 5 + ...): the first term left out is below 2^-55 of the sum.
-    double series = 1. / 21.;
-    for (int odd = 19; odd > 0; odd -= 2)
-        series = series * s2 + 1. / odd;
-    return 0.69314718055994531 * k + 2. * s * series;
-}
-
-//! Returns the sub-pixel offset along one axis, -0.5 to 0.5, from the values before, at and after the peak.
-CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, Metric metric, int fit)
-{
-    double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
-    if (isCorrelation(metric)) // so that the peak is a minimum as in the other metrics
-    {
-        const float scoreBefore = valueToZncc(static_cast<uint32_t>(before)),
-                    score = valueToZncc(static_cast<uint32_t>(at)),
-                    scoreAfter = valueToZncc(static_cast<uint32_t>(after));
-        // A Gaussian is a parabola of logarithms, here of score / scoreBefore, 1 and score / scoreAfter.
-        const bool logarithms = fit == FIT_GAUSSIAN && scoreBefore > 0.f && score > 0.f && scoreAfter > 0.f;
-        l = logarithms ? logOfRatio(score, scoreBefore) : -static_cast<double>(scoreBefore);
-        c = logarithms ? 0. : -static_cast<double>(score);
-        r = logarithms ? logOfRatio(score, scoreAfter) : -static_cast<double>(scoreAfter);
-    }
-    // Through the three points: two lines of equal and opposite slope, or a parabola.
-    const double curvature = isLinear(metric) ? (l > r ? l : r) - c : (l - c) + (r - c);
-    if (!(curvature > 0.))
-        return 0.f;
-    const double offset = 0.5 * (l - r) / curvature;
-    return static_cast<float>(offset > 0.5 ? 0.5 : (offset < -0.5 ? -0.5 : offset));
-}
-
 //! Returns the first step of the three-step search, 2^(ceil(log2(R+1))-1), for walkReach() R.
 CT_HOST_DEVICE int firstStep(int reach)
 {
@@ -352,44 +308,6 @@ CT_HOST_DEVICE int walkReach(const SearchWindow& window, Position start)
     const int x = start.x > window.cols - 1 - start.x ? start.x : window.cols - 1 - start.x;
     const int y = start.y > window.rows - 1 - start.y ? start.y : window.rows - 1 - start.y;
     return x > y ? x : y;
-}
-
-// --- windows of a grid ------------------------------------------------------------------------------------------------
-
-//! Equal windows in rows: window i is in column i % cols and row i / cols of the grid.
-struct GridOfWindows
-{
-    int width, height, stepX, stepY, cols, rows;
-};
-
-CT_HOST_DEVICE Rect4 windowOf(const GridOfWindows& grid, int i)
-{
-    const Rect4 window = {i % grid.cols * grid.stepX, i / grid.cols * grid.stepY, grid.width, grid.height};
-    return window;
-}
-
-//! Returns the cell of a field of `cells` that the centre of entry i of `count` is in, when both have the same length.
-CT_HOST_DEVICE int cellAt(int i, int count, int cells)
-{
-    return static_cast<int>((2 * static_cast<int64_t>(i) + 1) * cells / (2 * static_cast<int64_t>(count)));
-}
-
-//! Returns a motion in whole pixels, half to even. Beyond 2^16 pixels no frame has a position. @param motion not NaN.
-CT_HOST_DEVICE int wholeMotion(float motion)
-{
-    const double limit = 65536.;
-    return static_cast<int>(rint(motion > limit ? limit : (motion < -limit ? -limit : static_cast<double>(motion))));
-}
-
-//! Returns a window's search area: the window moved by (u, v) and enlarged by `reach` on each side; empty for NaN.
-CT_HOST_DEVICE Rect4 areaOf(const Rect4& window, float u, float v, int reachX, int reachY)
-{
-    const Rect4 none = {0, 0, 0, 0};
-    if (u != u || v != v)
-        return none;
-    const Rect4 area = {window.x + wholeMotion(u) - reachX, window.y + wholeMotion(v) - reachY,
-                        window.width + 2 * reachX, window.height + 2 * reachY};
-    return area;
 }
 
 }}} // namespace cv::cuda::fragment_matcher

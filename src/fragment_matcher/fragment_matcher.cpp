@@ -30,8 +30,7 @@ static_assert(int(EXCLUDE_SQUARE) == FragmentMatcher::SQUARE && int(EXCLUDE_CROS
               "exclusions");
 static_assert(int(SEARCH_FULL) == FragmentMatcher::FULL && int(SEARCH_THREE_STEP) == FragmentMatcher::THREE_STEP,
               "searches");
-static_assert(int(FIT_PARABOLA) == FragmentMatcher::PARABOLA && int(FIT_GAUSSIAN) == FragmentMatcher::GAUSSIAN,
-              "fits");
+static_assert(int(FIT_PARABOLA) == FragmentMatcher::PARABOLA && int(FIT_GAUSSIAN) == FragmentMatcher::GAUSSIAN, "fits");
 static_assert(int(STATUS_FOUND) == FragmentMatcher::FOUND && int(STATUS_NO_POSITION) == FragmentMatcher::NO_POSITION &&
                   int(STATUS_FLAT_FRAGMENT) == FragmentMatcher::FLAT_FRAGMENT &&
                   int(STATUS_AREA_TOO_LARGE) == FragmentMatcher::AREA_TOO_LARGE,

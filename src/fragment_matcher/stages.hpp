@@ -26,6 +26,7 @@
 
 #include "../common/views.hpp"
 #include "deep.hpp"
+#include "windows.hpp"
 
 namespace cv { namespace cuda {
 
@@ -91,59 +92,6 @@ CT_HOST_DEVICE void reportNothing(const Outputs& out, int i, int peaks, int stat
     if (out.status)
         *out.status.row(i) = static_cast<uint8_t>(status);
 }
-
-//! Search areas of a grid of windows.
-struct AreasOfWindows
-{
-    GridOfWindows grid;
-    int reachX, reachY;
-    //! Field of motion of any number of rows and columns; null: no motion.
-    ConstRowsView<float> u, v;
-    int fieldCols, fieldRows;
-    RowsView<Rect4> areas; //!< row i: that of window i
-
-    CT_HOST_DEVICE void write(int i) const
-    {
-        float x = 0.f, y = 0.f;
-        if (u)
-        {
-            const int col = cellAt(i % grid.cols, grid.cols, fieldCols), row = cellAt(i / grid.cols, grid.rows, fieldRows);
-            x = u.row(row)[col];
-            y = v.row(row)[col];
-        }
-        *areas.row(i) = areaOf(windowOf(grid, i), x, y, reachX, reachY);
-    }
-};
-
-//! Matches of a grid of windows, and the field that is made of them.
-struct FieldOfWindows
-{
-    GridOfWindows grid;
-    // Row i: window i; the first element of a row is the best peak.
-    ConstRowsView<Offset2> refined;
-    ConstRowsView<float> scores, confidences;
-    ConstRowsView<uint8_t> status;
-    // Rows and columns of the grid; null: not written.
-    RowsView<float> u, v, score, confidence;
-    RowsView<uint8_t> valid;
-
-    CT_HOST_DEVICE void write(int i) const
-    {
-        const int col = i % grid.cols, row = i / grid.cols;
-        const bool found = *status.row(i) == STATUS_FOUND;
-        const Rect4 window = windowOf(grid, i);
-        if (u)
-            u.row(row)[col] = found ? refined.row(i)->x - static_cast<float>(window.x) : NAN;
-        if (v)
-            v.row(row)[col] = found ? refined.row(i)->y - static_cast<float>(window.y) : NAN;
-        if (score)
-            score.row(row)[col] = *scores.row(i);
-        if (confidence)
-            confidence.row(row)[col] = *confidences.row(i);
-        if (valid)
-            valid.row(row)[col] = found;
-    }
-};
 
 namespace gpu {
 

@@ -34,9 +34,8 @@ static GridOfWindows gridOf(const WindowGrid& grid)
     const int cols = (grid.frame.width - grid.window.width) / grid.step.width + 1,
               rows = (grid.frame.height - grid.window.height) / grid.step.height + 1;
     if (static_cast<int64_t>(cols) * rows > MAX_FRAGMENTS)
-        CV_Error_(Error::StsOutOfRange,
-                  ("step: %d x %d gives %d x %d windows, but there can be at most %d", grid.step.width,
-                   grid.step.height, cols, rows, MAX_FRAGMENTS));
+        CV_Error_(Error::StsOutOfRange, ("step: %d x %d gives %d x %d windows, but there can be at most %d",
+                                         grid.step.width, grid.step.height, cols, rows, MAX_FRAGMENTS));
     return {grid.window.width, grid.window.height, grid.step.width, grid.step.height, cols, rows};
 }
 
@@ -173,7 +172,11 @@ void WindowGrid::field(InputArray refined, InputArray scores, InputArray confide
         if (target.target.needed())
             checkMemory(target.name, target.target.isGpuMat(), device);
         const bool isValid = &target.target == &valid;
-        outputs.push_back({target.name, target.target, work.grid.rows, work.grid.cols, isValid ? CV_8UC1 : CV_32FC1,
+        outputs.push_back({target.name,
+                           target.target,
+                           work.grid.rows,
+                           work.grid.cols,
+                           isValid ? CV_8UC1 : CV_32FC1,
                            {device, handle}});
     }
     work.u = outputs[0].allocate().as<float>();

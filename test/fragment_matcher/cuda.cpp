@@ -242,8 +242,7 @@ TEST_F(FragmentMatcher_Cuda, wholeImages)
     for (const int metric : METRICS)
         for (const int type : typesOf(metric))
         {
-            Scene scene =
-                randomScene(rng, gaussianParams(metric, 3), type, SOME_WEIGHTS, Size(641, 479), 60, 4);
+            Scene scene = randomScene(rng, gaussianParams(metric, 3), type, SOME_WEIGHTS, Size(641, 479), 60, 4);
             scene.areas.clear();
             expectEnginesAgree(scene);
             scene.templates.resize(1), scene.weights.resize(1);

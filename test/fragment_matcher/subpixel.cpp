@@ -4,7 +4,7 @@
 // Sub-pixel positions by a Gaussian: its logarithms, scores of any sign and size, images of particles whose motion is
 // known, and CUDA against the CPU.
 #include "scenes_cuda.hpp"
-#include "../../src/fragment_matcher/core.hpp"
+#include "../../src/fragment_matcher/subpixel.hpp"
 
 namespace opencv_test { namespace {
 

@@ -19,8 +19,8 @@ TEST(FragmentMatcher_Windows, regionsFillTheFrame)
     const struct
     {
         Size frame, window, step, count;
-    } table[] = {{{64, 48}, {16, 16}, {8, 8}, {7, 5}},    {{63, 47}, {16, 16}, {8, 8}, {6, 4}},
-                 {{32, 32}, {32, 32}, {1, 1}, {1, 1}},    {{33, 40}, {32, 8}, {1, 32}, {2, 2}},
+    } table[] = {{{64, 48}, {16, 16}, {8, 8}, {7, 5}},     {{63, 47}, {16, 16}, {8, 8}, {6, 4}},
+                 {{32, 32}, {32, 32}, {1, 1}, {1, 1}},     {{33, 40}, {32, 8}, {1, 32}, {2, 2}},
                  {{1, 1}, {1, 1}, {32767, 32767}, {1, 1}}, {{1000, 100}, {1, 1}, {1, 1}, {1000, 100}}};
     for (const auto& row : table)
     {
@@ -45,7 +45,8 @@ TEST(FragmentMatcher_Windows, regionsFillTheFrame)
 //! A field of motion with values at the limits of rounding, infinite and none.
 Mat motionField(RNG& rng, Size size)
 {
-    const float special[] = {NONE, 0.5f, -0.5f, 1.5f, -2.5f, 1e30f, -1e30f, HUGE_VALF, -HUGE_VALF, 65536.f, 0.49999997f};
+    const float special[] = {NONE,   0.5f,      -0.5f,      1.5f,    -2.5f,      1e30f,
+                             -1e30f, HUGE_VALF, -HUGE_VALF, 65536.f, 0.49999997f};
     Mat field(size, CV_32FC1);
     rng.fill(field, RNG::UNIFORM, -40., 40.);
     for (int i = 0; i < 3 + size.area() / 4; ++i)
@@ -100,7 +101,8 @@ template <typename Check> void forRandomFields(uint64 seed, const Check& check)
         const Size reach(rng.uniform(0, 30), i % 7 ? rng.uniform(0, 30) : 32767);
         const Size field = i % 3 ? Size(rng.uniform(1, 40), rng.uniform(1, 40)) : grid.size();
         const bool moves = i % 5 != 0;
-        check(grid, reach, moves ? asRoi(motionField(rng, field)) : Mat(), moves ? asRoi(motionField(rng, field)) : Mat());
+        check(grid, reach, moves ? asRoi(motionField(rng, field)) : Mat(),
+              moves ? asRoi(motionField(rng, field)) : Mat());
     }
 }
 
@@ -123,7 +125,8 @@ TEST_F(FragmentMatcher_CudaWindows, areasFollowAField)
                         Mat onHost;
                         GpuMat onDevice;
                         grid.areas(reach, u, v, onHost);
-                        grid.areas(reach, u.empty() ? GpuMat() : uploadRoi(u), v.empty() ? GpuMat() : uploadRoi(v), onDevice);
+                        grid.areas(reach, u.empty() ? GpuMat() : uploadRoi(u), v.empty() ? GpuMat() : uploadRoi(v),
+                                   onDevice);
                         EXPECT_TRUE(sameBits(onHost, Mat(onDevice)));
                     });
 }
@@ -179,8 +182,7 @@ TEST(FragmentMatcher_Windows, fieldsOfMatches)
                              const Point at(i % field.u.cols, i / field.u.cols);
                              const bool found = result.status.at<uchar>(i) == FM::FOUND;
                              found ? ++valid : ++missing;
-                             const Point2f motion =
-                                 result.refined.at<Point2f>(i, 0) - Point2f(windows[i].tl());
+                             const Point2f motion = result.refined.at<Point2f>(i, 0) - Point2f(windows[i].tl());
                              EXPECT_EQ(found, cvIsNaN(field.u.at<float>(at)) == 0);
                              EXPECT_EQ(found, cvIsNaN(field.v.at<float>(at)) == 0);
                              if (found)
@@ -295,7 +297,8 @@ TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
     Mat u, v;
     GpuMat deviceU;
     expectRefused([&] { grid.field(r.refined, r.scores, r.confidence, r.status, u, deviceU); }, {"v: is a GpuMat"});
-    expectRefused([&] { grid.field(GpuMat(r.refined), r.scores, r.confidence, r.status, deviceU, v); }, {"scores: is a Mat"});
+    expectRefused([&] { grid.field(GpuMat(r.refined), r.scores, r.confidence, r.status, deviceU, v); },
+                  {"scores: is a Mat"});
     EXPECT_TRUE(u.empty() && areas.empty());
 }
 

@@ -38,7 +38,7 @@ class CpuTest(unittest.TestCase):
     def test_params(self):
         default = FragmentMatcher.create().getParams()
         self.assertEqual((default.metric, default.exclusion, default.peaks), (0, 0, 2))
-        self.assertEqual((default.exclusionDistance, default.subpixel, default.search), (0, False, 0))
+        self.assertEqual((default.exclusionDistance, default.subpixel, default.subpixelFit, default.search), (0, False, 0, 0))
         self.assertEqual(tuple(default.maxSearchArea), (0, 0))
         matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_ZNCC, peaks=5, subpixel=True))
         self.assertEqual(matcher.getParams().metric, cv2.cuda.FragmentMatcher_ZNCC)
@@ -46,6 +46,25 @@ class CpuTest(unittest.TestCase):
         self.assertTrue(matcher.getParams().subpixel)
         matcher.setParams(params(maxSearchArea=(64, 48)))
         self.assertEqual(tuple(matcher.getParams().maxSearchArea), (64, 48))
+
+    def test_windows(self):
+        grid = cv2.cuda.WindowGrid((120, 90), (16, 12), (8, 6))
+        self.assertEqual((tuple(grid.size()), tuple(grid.frame), tuple(grid.window), tuple(grid.step)), ((14, 14), (120, 90), (16, 12), (8, 6)))
+        windows, areas = grid.regions(), grid.areas((3, 2), None, None)
+        self.assertEqual((windows.reshape(-1, 4)[15].tolist(), areas.reshape(-1, 4)[15].tolist()), ([8, 6, 16, 12], [5, 4, 22, 16]))
+        matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_ZNCC, subpixel=True, subpixelFit=cv2.cuda.FragmentMatcher_GAUSSIAN))
+        matcher.cutFragments(self.frame, [tuple(window) for window in windows.reshape(-1, 4).tolist()])
+        locations, scores, confidence, status, refined = matcher.match(self.frame, areas)
+        u, v, score, confidence, valid = grid.field(refined, scores, confidence, status)
+        self.assertEqual((u.shape, valid.tolist()), ((14, 14), [[1] * 14] * 14))
+        np.testing.assert_array_equal(score, np.ones((14, 14), np.float32))
+        np.testing.assert_array_equal(u, refined[:, 0, 0].reshape(14, 14) - windows.reshape(-1, 4)[:, 0].reshape(14, 14))
+        moved = grid.areas((3, 2), u + 5, v - 4).reshape(-1, 4)
+        np.testing.assert_array_equal(moved, areas.reshape(-1, 4) + [5, -4, 0, 0])
+        with self.assertRaisesRegex(cv2.error, "step: 0 x 6"):
+            cv2.cuda.WindowGrid((120, 90), (16, 12), (0, 6))
+        with self.assertRaisesRegex(cv2.error, "subpixelFit: 1 .GAUSSIAN., which is for ZNCC"):
+            FragmentMatcher.create(params(subpixelFit=cv2.cuda.FragmentMatcher_GAUSSIAN))
 
     def test_find(self):
         for metric, perfect in ((cv2.cuda.FragmentMatcher_SAD, 0.), (cv2.cuda.FragmentMatcher_SSD, 0.),

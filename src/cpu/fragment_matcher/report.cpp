@@ -3,6 +3,7 @@
 
 // report: locations, scores, confidence, status and sub-pixel positions of one fragment, from its peaks.
 #include "../../precomp.hpp"
+#include "../../fragment_matcher/subpixel.hpp"
 #include "scores.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
@@ -38,7 +39,8 @@ void report(const Outputs& out, int i, const Settings& settings, uint64_t W, con
             out.scores.row(i)[j] = scoreOf(plan.unit * peaks[j].value, plan.metric, W);
         if (out.refined)
         {
-            const Offset2 offset = settings.subpixel ? subpixel(scores, peaks[j], settings.subpixelFit) : Offset2{0.f, 0.f};
+            const Offset2 offset =
+                settings.subpixel ? subpixel(scores, peaks[j], settings.subpixelFit) : Offset2{0.f, 0.f};
             out.refined.row(i)[j] = {static_cast<float>(at.x) + offset.x, static_cast<float>(at.y) + offset.y};
         }
     }

@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 
 #include "../../../common/warp.hpp"
+#include "../../../fragment_matcher/subpixel.hpp"
 #include "sums.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {

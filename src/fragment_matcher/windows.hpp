@@ -1,0 +1,108 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Windows of a grid: their places, search areas and fields of motion, written once for both backends.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_WINDOWS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_WINDOWS_HPP
+
+#include "../common/views.hpp"
+#include "core.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::ConstRowsView;
+using detail::RowsView;
+
+//! Equal windows in rows: window i is in column i % cols and row i / cols of the grid.
+struct GridOfWindows
+{
+    int width, height, stepX, stepY, cols, rows;
+};
+
+CT_HOST_DEVICE Rect4 windowOf(const GridOfWindows& grid, int i)
+{
+    const Rect4 window = {i % grid.cols * grid.stepX, i / grid.cols * grid.stepY, grid.width, grid.height};
+    return window;
+}
+
+//! Returns the cell of a field of `cells` that the centre of entry i of `count` is in, when both have the same length.
+CT_HOST_DEVICE int cellAt(int i, int count, int cells)
+{
+    return static_cast<int>((2 * static_cast<int64_t>(i) + 1) * cells / (2 * static_cast<int64_t>(count)));
+}
+
+//! Returns a motion in whole pixels, half to even. Beyond 2^16 pixels no frame has a position. @param motion not NaN.
+CT_HOST_DEVICE int wholeMotion(float motion)
+{
+    const double limit = 65536.;
+    return static_cast<int>(rint(motion > limit ? limit : (motion < -limit ? -limit : static_cast<double>(motion))));
+}
+
+//! Returns a window's search area: the window moved by (u, v) and enlarged by `reach` on each side; empty for NaN.
+CT_HOST_DEVICE Rect4 areaOf(const Rect4& window, float u, float v, int reachX, int reachY)
+{
+    const Rect4 none = {0, 0, 0, 0};
+    if (u != u || v != v)
+        return none;
+    const Rect4 area = {window.x + wholeMotion(u) - reachX, window.y + wholeMotion(v) - reachY,
+                        window.width + 2 * reachX, window.height + 2 * reachY};
+    return area;
+}
+
+//! Search areas of a grid of windows.
+struct AreasOfWindows
+{
+    GridOfWindows grid;
+    int reachX, reachY;
+    //! Field of motion of any number of rows and columns; null: no motion.
+    ConstRowsView<float> u, v;
+    int fieldCols, fieldRows;
+    RowsView<Rect4> areas; //!< row i: that of window i
+
+    CT_HOST_DEVICE void write(int i) const
+    {
+        float x = 0.f, y = 0.f;
+        if (u)
+        {
+            const int col = cellAt(i % grid.cols, grid.cols, fieldCols),
+                      row = cellAt(i / grid.cols, grid.rows, fieldRows);
+            x = u.row(row)[col];
+            y = v.row(row)[col];
+        }
+        *areas.row(i) = areaOf(windowOf(grid, i), x, y, reachX, reachY);
+    }
+};
+
+//! Matches of a grid of windows, and the field that is made of them.
+struct FieldOfWindows
+{
+    GridOfWindows grid;
+    // Row i: window i; the first element of a row is the best peak.
+    ConstRowsView<Offset2> refined;
+    ConstRowsView<float> scores, confidences;
+    ConstRowsView<uint8_t> status;
+    // Rows and columns of the grid; null: not written.
+    RowsView<float> u, v, score, confidence;
+    RowsView<uint8_t> valid;
+
+    CT_HOST_DEVICE void write(int i) const
+    {
+        const int col = i % grid.cols, row = i / grid.cols;
+        const bool found = *status.row(i) == STATUS_FOUND;
+        const Rect4 window = windowOf(grid, i);
+        if (u)
+            u.row(row)[col] = found ? refined.row(i)->x - static_cast<float>(window.x) : NAN;
+        if (v)
+            v.row(row)[col] = found ? refined.row(i)->y - static_cast<float>(window.y) : NAN;
+        if (score)
+            score.row(row)[col] = *scores.row(i);
+        if (confidence)
+            confidence.row(row)[col] = *confidences.row(i);
+        if (valid)
+            valid.row(row)[col] = found;
+    }
+};
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_WINDOWS_HPP
