@@ -40,7 +40,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
         weighted = weighted || !weights.empty();
     plans::MatchCall call(scene.frame.size(), std::min(scene.frame.channels(), 3), scene.params.metric, weighted,
                           232448, 132);
-    call.given.frame.pixelStride = scene.frame.channels();
+    call.given.frame.pixelStride = static_cast<int>(scene.frame.elemSize());
     call.given.fullSearch = scene.params.search == FM::FULL;
     call.areasOnDevice = c.areasOnDevice;
     const Size limit = scene.params.maxSearchArea, frame = scene.frame.size();
@@ -57,7 +57,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
 //! Every route of the CUDA backend has its share of the cases of cpuIsCuda.
 TEST(FragmentMatcher_Fuzz, routes)
 {
-    const int64 cases = 2800 * 8 / 7; // 2,800 that are aimed at a route
+    const int64 cases = 3000 * 8 / 7; // 3,000 that are aimed at a route
     int64 counts[plans::ALL_ROUTES] = {};
     for (int64 n = 0; n < cases; ++n)
     {

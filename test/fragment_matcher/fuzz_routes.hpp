@@ -18,6 +18,7 @@ struct Aim
     bool weighted, oneKernel, slices = false;
     bool bounded = false;    //!< SAD with elimination
     bool transforms = false; //!< nothing but large windows
+    bool deep = false;       //!< 16 bits
 };
 
 //! A fragment whose window of `positions` lies in the frame; half of the time its best position is in the last rows.
@@ -113,9 +114,25 @@ inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
                  Size(rng.uniform(1, onceIn(rng, 3) ? 70 : 30), rng.uniform(1, onceIn(rng, 3) ? 70 : 30)), weightKind);
 }
 
+//! Fragments of 16 bits: small and large ones, and such that are wider than the bands in shared memory.
+inline void addDeep(RNG& rng, FragmentMatcherCase& c, int weightKind)
+{
+    for (int count = rng.uniform(1, 5); count > 0; --count)
+    {
+        const int kind = rng.uniform(0, 3);
+        const Size size = kind == 0   ? Size(rng.uniform(8, 26), rng.uniform(8, 26))
+                          : kind == 1 ? Size(rng.uniform(30, 90), rng.uniform(30, 90))
+                                      : Size(rng.uniform(300, 700), rng.uniform(1, 9));
+        const Size positions(rng.uniform(1, kind == 1 ? 150 : 53), rng.uniform(1, kind == 1 ? 100 : 61));
+        addAimed(rng, c, size, positions, weightKind);
+    }
+}
+
 //! A frame with room for the windows of a case.
 inline Size aimedFrame(RNG& rng, const Aim& aim)
 {
+    if (aim.deep)
+        return Size(rng.uniform(760, 800), rng.uniform(200, 240));
     if (aim.slices)
         return Size(rng.uniform(200, 260), rng.uniform(200, 260));
     if (aim.transforms)
@@ -152,14 +169,17 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     if (aim.bounded)
         scene.frame = boundedFrame(rng);
     else
-        scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
-                                  onceIn(rng, 4) ? 3 : 256);
+        scene.frame = randomImage(rng, aimedFrame(rng, aim),
+                                  CV_MAKETYPE(aim.deep ? CV_16U : CV_8U, CV_MAT_CN(scenes::TYPES[rng.uniform(0, 3)])),
+                                  rng.uniform(1, 6), onceIn(rng, 4) ? 3 : 256);
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
-    if (aim.slices)
+    if (aim.deep)
+        addDeep(rng, c, weightKind);
+    else if (aim.slices)
         addSlices(rng, c, weightKind);
     else if (!aim.transforms)
         addSmallWindows(rng, c, aim, weightKind);
-    if (!aim.slices)
+    if (!aim.slices && !aim.deep)
         addLargeWindows(rng, c, aim, weightKind);
     c.templates = scene.templates;
     if (weightKind != scenes::NO_WEIGHTS)
@@ -203,17 +223,21 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
                            {23, {FM::ZNCC, false, false, true}},
                            {13, {FM::ZNCC, true, false, true}},
                            {105, {FM::SSD, false, false, false, false, true}},
-                           {105, {FM::ZNCC, false, false, false, false, true}}};
+                           {105, {FM::ZNCC, false, false, false, false, true}},
+                           {25, {FM::SSD, false, false, false, false, false, true}},
+                           {25, {FM::SSD, true, false, false, false, false, true}},
+                           {25, {FM::ZNCC, false, false, false, false, false, true}},
+                           {25, {FM::ZNCC, true, false, false, false, false, true}}};
     if (number % 8 == 7)
         return makeFragmentMatcherCase(seed, number);
-    int turn = static_cast<int>((number - number / 8) * 331 % 1210);
+    int turn = static_cast<int>((number - number / 8) * 331 % 1310);
     for (const Turns& these : turns)
     {
         if (turn < these.count)
             return makeAimedCase(seed, number, these.aim);
         turn -= these.count;
     }
-    CV_Error(Error::StsInternal, "the turns are fewer than 1210");
+    CV_Error(Error::StsInternal, "the turns are fewer than 1310");
 }
 
 }} // namespace opencv_test::fuzz
