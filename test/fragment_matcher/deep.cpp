@@ -46,14 +46,11 @@ template <typename Check> void forLargestScenes(const Check& check)
     for (const auto& limit : LIMITS)
         for (const int metric : {FM::SSD, FM::ZNCC})
             for (const bool weighted : {false, true})
-                for (const bool noise : {false, true})
-                {
-                    if (metric == FM::ZNCC && !noise)
-                        continue; // flat
-                    SCOPED_TRACE(
-                        cv::format("type %d metric %d weighted %d noise %d", limit.type, metric, weighted, noise));
-                    check(largestScene(rng, metric, limit.type, limit.largest, noise, weighted));
-                }
+            {
+                const bool noise = metric == FM::ZNCC; // black and white would be flat
+                SCOPED_TRACE(cv::format("type %d metric %d weighted %d", limit.type, metric, weighted));
+                check(largestScene(rng, metric, limit.type, limit.largest, noise, weighted));
+            }
 }
 
 TEST(FragmentMatcher_Deep, largestSums)

@@ -18,6 +18,7 @@ struct Aim
     bool weighted, oneKernel, slices = false;
     bool bounded = false;    //!< SAD with elimination
     bool transforms = false; //!< nothing but large windows
+    bool deep = false;       //!< 16 bits
 };
 
 //! A fragment whose window of `positions` lies in the frame; half of the time its best position is in the last rows.
@@ -122,9 +123,25 @@ inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
     }
 }
 
+//! Fragments of 16 bits: small and large ones, and such that are wider than the bands in shared memory.
+inline void addDeep(RNG& rng, FragmentMatcherCase& c, int weightKind)
+{
+    for (int count = rng.uniform(1, 5); count > 0; --count)
+    {
+        const int kind = rng.uniform(0, 3);
+        const Size size = kind == 0   ? uniform(rng, Size(8, 8), Size(26, 26))
+                          : kind == 1 ? uniform(rng, Size(30, 30), Size(90, 90))
+                                      : uniform(rng, Size(300, 1), Size(700, 9));
+        const Size positions = uniform(rng, Size(1, 1), kind == 1 ? Size(150, 100) : Size(53, 61));
+        addAimed(rng, c, size, positions, weightKind);
+    }
+}
+
 //! A frame with room for the windows of a case.
 inline Size aimedFrame(RNG& rng, const Aim& aim)
 {
+    if (aim.deep)
+        return uniform(rng, Size(760, 200), Size(800, 240));
     if (aim.slices)
         return uniform(rng, Size(200, 200), Size(260, 260));
     if (aim.transforms)
@@ -166,15 +183,18 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     else
     {
         const int levels = onceIn(rng, 4) ? 3 : 256, blur = rng.uniform(1, 6);
-        const int type = scenes::TYPES[rng.uniform(0, 3)];
+        const int channels = CV_MAT_CN(scenes::TYPES[rng.uniform(0, 3)]);
+        const int type = CV_MAKETYPE(aim.deep ? CV_16U : CV_8U, channels);
         scene.frame = randomImage(rng, aimedFrame(rng, aim), type, blur, levels);
     }
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
-    if (aim.slices)
+    if (aim.deep)
+        addDeep(rng, c, weightKind);
+    else if (aim.slices)
         addSlices(rng, c, weightKind);
     else if (!aim.transforms)
         addSmallWindows(rng, c, aim, weightKind);
-    if (!aim.slices)
+    if (!aim.slices && !aim.deep)
         addLargeWindows(rng, c, aim, weightKind);
     c.templates = scene.templates;
     if (weightKind != scenes::NO_WEIGHTS)
@@ -218,17 +238,21 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
                            {23, {FM::ZNCC, false, false, true}},
                            {13, {FM::ZNCC, true, false, true}},
                            {105, {FM::SSD, false, false, false, false, true}},
-                           {105, {FM::ZNCC, false, false, false, false, true}}};
+                           {105, {FM::ZNCC, false, false, false, false, true}},
+                           {25, {FM::SSD, false, false, false, false, false, true}},
+                           {25, {FM::SSD, true, false, false, false, false, true}},
+                           {25, {FM::ZNCC, false, false, false, false, false, true}},
+                           {25, {FM::ZNCC, true, false, false, false, false, true}}};
     if (number % 8 == 7)
         return makeFragmentMatcherCase(seed, number);
-    int turn = static_cast<int>((number - number / 8) * 331 % 1210);
+    int turn = static_cast<int>((number - number / 8) * 331 % 1310);
     for (const Turns& these : turns)
     {
         if (turn < these.count)
             return makeAimedCase(seed, number, these.aim);
         turn -= these.count;
     }
-    CV_Error(Error::StsInternal, "the turns are fewer than 1210");
+    CV_Error(Error::StsInternal, "the turns are fewer than 1310");
 }
 
 }} // namespace opencv_test::fuzz
