@@ -13,7 +13,7 @@ using detail::Item;
 
 namespace {
 
-const int MAX_COUNT = 1 << 30;       //!< largest count of a leaf
+const int MAX_COUNT = 1 << 30; //!< largest count of a leaf
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
