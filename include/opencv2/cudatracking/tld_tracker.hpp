@@ -282,8 +282,8 @@ public:
     resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
     frame; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned detector; BECAME_LOST (7),
     no box any more; FILTERED (12), the correlation filter, only with TLDParams.filter. Only in MultiTrackerTLD:
-    CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a detector's box that is similar. After JUMPED and FOUND_AGAIN it may be another object that looks alike. Before
-    init() it is NO_EVENT. Waits. */
+    CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a detector's box that is similar. After
+    JUMPED and FOUND_AGAIN it may be another object that looks alike. Before init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */

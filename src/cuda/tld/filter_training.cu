@@ -3,7 +3,7 @@
 
 // trainFilter: moves the correlation filter to the box of the frame, and trains it there.
 //
-//   endFilters      an object per block: whether it is trained, or a box that was found again is verified; zeros
+//   endFilters      an object per block: whether it is trained, or verifies a box that was found again; zeros
 //   learnFilter     values of the spectra and bins of the histograms per thread
 //   finishFilters   an object per thread: refuses boxes that the filter does not know, writes the results
 //
