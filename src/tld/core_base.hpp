@@ -34,8 +34,7 @@ struct Settings
 {
     uint64_t seed;
     int learning, mirror;
-    int clipBoxes;
-    int filter;
+    int clipBoxes, filter;
     double minReplyScore; //!< least score that is this as a float
     int minWindow, scales, stepPercent;
     double scaleFactor;

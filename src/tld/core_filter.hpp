@@ -38,24 +38,24 @@ const double FILTER_SCALE_STEP = 1.02; //!< ratio of neighbouring sizes
 const double SCALE_SIGMA = 0.25;       //!< of the scale filter's desired answer, in square roots of FILTER_SCALES
 const double LEAST_FILTER_SCALE = 5. / 32.;
 
-const double WEAK_CONFIDENCE = 0.08;     //!< least confidence of a weak answer
-const double STRONG_CONFIDENCE = 0.10;   //!< least confidence of a strong answer
-const double STRONG_PART = 0.5;          //!< least confidence of a strong answer, in mean confidences
-const int FIRST_CONFIDENCES = 5;         //!< while there are fewer, STRONG_PART is not asked for
-const int CONFIDENCES = 10;              //!< confidences whose arithmetic mean is taken; then it is a moving one
-const double CONFIDENCE_RATE = 0.1;      //!< part of a confidence in the moving mean
-const double FILTER_SAME_AREA = 1.1;     //!< above: the box's size replaces the filter's own
-const double FILTER_NEAR = 0.1;          //!< above: flow's box is another place, in square roots of the box's area
-const double FILTER_SUPPORT = 0.5;       //!< above: overlap by which a strong answer supports a box
+const double WEAK_CONFIDENCE = 0.08;   //!< least confidence of a weak answer
+const double STRONG_CONFIDENCE = 0.10; //!< least confidence of a strong answer
+const double STRONG_PART = 0.5;        //!< least confidence of a strong answer, in mean confidences
+const int FIRST_CONFIDENCES = 5;       //!< while there are fewer, STRONG_PART is not asked for
+const int CONFIDENCES = 10;            //!< confidences whose arithmetic mean is taken; then it is a moving one
+const double CONFIDENCE_RATE = 0.1;    //!< part of a confidence in the moving mean
+const double FILTER_SAME_AREA = 1.1;   //!< above: the box's size replaces the filter's own
+const double FILTER_NEAR = 0.1;        //!< above: flow's box is another place, in square roots of the box's area
+const double FILTER_SUPPORT = 0.5;     //!< above: overlap by which a strong answer supports a box
 
 const int FILTER_CELL = 4; //!< side of a cell, pixels
 const int FILTER_SIDE = FILTER_GRID * FILTER_CELL, FILTER_CELLS = FILTER_GRID * FILTER_GRID;
 const int ORIENTATIONS = 9; //!< of gradients without sign
 const int FILTER_CHANNELS = 3 * ORIENTATIONS + 1;
-const int FILTER_PAIRS = FILTER_CHANNELS / 2; //!< of channels that one complex transform takes
-const int FILTER_COLUMNS = FILTER_GRID / 2 + 1; //!< of a spectrum; the others are conjugates of these
+const int FILTER_PAIRS = FILTER_CHANNELS / 2;             //!< of channels that one complex transform takes
+const int FILTER_COLUMNS = FILTER_GRID / 2 + 1;           //!< of a spectrum; the others are conjugates of these
 const int FILTER_SPECTRUM = FILTER_COLUMNS * FILTER_GRID; //!< by columns
-const int COLOUR_LEVELS = 32; //!< per channel of histograms
+const int COLOUR_LEVELS = 32;                             //!< per channel of histograms
 const int HISTOGRAM_BINS = COLOUR_LEVELS * COLOUR_LEVELS * COLOUR_LEVELS; //!< of gray images the first COLOUR_LEVELS
 const int LIKELIHOOD_ONE = 1 << 15;
 const int SCALE_FREQUENCIES = FILTER_SCALES / 2 + 1; //!< the others are conjugates of these
@@ -69,7 +69,7 @@ const int SCALE_ROWS = SCALE_CHANNELS * SCALE_CELLS; //!< values per size; cell 
 struct FilterAreas
 {
     int32_t targetWidth, targetHeight;
-    int32_t width, height; //!< of the surround, where the object is searched
+    int32_t width, height;           //!< of the surround, where the object is searched
     int32_t innerWidth, innerHeight; //!< of the foreground
 };
 
@@ -119,8 +119,7 @@ CT_HOST_DEVICE double sizeFactor(int i) { return scaleFactor(FILTER_SCALES / 2 -
 CT_HOST_DEVICE double limitedScale(double scale, int width, int height, int cols, int rows)
 {
     const double least = lesser(1., greater(LEAST_FILTER_SCALE, 8. / lesser(width, height)));
-    const double most =
-        greater(1., lesser(static_cast<double>(cols) / width, static_cast<double>(rows) / height));
+    const double most = greater(1., lesser(static_cast<double>(cols) / width, static_cast<double>(rows) / height));
     return lesser(most, greater(least, scale));
 }
 
@@ -143,8 +142,8 @@ CT_HOST_DEVICE ScaleCells scaleCells(int width, int height)
 //! Values that are the same for all filters; makeFilterTables() computes them on the host.
 struct FilterTables
 {
-    float cosine[FILTER_GRID], sine[FILTER_GRID]; //!< of the multiples of a turn / FILTER_GRID
-    float window[FILTER_GRID];                    //!< Hann
+    float cosine[FILTER_GRID], sine[FILTER_GRID];               //!< of the multiples of a turn / FILTER_GRID
+    float window[FILTER_GRID];                                  //!< Hann
     float scaleCosine[FILTER_SCALES], scaleSine[FILTER_SCALES]; //!< of the multiples of a turn / FILTER_SCALES
     float scaleWindow[FILTER_SCALES];
     float scaleTargetRe[SCALE_FREQUENCIES], scaleTargetIm[SCALE_FREQUENCIES]; //!< spectrum of the desired answer
@@ -231,8 +230,8 @@ struct FilterTarget
 inline FilterTarget makeFilterTarget(int width, int height, int cols, int rows)
 {
     const FilterAreas a = filterAreas(width, height, 1., cols, rows);
-    const double area = static_cast<double>(normalTarget(a.targetWidth, a.width)) *
-                        normalTarget(a.targetHeight, a.height);
+    const double area =
+        static_cast<double>(normalTarget(a.targetWidth, a.width)) * normalTarget(a.targetHeight, a.height);
     const double sigma = sqrt(area) * FILTER_SIGMA / FILTER_CELL;
     FilterTarget target;
     for (int f = 0; f < FILTER_GRID; ++f)
@@ -250,11 +249,11 @@ inline FilterTarget makeFilterTarget(int width, int height, int cols, int rows)
 
 // --- model -----------------------------------------------------------------------------------------------------------
 
-//! What a filter has learned: 460 KB.
+//! The learned values of a filter: 460 KB.
 struct FilterModel
 {
     float re[FILTER_CHANNELS][FILTER_SPECTRUM], im[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< numerators
-    float energy[FILTER_SPECTRUM];                                                     //!< denominator
+    float energy[FILTER_SPECTRUM];                                                    //!< denominator
     //! numerators of the scale filter
     float scaleRe[SCALE_FREQUENCIES][SCALE_ROWS], scaleIm[SCALE_FREQUENCIES][SCALE_ROWS];
     float scaleEnergy[SCALE_FREQUENCIES];

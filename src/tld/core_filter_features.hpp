@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: what a filter sees of an image: samples of its gray values, their gradients in cells (HOG), and bins
-// of colours.
+// Part of core.hpp: what a filter sees of an image: samples of its gray values, their gradients in cells (HOG), bins of
+// colours.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FILTER_FEATURES_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FILTER_FEATURES_HPP
 
@@ -161,8 +161,8 @@ CT_HOST_DEVICE float normalized(float sum, float norm) { return lesser(sum * nor
 //! Returns a feature of a cell. @param sum histogram of an orientation, or of two opposite ones.
 CT_HOST_DEVICE float featureOf(float sum, const CellNorms& n)
 {
-    return 0.5f * (normalized(sum, n.n[0]) + normalized(sum, n.n[1]) + normalized(sum, n.n[2]) +
-                   normalized(sum, n.n[3]));
+    return 0.5f *
+           (normalized(sum, n.n[0]) + normalized(sum, n.n[1]) + normalized(sum, n.n[2]) + normalized(sum, n.n[3]));
 }
 const float TEXTURE_FACTOR = 0.2357f; //!< of the sums over all orientations of normalized()
 //! Returns the gray feature of a cell. @param sum of its samples.

@@ -107,10 +107,7 @@ template <int N, int... RADICES> struct FftStages
     static const int STAGES = sizeof...(RADICES);
 
     //! Calls stage(IntConstant of the radix, IntConstant of the stride) in their order.
-    template <typename Stage> CT_HOST_DEVICE static void run(const Stage& stage)
-    {
-        runFrom<1, RADICES...>(stage);
-    }
+    template <typename Stage> CT_HOST_DEVICE static void run(const Stage& stage) { runFrom<1, RADICES...>(stage); }
 
 private:
     template <int STRIDE, int R, int... OTHERS, typename Stage> CT_HOST_DEVICE static void runFrom(const Stage& stage)

@@ -40,8 +40,7 @@ CT_HOST_DEVICE FilterPlaces filterPlaces(const ObjectState& s, const ObjectState
 {
     FilterPlaces places = {1, {s.filter.x, s.box.x + s.box.w / 2.}, {s.filter.y, s.box.y + s.box.h / 2.}};
     const double dx = places.x[1] - places.x[0], dy = places.y[1] - places.y[0];
-    if (s.alive && !s.few &&
-        dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
+    if (s.alive && !s.few && dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
         places.count = 2;
     return places;
 }
@@ -73,8 +72,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
     f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE &&
                (f.confidences < FIRST_CONFIDENCES || f.confidence >= STRONG_PART * f.meanConfidence);
-    const bool keeps =
-        s.alive && !s.few && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
+    const bool keeps = s.alive && !s.few && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
     const bool takes = !keeps && (f.strong || (f.weak && s.alive));
     if (takes)
     {
@@ -89,7 +87,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
 
 // --- training --------------------------------------------------------------------------------------------------------
 
-//! What happens to the model in a frame.
+//! Change of the model in a frame.
 enum Training
 {
     NOT_TRAINED = 0,

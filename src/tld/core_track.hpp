@@ -43,7 +43,7 @@ enum ResultColumn
     RESULT_LEARNED = 7, //!< 1: the detector learned from this frame, else 0
     RESULT_EVENT = 8,   //!< Event
     RESULT_ID = 9,
-    RESULT_BOX = 10, //!< index of the detector's box that the object is associated with; -1: none
+    RESULT_BOX = 10,        //!< index of the detector's box that the object is associated with; -1: none
     RESULT_CONFIDENCE = 11, //!< of the filter; 0: it was not asked
     RESULT_COLUMNS = 12
 };

@@ -22,10 +22,10 @@ struct LearnedObject
     int cols, rows;    //!< size of images, pixels
     ObjectState state;
     std::vector<Feature> features;
-    std::vector<Leaf> leaves;       //!< 2^features per tree
-    std::vector<uint8_t> positives; //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint8_t> negatives; //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint16_t> order;    //!< slots of positives
+    std::vector<Leaf> leaves;        //!< 2^features per tree
+    std::vector<uint8_t> positives;  //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint8_t> negatives;  //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint16_t> order;     //!< slots of positives
     std::vector<FilterModel> filter; //!< one, if state.filter.started
 };
 

@@ -13,7 +13,7 @@ using detail::Item;
 
 namespace {
 
-const int MAX_COUNT = 1 << 30;       //!< largest count of a leaf
+const int MAX_COUNT = 1 << 30; //!< largest count of a leaf
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -313,10 +313,15 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
 //! Reads the event of the last frame. Camera cuts, which versions 3 and 4 had, are no events.
 static int readEvent(const Item& root, int version)
 {
-    const int cuts = version == 3 || version == 4 ? 2 : 0;
-    const int last = version < 5 ? RECOGNIZED + cuts : static_cast<int>(FILTERED);
-    const int event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, last);
-    return event > RECOGNIZED && event != FILTERED ? static_cast<int>(NO_EVENT) : event;
+    if (version == 1)
+        return NO_EVENT;
+    const bool cuts = version == 3 || version == 4;
+    const int event = root.integerOf("event", NO_EVENT, version < 5 ? RECOGNIZED + (cuts ? 2 : 0) : FILTERED);
+    if (event <= RECOGNIZED || event == FILTERED)
+        return event;
+    if (!cuts)
+        root.fail("event: there is none of this number");
+    return NO_EVENT;
 }
 
 void readState(const Item& root, int version, const Settings& settings, LearnedObject& o)

@@ -130,8 +130,8 @@ void integrate(const Work& work, const ObjectView& object);
 
 //! @param always learns state->box without regard to recheck().
 void trainingSet(const Work& work, const ObjectView& object, bool always);
-/** Moves the filter to the box, after trainingSet() or train(). It learns into nextFilter or, where the object was found
-again, is asked whether it knows the box. */
+/** Moves the filter to the box, after trainingSet() or train(). It learns into nextFilter or, where the object was
+found again, is asked whether it knows the box. */
 void trainFilter(const Work& work, const ObjectView& object);
 void learnFerns(const Work& work, const ObjectView& object) noexcept;
 void learnTemplates(const Work& work, const ObjectView& object) noexcept;

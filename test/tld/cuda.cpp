@@ -549,6 +549,16 @@ TEST_F(Tld_CudaSanitize, twoObjects)
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
 }
 
+TEST_F(Tld_CudaSanitize, twoObjectsWithFilters)
+{
+    const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
+    Pair pair(paramsOf("filter 1, trees 3, features 5, scales 2, initWindows 5, updateWindows 5, validThreshold 0.95"));
+    for (int i = 0; i < 2; ++i)
+        pair.add(crowd.frame(0), crowd.box(0, i));
+    for (int t = 1; t < 4; ++t)
+        ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
+}
+
 TEST_F(Tld_CudaSanitize, detector)
 {
     const Crowd crowd(Size(90, 70), 1, CV_8UC1, 24);

@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The correlation filter: its steps against sums in double that share no code with it, its rules by themselves, and
-// trackers that use it.
+// The correlation filter: its steps against sums in double that share no code with it, and trackers that use it.
 #include "scenes.hpp"
 #include "../../src/cpu/tld/filter.hpp"
 #include <complex>
@@ -86,7 +85,8 @@ double meanOver(const Mat& gray, double left, double top, double right, double b
         {
             const double w = std::min<double>(right, x + 1) - std::max<double>(left, x);
             const double h = std::min<double>(bottom, y + 1) - std::max<double>(top, y);
-            sum += w * h * gray.at<uchar>(std::min(std::max(y, 0), gray.rows - 1), std::min(std::max(x, 0), gray.cols - 1));
+            sum += w * h *
+                   gray.at<uchar>(std::min(std::max(y, 0), gray.rows - 1), std::min(std::max(x, 0), gray.cols - 1));
         }
     return sum / ((right - left) * (bottom - top));
 }
@@ -106,76 +106,87 @@ struct NaiveFeatures
     std::vector<std::vector<double>> channels;
 
     //! @param samples whole cells.
-    NaiveFeatures(const Mat& samples, bool texture)
+    NaiveFeatures(const Mat& samples, bool texture) : cols(samples.cols / 4), rows(samples.rows / 4)
     {
-        const int cols = samples.cols / 4, rows = samples.rows / 4;
         histograms.assign(static_cast<size_t>(cols) * rows, std::vector<double>(18, 0.));
-        const auto at = [&](int y, int x)
-        {
-            return static_cast<int>(samples.at<uchar>(std::min(std::max(y, 0), samples.rows - 1),
-                                                      std::min(std::max(x, 0), samples.cols - 1)));
-        };
         for (int y = 0; y < 4 * rows; ++y)
             for (int x = 0; x < 4 * cols; ++x)
-            {
-                const int dx = at(y, x + 1) - at(y, x - 1), dy = at(y + 1, x) - at(y - 1, x);
-                int best = 0;
-                int64 most = -1;
-                for (int k = 0; k < 18; ++k) // 0, 9, 1, 10 and so on: of equal ones the first
-                {
-                    const int o = k / 2 + k % 2 * 9;
-                    const int64 product = static_cast<int64>(cvRound(4096. * std::cos(o * CV_PI / 9.))) * dx +
-                                          static_cast<int64>(cvRound(4096. * std::sin(o * CV_PI / 9.))) * dy;
-                    if (product > most)
-                    {
-                        most = product;
-                        best = o;
-                    }
-                }
-                const double magnitude = std::floor(16.f * std::sqrt(static_cast<float>(dx * dx + dy * dy)));
-                const double cx = (x + 0.5) / 4. - 0.5, cy = (y + 0.5) / 4. - 0.5;
-                for (int j = 0; j < 2; ++j)
-                    for (int i = 0; i < 2; ++i)
-                    {
-                        const int u = cvFloor(cx) + i, v = cvFloor(cy) + j;
-                        if (u >= 0 && u < cols && v >= 0 && v < rows)
-                            histograms[static_cast<size_t>(v) * cols + u][best] +=
-                                magnitude * 64. * (1. - std::abs(cx - u)) * (1. - std::abs(cy - v));
-                    }
-            }
-        const auto energy = [&](int v, int u)
-        {
-            const std::vector<double>& h =
-                histograms[static_cast<size_t>(std::min(std::max(v, 0), rows - 1)) * cols + std::min(std::max(u, 0), cols - 1)];
-            double sum = 0.;
-            for (int o = 0; o < 9; ++o)
-                sum += (h[o] + h[o + 9]) * (h[o] + h[o + 9]);
-            return sum;
-        };
+                addGradient(samples, x, y);
         channels.assign(texture ? 31 : 28, std::vector<double>(histograms.size(), 0.));
         for (int v = 0; v < rows; ++v)
             for (int u = 0; u < cols; ++u)
             {
-                const size_t cell = static_cast<size_t>(v) * cols + u;
-                const std::vector<double>& h = histograms[cell];
-                for (int q = 0; q < 4; ++q)
-                {
-                    const int y = v - 1 + q / 2, x = u - 1 + q % 2;
-                    const double n = 1. / std::sqrt(energy(y, x) + energy(y, x + 1) + energy(y + 1, x) +
-                                                    energy(y + 1, x + 1) + 105.);
-                    for (int o = 0; o < 18; ++o)
-                    {
-                        channels[o][cell] += 0.5 * std::min(0.2, h[o] * n);
-                        if (texture)
-                            channels[27 + q][cell] += 0.2357 * std::min(0.2, h[o] * n);
-                    }
-                    for (int o = 0; o < 9; ++o)
-                        channels[18 + o][cell] += 0.5 * std::min(0.2, (h[o] + h[o + 9]) * n);
-                }
+                addChannels(u, v, texture);
                 if (!texture)
-                    channels[27][cell] = cv::mean(samples(Rect(4 * u, 4 * v, 4, 4)))[0] / 255. - 0.5;
+                    channels[27][static_cast<size_t>(v) * cols + u] =
+                        cv::mean(samples(Rect(4 * u, 4 * v, 4, 4)))[0] / 255. - 0.5;
             }
     }
+
+private:
+    static int at(const Mat& samples, int y, int x)
+    {
+        return samples.at<uchar>(std::min(std::max(y, 0), samples.rows - 1),
+                                 std::min(std::max(x, 0), samples.cols - 1));
+    }
+    void addGradient(const Mat& samples, int x, int y)
+    {
+        const int dx = at(samples, y, x + 1) - at(samples, y, x - 1),
+                  dy = at(samples, y + 1, x) - at(samples, y - 1, x);
+        int best = 0;
+        int64 most = -1;
+        for (int k = 0; k < 18; ++k) // 0, 9, 1, 10 and so on: of equal ones the first
+        {
+            const int o = k / 2 + k % 2 * 9;
+            const int64 product = static_cast<int64>(cvRound(4096. * std::cos(o * CV_PI / 9.))) * dx +
+                                  static_cast<int64>(cvRound(4096. * std::sin(o * CV_PI / 9.))) * dy;
+            if (product > most)
+            {
+                most = product;
+                best = o;
+            }
+        }
+        const double magnitude = std::floor(16.f * std::sqrt(static_cast<float>(dx * dx + dy * dy)));
+        const double cx = (x + 0.5) / 4. - 0.5, cy = (y + 0.5) / 4. - 0.5;
+        for (int j = 0; j < 2; ++j)
+            for (int i = 0; i < 2; ++i)
+            {
+                const int u = cvFloor(cx) + i, v = cvFloor(cy) + j;
+                if (u >= 0 && u < cols && v >= 0 && v < rows)
+                    histograms[static_cast<size_t>(v) * cols + u][best] +=
+                        magnitude * 64. * (1. - std::abs(cx - u)) * (1. - std::abs(cy - v));
+            }
+    }
+    double energy(int v, int u) const
+    {
+        const int y = std::min(std::max(v, 0), rows - 1), x = std::min(std::max(u, 0), cols - 1);
+        const std::vector<double>& h = histograms[static_cast<size_t>(y) * cols + x];
+        double sum = 0.;
+        for (int o = 0; o < 9; ++o)
+            sum += (h[o] + h[o + 9]) * (h[o] + h[o + 9]);
+        return sum;
+    }
+    void addChannels(int u, int v, bool texture)
+    {
+        const size_t cell = static_cast<size_t>(v) * cols + u;
+        const std::vector<double>& h = histograms[cell];
+        for (int q = 0; q < 4; ++q)
+        {
+            const int y = v - 1 + q / 2, x = u - 1 + q % 2;
+            const double n =
+                1. / std::sqrt(energy(y, x) + energy(y, x + 1) + energy(y + 1, x) + energy(y + 1, x + 1) + 105.);
+            for (int o = 0; o < 18; ++o)
+            {
+                channels[o][cell] += 0.5 * std::min(0.2, h[o] * n);
+                if (texture)
+                    channels[27 + q][cell] += 0.2357 * std::min(0.2, h[o] * n);
+            }
+            for (int o = 0; o < 9; ++o)
+                channels[18 + o][cell] += 0.5 * std::min(0.2, (h[o] + h[o + 9]) * n);
+        }
+    }
+
+    int cols, rows; //!< cells
 };
 
 core::ImageView viewOf(const Mat& gray)
@@ -186,7 +197,7 @@ core::ImageView viewOf(const Mat& gray)
 TEST(Tld_Filter, features)
 {
     const Mat gray = texture(4, Size(150, 110), CV_8UC1, 3);
-    const Sampled cases[] = {{Rect2d(20, 10, 90, 70), Size(128, 128), false},    // closer than pixels
+    const Sampled cases[] = {{Rect2d(20, 10, 90, 70), Size(128, 128), false},     // closer than pixels
                              {Rect2d(-40, -30, 250, 200), Size(128, 128), false}, // wider, and beyond the image
                              {Rect2d(30.3, 20.7, 128.5, 40.2), Size(128, 128), false},
                              {Rect2d(25.2, 31.8, 33.3, 51.9), Size(16, 28), true},
@@ -307,12 +318,14 @@ struct NaiveFilter
 NaiveFeatures look(const Mat& gray, const Rect& rect, core::cpu::FilterScratch& scratch)
 {
     core::cpu::FeatureScratch features;
-    const core::SamplePlan plan = core::planSamples(rect.x, rect.y, rect.width, rect.height, core::FILTER_SIDE, core::FILTER_SIDE);
+    const core::SamplePlan plan =
+        core::planSamples(rect.x, rect.y, rect.width, rect.height, core::FILTER_SIDE, core::FILTER_SIDE);
     core::cpu::cellFeatures(viewOf(gray), plan, false, features, scratch.features[0], core::FILTER_CELLS);
     for (int k = 0; k < core::FILTER_CHANNELS; k += 2)
-        core::cpu::pairSpectra(scratch.features[k], core::cpu::filterTables(), scratch.sample.re[k], scratch.sample.im[k]);
-    return NaiveFeatures(Mat(core::FILTER_SIDE, core::FILTER_SIDE, CV_8UC1, features.samples + 1, core::cpu::SAMPLE_STEP),
-                         false);
+        core::cpu::pairSpectra(scratch.features[k], core::cpu::filterTables(), scratch.sample.re[k],
+                               scratch.sample.im[k]);
+    return NaiveFeatures(
+        Mat(core::FILTER_SIDE, core::FILTER_SIDE, CV_8UC1, features.samples + 1, core::cpu::SAMPLE_STEP), false);
 }
 
 TEST(Tld_Filter, answersOfTheDefinition)
@@ -322,7 +335,8 @@ TEST(Tld_Filter, answersOfTheDefinition)
     std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
     const core::FilterTarget target = core::makeFilterTarget(50, 40, 200, 160);
     const core::FilterAreas areas = core::filterAreas(50, 40, 1., 200, 160);
-    const double tw = core::normalTarget(areas.targetWidth, areas.width), th = core::normalTarget(areas.targetHeight, areas.height);
+    const double tw = core::normalTarget(areas.targetWidth, areas.width),
+                 th = core::normalTarget(areas.targetHeight, areas.height);
     NaiveFilter naive;
     naive.sigma = std::sqrt(tw * th) / 64.;
     const auto learn = [&](const Mat& image, const Rect& rect, float rate)
@@ -341,9 +355,10 @@ TEST(Tld_Filter, answersOfTheDefinition)
             ASSERT_NEAR(expected[k], scratch->answer[k], 2e-4) << rect << " " << k;
     }
     // The answer is largest where the object has moved: 18 and 6 pixels of the image.
-    core::cpu::answerOf(*model, (look(first, Rect(58, 36, 95, 85), *scratch), scratch->sample), core::cpu::filterTables(),
-                        scratch->answer);
-    const int at = static_cast<int>(std::max_element(scratch->answer, scratch->answer + core::FILTER_CELLS) - scratch->answer);
+    core::cpu::answerOf(*model, (look(first, Rect(58, 36, 95, 85), *scratch), scratch->sample),
+                        core::cpu::filterTables(), scratch->answer);
+    const int at =
+        static_cast<int>(std::max_element(scratch->answer, scratch->answer + core::FILTER_CELLS) - scratch->answer);
     EXPECT_EQ(core::FILTER_GRID - cvRound(18. * 32 / 95), at % core::FILTER_GRID);
     EXPECT_EQ(core::FILTER_GRID - cvRound(6. * 32 / 85), at / core::FILTER_GRID);
 }
@@ -375,7 +390,8 @@ TEST(Tld_Filter, sizesOfTheDefinition)
     const std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
     const core::FilterTables& tables = core::cpu::filterTables();
     core::cpu::sizeSpectra(features.data(), tables, scratch->sizes);
-    core::cpu::learnFilter(*model, *scratch, core::makeFilterTarget(50, 40, 200, 160), tables, {1.f, 1.f, 1.f}, 0, 0, *next);
+    core::cpu::learnFilter(*model, *scratch, core::makeFilterTarget(50, 40, 200, 160), tables, {1.f, 1.f, 1.f}, 0, 0,
+                           *next);
     // Features of all sizes one size further: the answer moves by one.
     std::vector<float> moved(features);
     std::copy(features.begin() + core::SCALE_ROWS, features.end(), moved.begin());
@@ -444,157 +460,6 @@ TEST(Tld_Filter, areas)
     EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 0, 64));
     EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 31, 64));
     EXPECT_EQ(core::EDGE, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 33, 64));
-}
-
-// --- rules -----------------------------------------------------------------------------------------------------------
-
-//! A frame in which an object with a filter was asked: its state after flow, and before the frame.
-struct Asked
-{
-    core::ObjectState before = {}, now = {};
-
-    explicit Asked(double confidence, bool alive = true, bool few = false)
-    {
-        before.alive = before.valid = 1;
-        before.box = {100, 80, 40, 30};
-        before.filter.width = 40;
-        before.filter.height = 30;
-        before.filter.started = 1;
-        before.filter.scale = 1.;
-        before.filter.x = 120;
-        before.filter.y = 95;
-        before.validThreshold = 0.7;
-        before.positives = before.negatives = 10;
-        now = before;
-        now.alive = alive;
-        now.valid = alive && !few;
-        now.few = few;
-        now.event = alive ? core::FLOWED : core::BECAME_LOST;
-        now.box = {103, 81, 40, 30};
-        now.filter.confidence = confidence;
-        now.filter.x = 125;
-    }
-    //! @param similarity conservative one of flow's box.
-    const core::ObjectState& fuse(double similarity)
-    {
-        const core::Similarity s = {similarity, similarity, 0., 0}; // dN / (dP + dN) with dN = 1
-        core::Similarity exact = s;
-        exact.early = similarity > 0. ? 2. - 1. / similarity : -1e9;
-        core::fuse(now, before, exact, 320, 240);
-        return now;
-    }
-};
-
-TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
-{
-    EXPECT_EQ(core::FLOWED, Asked(0.3).fuse(0.8).event) << "similar to the object";
-    EXPECT_EQ(103., Asked(0.3).fuse(0.8).box.x);
-    const core::ObjectState taken = Asked(0.3).fuse(0.6);
-    EXPECT_EQ(core::FILTERED, taken.event);
-    EXPECT_EQ(105., taken.box.x);
-    EXPECT_TRUE(taken.valid && taken.fast && taken.filter.strong && taken.filter.supports);
-    EXPECT_EQ(core::FILTERED, Asked(0.09).fuse(0.6).event) << "weak";
-    EXPECT_TRUE(Asked(0.09).fuse(0.6).valid);
-    EXPECT_FALSE(Asked(0.09).fuse(0.6).filter.supports);
-    EXPECT_EQ(core::FLOWED, Asked(0.079).fuse(0.6).event);
-    EXPECT_EQ(core::BECAME_LOST, Asked(0.09, false).fuse(0.).event) << "weak does not do when flow has failed";
-    EXPECT_EQ(core::FILTERED, Asked(0.11, false).fuse(0.).event);
-    EXPECT_EQ(core::FILTERED, Asked(0.09, true, true).fuse(0.9).event) << "few points";
-    EXPECT_FALSE(Asked(0.09, true, true).fuse(0.9).valid);
-    EXPECT_TRUE(Asked(0.11, true, true).fuse(0.9).valid);
-    Asked known(0.2);
-    known.now.filter.meanConfidence = 0.5;
-    known.now.filter.confidences = 5;
-    EXPECT_FALSE(known.fuse(0.6).filter.strong) << "below half of the mean";
-    Asked young = known;
-    young.now.filter.confidences = 4;
-    EXPECT_TRUE(young.fuse(0.6).filter.strong);
-    Asked outside(0.5);
-    outside.now.filter.x = -30.;
-    EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
-}
-
-TEST(Tld_Filter, looksAtBothPlaces)
-{
-    Asked a(0.);
-    a.now.filter = a.before.filter;
-    a.now.box.x = 100 + 3.4; // a tenth of the root of 1200 is 3.46
-    a.now.box.y = 80;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
-    a.now.box.x = 100 + 3.5;
-    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count);
-    a.now.few = 1;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
-    a.now.few = a.now.alive = 0;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
-    core::FilterState f = a.before.filter;
-    const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}};
-    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, 320, 240);
-    EXPECT_EQ(0.3f, f.confidence);
-    EXPECT_EQ(200., f.x);
-    EXPECT_EQ(100. - 32., f.y) << "half of a surround of 65 pixels, made odd as the target: 64";
-    f = a.before.filter;
-    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, 320, 240);
-    EXPECT_EQ(120. + 74., f.x);
-}
-
-//! Runs endFilter() for an event. @return what is done with the model.
-int ended(core::ObjectState& s, int event)
-{
-    s.event = event;
-    core::endFilter(s, 320, 240);
-    return s.filter.trains;
-}
-
-TEST(Tld_Filter, trainsWhereTheObjectIsSure)
-{
-    core::ObjectState s = Asked(0.3).fuse(0.6);
-    s.box = {110, 80, 42, 31};
-    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED));
-    EXPECT_EQ(131., s.filter.x);
-    EXPECT_EQ(1., s.filter.scale) << "nearly its own size";
-    EXPECT_EQ(0.3, s.filter.meanConfidence);
-    EXPECT_EQ(1, s.filter.confidences);
-    s.box = {110, 80, 48, 36};
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::JUMPED));
-    EXPECT_EQ(1.2, s.filter.scale);
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN));
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::RECOGNIZED));
-    s.valid = s.filter.strong = 0;
-    s.score = 0.1;
-    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED)) << "weak, with a score";
-    EXPECT_EQ(2, s.filter.confidences);
-    s.score = 0.;
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FILTERED));
-    s.valid = 1;
-    s.filter.weak = 0;
-    EXPECT_EQ(core::TRAINED, ended(s, core::FLOWED));
-    EXPECT_EQ(2, s.filter.confidences) << "not weak: the mean stays";
-    s.alive = 0;
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::BECAME_LOST));
-    s.filter.started = 0;
-    s.alive = 1;
-    s.valid = 0;
-    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN)) << "there is no model yet";
-    s.valid = 1;
-    EXPECT_EQ(core::BEGUN, ended(s, core::FLOWED));
-}
-
-TEST(Tld_Filter, refusesWhatItDoesNotKnow)
-{
-    core::ObjectState found = Asked(0.).before;
-    found.event = core::FOUND_AGAIN;
-    EXPECT_TRUE(core::endFilter(found, 320, 240));
-    for (const double mean : {0., 0.19, 0.4})
-    {
-        core::ObjectState known = found, other = found;
-        known.filter.meanConfidence = other.filter.meanConfidence = mean;
-        const double least = std::max(0.1, mean / 2.);
-        core::verifyFound(known, static_cast<float>(least + 0.001));
-        core::verifyFound(other, static_cast<float>(least - 0.001));
-        EXPECT_TRUE(known.alive && known.event == core::FOUND_AGAIN) << mean;
-        EXPECT_TRUE(!other.alive && other.event == core::NO_EVENT) << mean;
-    }
 }
 
 // --- trackers --------------------------------------------------------------------------------------------------------
@@ -670,7 +535,8 @@ TEST_P(Tld_FilterTracker, filesWithoutFilter)
     const TemporaryFile plain(".yml"), filtered(".yml");
     trackerOn(scene, engine())->save(plain);
     trackerOn(scene, engine(), paramsOf("filter 1"))->save(filtered);
-    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(paramsOf("filter 1")), without = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(paramsOf("filter 1")),
+                               without = MultiTrackerTLD::create();
     with->addFromFile(image(scene.frame(1)).in(), plain);
     with->addFromFile(image(scene.frame(1)).in(), filtered);
     without->addFromFile(image(scene.frame(1)).in(), filtered);
@@ -701,7 +567,8 @@ TEST_P(Tld_FilterTracker, otherTypeAfterReading)
 TEST_P(Tld_FilterTracker, detectorsDoWithout)
 {
     const StandardScene scene;
-    const Ptr<TLDDetector> with = detectorOn(scene, engine(), paramsOf("filter 1")), without = detectorOn(scene, engine());
+    const Ptr<TLDDetector> with = detectorOn(scene, engine(), paramsOf("filter 1")),
+                           without = detectorOn(scene, engine());
     EXPECT_EQ(std::string::npos, textOf(*with).find("scaleEnergy"));
     Mat expected, actual;
     without->detect(image(scene.frame(3)).in(), expected);

@@ -151,13 +151,12 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) * c.params.trees *
              static_cast<double>(c.frames.size() * c.boxes.size());
     static const char* const ways[] = {"detector", "tracker", "several"};
-    c.what =
-        cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
-                   "%d, %d scales of %.17g, steps of %d %%, least window %d%s",
-                   ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
-                   c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features,
-                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow,
-                   c.params.filter ? ", filters" : "");
+    c.what = cv::format(
+        "%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
+        "%d, %d scales of %.17g, steps of %d %%, least window %d%s",
+        ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x, c.boxes[0].y,
+        c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features, c.params.scales,
+        c.params.scaleFactor, c.params.stepPercent, c.params.minWindow, c.params.filter ? ", filters" : "");
     return c;
 }
 

@@ -17,8 +17,8 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges.
 - Look at these first: seed, learning, mirror, minReplyScore.
-- These switch features on: clipBoxes, filter, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes and
-  endAfterMisses.
+- These switch features on: clipBoxes, filter, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes
+  and endAfterMisses.
 - All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
   stepPercent) and of ferns (trees, features).
 

@@ -123,17 +123,17 @@ public:
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
     enum ResultColumn
     {
-        RESULT_X = 0,       //!< left edge of the box, pixels; 0 if LOST
-        RESULT_Y = 1,       //!< upper edge of the box, pixels; 0 if LOST
-        RESULT_WIDTH = 2,   //!< width of the box, pixels; 0 if LOST
-        RESULT_HEIGHT = 3,  //!< height of the box, pixels; 0 if LOST
-        RESULT_SCORE = 4,   //!< score of the box, 0 to 1; 0 if LOST or unsupported
-        RESULT_STATE = 5,   //!< State
-        RESULT_LOCATED = 6, //!< 1 if update() returns true, else 0
-        RESULT_LEARNED = 7, //!< 1 if the detector learned from the frame, else 0
-        RESULT_EVENT = 8,   //!< Event
-        RESULT_ID = 9,      //!< id of the object in MultiTrackerTLD; 0 in TrackerTLD
-        RESULT_BOX = 10,    //!< index of the detector's box that is associated with it or has started it; -1: none
+        RESULT_X = 0,           //!< left edge of the box, pixels; 0 if LOST
+        RESULT_Y = 1,           //!< upper edge of the box, pixels; 0 if LOST
+        RESULT_WIDTH = 2,       //!< width of the box, pixels; 0 if LOST
+        RESULT_HEIGHT = 3,      //!< height of the box, pixels; 0 if LOST
+        RESULT_SCORE = 4,       //!< score of the box, 0 to 1; 0 if LOST or unsupported
+        RESULT_STATE = 5,       //!< State
+        RESULT_LOCATED = 6,     //!< 1 if update() returns true, else 0
+        RESULT_LEARNED = 7,     //!< 1 if the detector learned from the frame, else 0
+        RESULT_EVENT = 8,       //!< Event
+        RESULT_ID = 9,          //!< id of the object in MultiTrackerTLD; 0 in TrackerTLD
+        RESULT_BOX = 10,        //!< index of the detector's box that is associated with it or has started it; -1: none
         RESULT_CONFIDENCE = 11, //!< confidence of the correlation filter; 0: it was not asked, or there is none
         RESULT_COLUMNS = 12     //!< number of columns
     };
@@ -281,9 +281,9 @@ public:
     /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
     resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
     frame; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned detector; BECAME_LOST (7),
-    no box any more; FILTERED (12), the correlation filter, only with TLDParams.filter. Only in MultiTrackerTLD: CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a
-    detector's box that is similar. After JUMPED and FOUND_AGAIN it may be another object that looks alike. Before
-    init() it is NO_EVENT. Waits. */
+    no box any more; FILTERED (12), the correlation filter, only with TLDParams.filter. Only in MultiTrackerTLD:
+    CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a detector's box that is similar. After
+    JUMPED and FOUND_AGAIN it may be another object that looks alike. Before init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */

@@ -12,13 +12,13 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 //! Samples have a border of a pixel, and vectors read beyond it.
 const int SAMPLE_STEP = FILTER_SIDE + ROW_SLACK;
 
-//! What the filter sees around a place.
+//! Content of an image around a place: spectra of all channels, and bins of all samples.
 struct FilterSample
 {
     float re[FILTER_CHANNELS][FILTER_SPECTRUM], im[FILTER_CHANNELS][FILTER_SPECTRUM];
     int bins[FILTER_SIDE * FILTER_SIDE];
 };
-//! What the scale filter sees: spectra along the sizes.
+//! Spectra of the scale filter along the sizes.
 struct SizeSample
 {
     float re[SCALE_FREQUENCIES][SCALE_ROWS], im[SCALE_FREQUENCIES][SCALE_ROWS];
@@ -31,8 +31,8 @@ struct FeatureScratch
     int histograms[(FILTER_GRID + 2) * (FILTER_GRID + 2) * 2 * ORIENTATIONS]; //!< with a border of cells
     float norms[(FILTER_GRID + 1) * (FILTER_GRID + 1)];
     int64_t energies[FILTER_CELLS];
-    std::vector<int> columns;    //!< sums over rows of the image
-    std::vector<int64_t> sums;   //!< sums of these from the left on
+    std::vector<int> columns;  //!< sums over rows of the image
+    std::vector<int64_t> sums; //!< sums of these from the left on
 };
 
 //! Scratch memory for the filter of an object.
@@ -43,7 +43,7 @@ struct FilterScratch
     float features[FILTER_CHANNELS][FILTER_CELLS];
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     float answer[FILTER_CELLS];
-    int likelihoods[(FILTER_SIDE + 1) * (FILTER_SIDE + 1)]; //!< their table of sums
+    int likelihoods[(FILTER_SIDE + 1) * (FILTER_SIDE + 1)];     //!< their table of sums
     int foreground[HISTOGRAM_BINS], background[HISTOGRAM_BINS]; //!< counts
 };
 

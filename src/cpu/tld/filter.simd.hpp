@@ -3,6 +3,7 @@
 
 // Loops of the correlation filter, compiled once per instruction set. Most are plain ones, which compilers turn into
 // vectors; their additions keep the order of core_filter_answer.hpp.
+// over budget: the steps of one filter, each with the results of the one before.
 #include "opencv2/core/hal/intrin.hpp"
 #include "filter.hpp"
 #include <algorithm>
@@ -90,8 +91,8 @@ void gradientsOf(const uint8_t* above, const uint8_t* row, const uint8_t* below,
         v_int32 best = vx_setall_s32(-1), orientation = zero;
         for (int k = 0; k < ORIENTATIONS; ++k)
         {
-            const v_int32 product = v_add(v_mul(dx, vx_setall_s32(directionOf(k, 0))),
-                                          v_mul(dy, vx_setall_s32(directionOf(k, 1))));
+            const v_int32 product =
+                v_add(v_mul(dx, vx_setall_s32(directionOf(k, 0))), v_mul(dy, vx_setall_s32(directionOf(k, 1))));
             const v_int32 opposite = v_sub(zero, product);
             orientation = v_select(v_gt(product, best), vx_setall_s32(k), orientation);
             best = v_max(best, product);
@@ -152,9 +153,7 @@ void normalize(int cols, int rows, FeatureScratch& scratch)
             scratch.energies[y * cols + x] = cellEnergy([&](int o) { return cell[o]; });
         }
     const auto energyAt = [&](int x, int y)
-    {
-        return scratch.energies[std::max(0, std::min(rows - 1, y)) * cols + std::max(0, std::min(cols - 1, x))];
-    };
+    { return scratch.energies[std::max(0, std::min(rows - 1, y)) * cols + std::max(0, std::min(cols - 1, x))]; };
     for (int y = 0; y <= rows; ++y)
         for (int x = 0; x <= cols; ++x)
             scratch.norms[y * (cols + 1) + x] =
@@ -219,8 +218,7 @@ struct Grid2
 };
 
 //! Executes a stage along the columns, for all columns at the same time.
-template <int R, int STRIDE>
-void columnStage(const Grid2& from, Grid2& to, const FilterTables& tables)
+template <int R, int STRIDE> void columnStage(const Grid2& from, Grid2& to, const FilterTables& tables)
 {
     const float* __restrict const re = from.v[0];
     const float* __restrict const im = from.v[1];
@@ -358,7 +356,8 @@ void spectraOfSizes(const float* features, const FilterTables& tables, SizeSampl
 
 namespace {
 
-//! Sums rows of a frequency in the order of channels, then of cells. @param add functor of a sum and the index of a row.
+//! Sums rows of a frequency in the order of channels, then of cells. @param add functor of a sum and the index of a
+//! row.
 template <typename Add> Complex sumRows(const Add& add)
 {
     Complex cells[SCALE_CELLS] = {}, all = {0.f, 0.f};
@@ -377,9 +376,9 @@ template <typename Add> Complex sumRows(const Add& add)
 
 Complex sumOfScale(const FilterModel& model, const SizeSample& sample, int f)
 {
-    return sumRows([&](Complex& sum, int row)
-                   { addScaleAnswer(sum, model.scaleRe[f][row], model.scaleIm[f][row], sample.re[f][row],
-                                    sample.im[f][row]); });
+    return sumRows(
+        [&](Complex& sum, int row)
+        { addScaleAnswer(sum, model.scaleRe[f][row], model.scaleIm[f][row], sample.re[f][row], sample.im[f][row]); });
 }
 
 // --- training --------------------------------------------------------------------------------------------------------

@@ -316,8 +316,8 @@ private:
         return {ends, ends};
     }
 
-    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param frame the
-    image in the spare slot, which becomes START, or null. @param trained the object was trained in it. */
+    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param frame
+    the image in the spare slot, which becomes START, or null. @param trained the object was trained in it. */
     void append(const Call& call, std::unique_ptr<Object> object, const ImageView* frame, bool trained,
                 const StartDecision& starting)
     {

@@ -138,8 +138,8 @@ __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* 
     {
         const int i = k % cols, j = k / cols;
         const int32_t* const corner = table + j * TABLE_STEP + i;
-        const int sum = corner[d.height * TABLE_STEP + d.width] - corner[d.width] - corner[d.height * TABLE_STEP] +
-                        corner[0];
+        const int sum =
+            corner[d.height * TABLE_STEP + d.width] - corner[d.width] - corner[d.height * TABLE_STEP] + corner[0];
         const float value = mergedAnswer(interpolated(answer, i - d.reachX, j - d.reachY), sum, d);
         best = largerOf(best, {value, k});
     }

@@ -88,9 +88,9 @@ template <typename EnergyAt> __device__ __forceinline__ float blockNorm(int x, i
 //! Returns a feature of HOG. @param histogram of a cell. @param channel below 3 * ORIENTATIONS.
 __device__ __forceinline__ float channelOf(const int* histogram, int channel, const CellNorms& norms)
 {
-    const int sum = channel < 2 * ORIENTATIONS ? histogram[channel]
-                                               : histogram[channel - 2 * ORIENTATIONS] +
-                                                     histogram[channel - ORIENTATIONS];
+    const int sum = channel < 2 * ORIENTATIONS
+                        ? histogram[channel]
+                        : histogram[channel - 2 * ORIENTATIONS] + histogram[channel - ORIENTATIONS];
     return featureOf(static_cast<float>(sum), norms);
 }
 
@@ -116,7 +116,8 @@ __device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& t
             {
                 const int line = n % FILTER_GRID;
                 const FftButterfly<FILTER_GRID, R, STRIDE> b(n / FILTER_GRID);
-                const auto at = [&](int k) { return COLUMNS ? k * GridMemory::STEP + line : line * GridMemory::STEP + k; };
+                const auto at = [&](int k)
+                { return COLUMNS ? k * GridMemory::STEP + line : line * GridMemory::STEP + k; };
                 runButterfly(
                     b, tables.cosine, tables.sine,
                     [&](int k, float& re, float& im)

@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the correlation filter sees of an image.
+// Features, spectra and bins of an image for the correlation filter.
 //
-//   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block: samples with a border, gradients into histograms
-//                   by atomics in shared memory, features, bins of colours
+//   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block: samples with a border, gradients into
+//                   histograms by atomics in shared memory, features, bins of colours
 //   filterSpectra   a pair of channels of a place per block: window, transform
 //   sizeCells       a size of an object per block: all its cells
 //
-// Cost: four look-ups in the table of sums per corner of a sample, 34,000 samples per place with their borders. Bound by
-// latency.
+// Cost: four look-ups in the table of sums per corner of a sample, 34,000 samples per place with their borders. Bound
+// by latency.
 #include "filter_steps.hpp"
 #include "../../common/launch.hpp"
 
@@ -33,8 +33,8 @@ struct CellMemory
     int counts[2]; //!< samples of foreground and background
 };
 
-//! Adds a gradient to the 2 x 2 cells around it. @param x,y sample. @param add functor of a cell, along x and y, and the
-//! weight.
+//! Adds a gradient to the 2 x 2 cells around it. @param x,y sample. @param add functor of a cell, along x and y, and
+//! the weight.
 template <typename Add> __device__ __forceinline__ void spread(int x, int y, const Add& add)
 {
     const int i = x % FILTER_CELL, j = y % FILTER_CELL, ownX = ownWeight(i), ownY = ownWeight(j);
@@ -160,8 +160,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     findBins(image, plan, areas, x0, y0, work.bins[place], work, f.trains != NOT_TRAINED ? m.counts : nullptr);
 }
 
-__global__ void __launch_bounds__(tuning::THREADS)
-    filterSpectra(const __grid_constant__ Batch batch, FilterPass pass)
+__global__ void __launch_bounds__(tuning::THREADS) filterSpectra(const __grid_constant__ Batch batch, FilterPass pass)
 {
     __shared__ GridMemory grids[2];
     const ObjectRecord& object = batch.objects[blockIdx.y];
@@ -253,8 +252,8 @@ __global__ void __launch_bounds__(tuning::THREADS) sizeCells(const __grid_consta
     const auto energyAt = [&](int x, int y)
     { return m.energies[::min(rows - 1, ::max(0, y)) * cols + ::min(cols - 1, ::max(0, x))]; };
     if (static_cast<int>(threadIdx.x) < (cols + 1) * (rows + 1))
-        m.norms[threadIdx.x] = blockNorm(static_cast<int>(threadIdx.x) % (cols + 1),
-                                         static_cast<int>(threadIdx.x) / (cols + 1), energyAt);
+        m.norms[threadIdx.x] =
+            blockNorm(static_cast<int>(threadIdx.x) % (cols + 1), static_cast<int>(threadIdx.x) / (cols + 1), energyAt);
     __syncthreads(); // norms
     float* const out = object.filterWork->sizeFeatures[size];
     for (int k = threadIdx.x; k < SCALE_ROWS; k += tuning::THREADS)

@@ -3,7 +3,7 @@
 
 // trainFilter: moves the correlation filter to the box of the frame, and trains it there.
 //
-//   endFilters      an object per block: whether it is trained, or a box that was found again is verified; zeroes counts
+//   endFilters      an object per block: whether it is trained, or verifies a box that was found again; zeros
 //   learnFilter     values of the spectra and bins of the histograms per thread
 //   finishFilters   an object per thread: refuses boxes that the filter does not know, writes the results
 //
@@ -59,8 +59,7 @@ __device__ __forceinline__ void learnSpectrum(const FilterModel& model, const Fi
     next.energy[k] = learned(model.energy[k], energy * (1.f / FILTER_CELLS), rate);
 }
 
-__global__ void __launch_bounds__(tuning::THREADS)
-    learnFilter(const __grid_constant__ Batch batch, FilterPass pass)
+__global__ void __launch_bounds__(tuning::THREADS) learnFilter(const __grid_constant__ Batch batch, FilterPass pass)
 {
     const ObjectRecord& object = batch.objects[blockIdx.y];
     if (stateOf(*object.live, pass).filter.trains == NOT_TRAINED)

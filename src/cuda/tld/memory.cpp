@@ -85,8 +85,8 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
     const FernPoints points = pointsOf(object->features);
     const std::vector<uint8_t> written =
-        objectBytes(object->grid, object->features, points, state, makeFilterTarget(width, height, cols_, rows_), settings,
-                    static_cast<int>(frame_.blurred.step));
+        objectBytes(object->grid, object->features, points, state, makeFilterTarget(width, height, cols_, rows_),
+                    settings, static_cast<int>(frame_.blurred.step));
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);

@@ -1,0 +1,163 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The rules of the correlation filter by themselves: which box is taken, when it is trained, what it refuses.
+#include "scenes.hpp"
+#include "../../src/tld/core.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+namespace core = cv::cuda::tld;
+
+//! A frame in which an object with a filter was asked: its state after flow, and before the frame.
+struct Asked
+{
+    core::ObjectState before = {}, now = {};
+
+    explicit Asked(double confidence, bool alive = true, bool few = false)
+    {
+        before.alive = before.valid = 1;
+        before.box = {100, 80, 40, 30};
+        before.filter.width = 40;
+        before.filter.height = 30;
+        before.filter.started = 1;
+        before.filter.scale = 1.;
+        before.filter.x = 120;
+        before.filter.y = 95;
+        before.validThreshold = 0.7;
+        before.positives = before.negatives = 10;
+        now = before;
+        now.alive = alive;
+        now.valid = alive && !few;
+        now.few = few;
+        now.event = alive ? core::FLOWED : core::BECAME_LOST;
+        now.box = {103, 81, 40, 30};
+        now.filter.confidence = confidence;
+        now.filter.x = 125;
+    }
+    //! @param similarity conservative one of flow's box.
+    const core::ObjectState& fuse(double similarity)
+    {
+        const core::Similarity s = {similarity, similarity, 0., 0}; // dN / (dP + dN) with dN = 1
+        core::Similarity exact = s;
+        exact.early = similarity > 0. ? 2. - 1. / similarity : -1e9;
+        core::fuse(now, before, exact, 320, 240);
+        return now;
+    }
+};
+
+TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
+{
+    EXPECT_EQ(core::FLOWED, Asked(0.3).fuse(0.8).event) << "similar to the object";
+    EXPECT_EQ(103., Asked(0.3).fuse(0.8).box.x);
+    const core::ObjectState taken = Asked(0.3).fuse(0.6);
+    EXPECT_EQ(core::FILTERED, taken.event);
+    EXPECT_EQ(105., taken.box.x);
+    EXPECT_TRUE(taken.valid && taken.fast && taken.filter.strong && taken.filter.supports);
+    EXPECT_EQ(core::FILTERED, Asked(0.09).fuse(0.6).event) << "weak";
+    EXPECT_TRUE(Asked(0.09).fuse(0.6).valid);
+    EXPECT_FALSE(Asked(0.09).fuse(0.6).filter.supports);
+    EXPECT_EQ(core::FLOWED, Asked(0.079).fuse(0.6).event);
+    EXPECT_EQ(core::BECAME_LOST, Asked(0.09, false).fuse(0.).event) << "weak does not do when flow has failed";
+    EXPECT_EQ(core::FILTERED, Asked(0.11, false).fuse(0.).event);
+    EXPECT_EQ(core::FILTERED, Asked(0.09, true, true).fuse(0.9).event) << "few points";
+    EXPECT_FALSE(Asked(0.09, true, true).fuse(0.9).valid);
+    EXPECT_TRUE(Asked(0.11, true, true).fuse(0.9).valid);
+    Asked known(0.2);
+    known.now.filter.meanConfidence = 0.5;
+    known.now.filter.confidences = 5;
+    EXPECT_FALSE(known.fuse(0.6).filter.strong) << "below half of the mean";
+    Asked young = known;
+    young.now.filter.confidences = 4;
+    EXPECT_TRUE(young.fuse(0.6).filter.strong);
+    Asked outside(0.5);
+    outside.now.filter.x = -30.;
+    EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
+}
+
+TEST(Tld_Filter, looksAtBothPlaces)
+{
+    Asked a(0.);
+    a.now.filter = a.before.filter;
+    a.now.box.x = 100 + 3.4; // a tenth of the root of 1200 is 3.46
+    a.now.box.y = 80;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    a.now.box.x = 100 + 3.5;
+    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count);
+    a.now.few = 1;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    a.now.few = a.now.alive = 0;
+    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    core::FilterState f = a.before.filter;
+    const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}};
+    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    EXPECT_EQ(0.3f, f.confidence);
+    EXPECT_EQ(200., f.x);
+    EXPECT_EQ(100. - 32., f.y) << "half of a surround of 65 pixels, made odd as the target: 64";
+    f = a.before.filter;
+    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    EXPECT_EQ(120. + 74., f.x);
+}
+
+//! Runs endFilter() for an event. @return what is done with the model.
+int ended(core::ObjectState& s, int event)
+{
+    s.event = event;
+    core::endFilter(s, 320, 240);
+    return s.filter.trains;
+}
+
+TEST(Tld_Filter, trainsWhereTheObjectIsSure)
+{
+    core::ObjectState s = Asked(0.3).fuse(0.6);
+    s.box = {110, 80, 42, 31};
+    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED));
+    EXPECT_EQ(131., s.filter.x);
+    EXPECT_EQ(1., s.filter.scale) << "nearly its own size";
+    EXPECT_EQ(0.3, s.filter.meanConfidence);
+    EXPECT_EQ(1, s.filter.confidences);
+    s.box = {110, 80, 48, 36};
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::JUMPED));
+    EXPECT_EQ(1.2, s.filter.scale);
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN));
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::RECOGNIZED));
+    s.valid = s.filter.strong = 0;
+    s.score = 0.1;
+    EXPECT_EQ(core::TRAINED, ended(s, core::FILTERED)) << "weak, with a score";
+    EXPECT_EQ(2, s.filter.confidences);
+    s.score = 0.;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FILTERED));
+    s.valid = 1;
+    s.filter.weak = 0;
+    EXPECT_EQ(core::TRAINED, ended(s, core::FLOWED));
+    EXPECT_EQ(2, s.filter.confidences) << "not weak: the mean stays";
+    s.alive = 0;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::BECAME_LOST));
+    s.filter.started = 0;
+    s.alive = 1;
+    s.valid = 0;
+    EXPECT_EQ(core::NOT_TRAINED, ended(s, core::FOUND_AGAIN)) << "there is no model yet";
+    s.valid = 1;
+    EXPECT_EQ(core::BEGUN, ended(s, core::FLOWED));
+}
+
+TEST(Tld_Filter, refusesWhatItDoesNotKnow)
+{
+    core::ObjectState found = Asked(0.).before;
+    found.event = core::FOUND_AGAIN;
+    EXPECT_TRUE(core::endFilter(found, 320, 240));
+    for (const double mean : {0., 0.19, 0.4})
+    {
+        core::ObjectState known = found, other = found;
+        known.filter.meanConfidence = other.filter.meanConfidence = mean;
+        const double least = std::max(0.1, mean / 2.);
+        core::verifyFound(known, static_cast<float>(least + 0.001));
+        core::verifyFound(other, static_cast<float>(least - 0.001));
+        EXPECT_TRUE(known.alive && known.event == core::FOUND_AGAIN) << mean;
+        EXPECT_TRUE(!other.alive && other.event == core::NO_EVENT) << mean;
+    }
+}
+
+}} // namespace opencv_test
