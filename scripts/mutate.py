@@ -12,12 +12,12 @@ headers in src/cuda that they include. Faults are comparisons, bounds, signs, co
 scripts/lib/mutate.rules. The build stays as it is: changed objects are compiled and linked elsewhere.
 
 Results of a place: noticed (a test failed that passes without the fault), timed out (a test that ends without the fault), same
-code (the compiler made the same objects), does not compile, not noticed, not run (time was over).
+code (the compiler made the same objects), does not compile, not noticed, not run (time was over), changed since (the line is
+not as the list says).
 """
 import argparse
 import collections
 import contextlib
-import hashlib
 import io
 import json
 import math
@@ -257,9 +257,10 @@ class Place:
         path = self.tree / self.row["file"]
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
-        number = int(self.row["line"]) - 1
-        if number >= len(lines) or lines[number].strip() != self.row["before"]:
-            return "moved"
+        same = [number for number, line in enumerate(lines) if line.strip() == self.row["before"]]
+        if not same:
+            return "changed since"
+        number = min(same, key=lambda number: abs(number + 1 - int(self.row["line"])))
         if not self.objects:
             return "same code"
         lines[number] = lines[number].replace(self.row["before"], self.row["after"])
