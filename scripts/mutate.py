@@ -12,12 +12,12 @@ headers in src/cuda that they include. Faults are comparisons, bounds, signs, co
 scripts/lib/mutate.rules. The build stays as it is: changed objects are compiled and linked elsewhere.
 
 Results of a place: noticed (a test failed that passes without the fault), timed out (a test that ends without the fault), same
-code (the compiler made the same objects), does not compile, not noticed, not run (time was over).
+code (the compiler made the same objects), does not compile, not noticed, not run (time was over), changed since (the line is
+not as the list says).
 """
 import argparse
 import collections
 import contextlib
-import hashlib
 import io
 import json
 import math
@@ -33,7 +33,6 @@ import subprocess
 import sys
 import threading
 import time
-import xml.etree.ElementTree
 
 ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
 RULES = ROOT / "scripts/lib/mutate.rules"
@@ -107,6 +106,7 @@ class Build:
         commands = subprocess.run([*ninja, "commands", program], check=True, capture_output=True, text=True).stdout.splitlines()
         deps = subprocess.run([*ninja, "deps"], check=True, capture_output=True, text=True).stdout
         self.link = commands[-1].removeprefix(": && ").split(" && ")[0]
+        self.linker = []
         self.compile = {}
         for command in commands[:-1]:
             words = shlex.split(command)
@@ -126,6 +126,26 @@ class Build:
                     self.users[os.path.relpath(path, ROOT)].add(target)
             elif ": #deps" in line:
                 target = line.split(":")[0]
+
+    def choose_linker(self, out):
+        """Takes the fastest linker that can link the program as it is."""
+        for linker in ("lld", "gold", ""):
+            self.linker = ["-fuse-ld=" + linker] if linker else []
+            if (linker and not shutil.which("ld." + linker)) or self.link_program(out / "unchanged", {}):
+                continue
+            if subprocess.run([str(out / "unchanged"), "--gtest_list_tests"], capture_output=True).returncode == 0:
+                return
+        sys.exit(f"the test program cannot be linked: {self.link_program(out / 'unchanged', {})}")
+
+    def link_program(self, program, changed):
+        """Links with changed objects, by their names in the build. @return '' or the linker's message"""
+        words = [str(changed.get(word, word)) for word in shlex.split(self.link)]
+        at = words.index("-o")
+        words[at + 1] = str(program)
+        # In front of the archive, whose members of the same symbols are then not taken.
+        words[at:at] = [str(made) for target, made in changed.items() if "/opencv_cudatracking.dir/" in target]
+        done = subprocess.run(words + self.linker, cwd=self.folder, capture_output=True, text=True)
+        return done.stderr[-1000:] if done.returncode else ""
 
 
 class Tests:
@@ -148,43 +168,35 @@ class Tests:
         return environment
 
     def measure(self):
-        """Times of all tests, and whether they pass."""
+        """Times of all tests that pass."""
         known = self.options.out / "times.json"
         if known.exists():
             self.times = json.loads(known.read_text())
             return
-        names = subprocess.run([str(self.build.program), "--gtest_list_tests"], capture_output=True, text=True,
-                               env=self.environment("", False)).stdout
-        wanted = [name + "_" for part, name in CLASSES.items() if any(f"/{part}/" in row["file"] for row in rows(self.options.list))]
-        suites = queue.Queue()
-        for name in re.findall(r"^([\w/]+\.)", names, re.M):
-            if "Common_" in name or any(part in name for part in wanted):
-                suites.put(name)
         failed = []
+        shards = queue.Queue()
+        for gpu, count in ((True, self.options.gpu_jobs), (False, 2 * self.options.jobs)):
+            for shard in range(count):
+                if gpu or not self.options.kernels:
+                    shards.put((gpu, dict(GTEST_TOTAL_SHARDS=str(count), GTEST_SHARD_INDEX=str(shard))))
 
         def work():
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    suite = suites.get_nowait()
-                    report = self.options.out / f"{suite.replace('/', '-')}xml"
-                    folder = self.options.out / f"cwd-{suite.replace('/', '-')}"
-                    folder.mkdir(exist_ok=True)
-                    gpu = "Cuda" in suite
-                    with self.gpu if gpu else contextlib.nullcontext():
-                        subprocess.run([str(self.build.program), f"--gtest_filter={suite}*", f"--gtest_output=xml:{report}"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, env=self.environment("", gpu))
-                    for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase"):
-                        name = f"{case.get('classname')}.{case.get('name')}"
-                        if case.find("failure") is not None:
-                            failed.append(name)
-                        elif case.get("status") == "run":
-                            self.times[name] = float(case.get("time"))
-                    report.unlink()
-                    shutil.rmtree(folder, ignore_errors=True)
+            while True:
+                try:
+                    gpu, shard = shards.get_nowait()
+                except queue.Empty:
+                    return
+                with self.gpu if gpu else contextlib.nullcontext():
+                    text = subprocess.run([str(self.build.program), "--gtest_filter=" + ("*Cuda*" if gpu else "-*Cuda*")],
+                                          capture_output=True, text=True, errors="replace", cwd=self.options.out,
+                                          env={**self.environment("", gpu), **shard}).stdout
+                passed = dict(re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", text, re.M))
+                failed.extend(set(re.findall(r"^\[ RUN      \] (\S+)", text, re.M)) - set(passed))
+                self.times.update((name, int(time) / 1000) for name, time in passed.items())
 
         in_threads(self.options.jobs, work)
         if failed:
-            print("fail without a fault, and are left out:", *failed)
+            print("fail without a fault, or are skipped, and are left out:", *failed)
         known.write_text(json.dumps(self.times))
 
     def failing(self, program, names, without, folder, deadline):
@@ -257,9 +269,10 @@ class Place:
         path = self.tree / self.row["file"]
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
-        number = int(self.row["line"]) - 1
-        if number >= len(lines) or lines[number].strip() != self.row["before"]:
-            return "moved"
+        same = [number for number, line in enumerate(lines) if line.strip() == self.row["before"]]
+        if not same:
+            return "changed since"
+        number = min(same, key=lambda number: abs(number + 1 - int(self.row["line"])))
         if not self.objects:
             return "same code"
         lines[number] = lines[number].replace(self.row["before"], self.row["after"])
@@ -270,7 +283,7 @@ class Place:
             path.write_text(text, encoding="utf-8")
 
     def made(self):
-        changed = []
+        changed = {}
         for place, target in enumerate(self.objects):
             made = self.folder / f"{place}.o"
             words = list(self.build.compile[target])
@@ -286,23 +299,11 @@ class Place:
             if done.returncode:
                 return "does not compile"
             if made.read_bytes() != (self.build.folder / target).read_bytes():
-                changed.append((target, made))
+                changed[target] = made
         if not changed:
             return "same code"
-        self.vectors = any(".avx" in target for target, _ in changed)
-        link = self.build.link
-        for target, made in changed:
-            link = link.replace(f" {target} ", f" {made} ")
-        words = shlex.split(link)
-        at = words.index("-o")
-        words[at + 1] = str(self.folder / "program")
-        # In front of the archive, whose members of the same symbols are then not taken.
-        words[at:at] = [str(made) for target, made in changed if "/opencv_cudatracking.dir/" in target]
-        words += next((["-fuse-ld=" + name] for name in ("lld", "gold") if shutil.which("ld." + name)), [])
-        done = subprocess.run(words, cwd=self.build.folder, capture_output=True, text=True)
-        if done.returncode:
-            return "does not link"
-        return ""
+        self.vectors = any(".avx" in target for target in changed)
+        return "does not link" if self.build.link_program(self.folder / "program", changed) else ""
 
     def moved(self, word):
         """A word of a command, with paths into the tree. Generated sources include those of the root by their full path."""
@@ -386,6 +387,7 @@ def run(options):
     options.out.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + options.seconds
     build = Build(options.build)
+    build.choose_linker(options.out)
     tests = Tests(build, options)
     tests.measure()
     print(f"{len(tests.times)} tests, {sum(tests.times.values()):.0f} s; {deadline - time.monotonic():.0f} s left", flush=True)

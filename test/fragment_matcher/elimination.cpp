@@ -155,18 +155,19 @@ template <class Check> void specialScenes(const Check& check)
 
 //! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for
 //! their mean. @param block side of a block, pixels: that of the coarse bounds, 8, or of the fine bounds, 4.
-Scene tightBound(int peaks, int block)
+//! @param darker difference of a second patch, which has the best value too where it is 0.
+Scene tightBound(int peaks, int block, int darker)
 {
     Scene scene;
     scene.params = makeParams(FM::SAD, peaks);
     scene.frame = Mat(900, 1000, CV_8UC1, Scalar(0));
-    for (const Point at : {Point(617, 411), Point(101, 333)})
+    for (int i = 0; i < 2; ++i)
     {
-        Mat patch = scene.frame(Rect(at, Size(80, 80)));
-        patch.setTo(11);
+        Mat patch = scene.frame(Rect(i ? Point(101, 333) : Point(617, 411), Size(80, 80)));
+        patch.setTo(11 - i * darker);
         for (int y = 0; y < 80; y += block)
             for (int x = 0; x < 80; x += block)
-                patch.at<uchar>(y, x) = 10;
+                patch.at<uchar>(y, x) -= 1;
     }
     scene.templates = {Mat(80, 80, CV_8UC1, Scalar(40))};
     return scene;
@@ -212,7 +213,8 @@ template <class Check> void tightScenes(const Check& check)
 {
     for (const int peaks : {1, 2})
         for (const int block : {8, 4})
-            check(tightBound(peaks, block));
+            for (const int darker : {0, 1})
+                check(tightBound(peaks, block, darker));
     check(placesInOneZone());
     check(wideSums());
 }
@@ -281,7 +283,7 @@ TEST(FragmentMatcher_EliminationSpecial, fewPositions)
 //! Four instances, each on a thread of its own. @param run runCpu() or runCuda().
 template <class Run> void expectSameOnThreads(const Run& run)
 {
-    const Scene scenes[] = {tightBound(2, 8), placesInOneZone(),
+    const Scene scenes[] = {tightBound(2, 8, 0), placesInOneZone(),
                             fewCopies(CV_8UC3, makeParams(FM::SAD, 2), {Point(0, 0), Point(907, 731)}),
                             fewCopies(CV_8UC1, makeParams(FM::SAD, 5, FM::CROSS, 7), {Point(63, 15), Point(512, 431)})};
     Result results[4];
