@@ -372,6 +372,7 @@ TEST(FragmentMatcher_Windows, twoPassesOverParticles)
 //! All of both passes is one graph, whose replays see other images.
 TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
 {
+#ifdef HAVE_CUDA
     TwoPasses passes, onHost;
     cuda::Stream stream;
     TwoPasses::Memory<GpuMat> m;
@@ -395,6 +396,7 @@ TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
         EXPECT_TRUE(sameBits(truth.fine.valid, Mat(m.fine.valid)));
         EXPECT_GT(countNonZero(truth.fine.valid), 600);
     }
+#endif
 }
 
 }} // namespace opencv_test
