@@ -5,6 +5,7 @@ matplotlib). openpiv: vectors of OpenPIV's pair test1, FOLDER being openpiv/data
 of the loop of cv2.matchTemplate() that autoRIFT runs, with windows of 32 pixels, +-25, every 32 pixels, on one thread; FIRST and SECOND are
 images of 8 bits, such as those of OpenPIV's test4. It needs opencv-python, the cv2 of which is the peer.
 """
+import math
 import sys
 import time
 
@@ -13,36 +14,42 @@ import numpy as np
 import cudatracking as ct
 
 SIZE, WINDOW, DIAMETERS = 512, 32, (1.5, 2.5, 4.)
+ERF = np.frompyfunc(math.erf, 1, 1)
 SHIFTS = np.arange(30, 41) / 10
 FITS = {"ZNCC, Gaussian": ("zncc", "gaussian"), "ZNCC, parabola": ("zncc", "parabola"), "SSD, parabola": ("ssd", "parabola"), "SAD, lines": ("sad", "parabola")}
 
 
 def particles(seed, diameter, shift, per_pixel=.05):
-    """An image of particles, Gaussians with a diameter at exp(-2) of their brightness, all moved by `shift` in x and y."""
+    """An image of particles, Gaussians with a diameter at exp(-2) of their brightness, all moved by `shift` in x. A pixel has the mean over
+    its area, as of a camera, and hardly one is saturated."""
     random = np.random.default_rng(seed)
     count, margin = int((SIZE + 40)**2 * per_pixel), 20
-    x, y = random.uniform(-margin, SIZE + margin, (2, count)) + shift
-    light = random.uniform(80, 200, count)
+    x, y = random.uniform(-margin, SIZE + margin, (2, count))
+    x += shift
+    light = random.uniform(60, 120, count)
     image = np.zeros((SIZE, SIZE))
     reach, left, top = int(np.ceil(1.5 * diameter)), np.rint(x).astype(int), np.rint(y).astype(int)
-    for dy in range(-reach, reach + 1):
-        for dx in range(-reach, reach + 1):
+    width = diameter / 4  # standard deviation
+    steps = np.arange(-reach, reach + 1)
+    edges = np.arange(-reach, reach + 2) - .5
+    across, along = (np.sqrt(np.pi / 2) * width * np.diff(ERF((first[:, None] + edges - place[:, None]) / (np.sqrt(2) * width)).astype(float))
+                     for first, place in ((left, x), (top, y)))
+    for i, dy in enumerate(steps):
+        for j, dx in enumerate(steps):
             column, row = left + dx, top + dy
             inside = (column >= 0) & (row >= 0) & (column < SIZE) & (row < SIZE)
-            values = light * np.exp(-8 * ((column - x)**2 + (row - y)**2) / diameter**2)
-            np.add.at(image, (row[inside], column[inside]), values[inside])
+            np.add.at(image, (row[inside], column[inside]), (light * across[:, j] * along[:, i])[inside])
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def errors_of(fit, before, after, shift):
-    """Errors in x and y of all windows; wrong peaks, which are more than a pixel away, are left out."""
+    """Errors of all windows; wrong peaks, which are more than a pixel away, are left out."""
     metric, name = FITS[fit]
     grid = ct.windows((SIZE, SIZE), WINDOW, 16, reach=7)
-    inner = (grid.regions[:, :2].max(axis=1) + WINDOW + 7 <= SIZE) & (grid.regions[:, :2].min(axis=1) >= 8)
     matcher = ct.FragmentMatcher(metric, subpixel=True, subpixel_fit=name, device="cpu")
     matcher.cut(before, grid.regions)
     field = matcher.match(after, grid.areas).field(grid)
-    errors = np.concatenate([part.ravel()[inner] - shift for part in (field.u, field.v)])
+    errors = field.u[1:-1, 1:-1].ravel() - shift  # without windows that leave the frame
     return errors[np.abs(errors) < 1]
 
 

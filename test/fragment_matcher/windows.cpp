@@ -374,6 +374,7 @@ TEST(FragmentMatcher_Windows, twoPassesOverParticles)
 //! All of both passes is one graph, whose replays see other images.
 TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
 {
+#ifdef HAVE_CUDA
     TwoPasses passes, onHost;
     cuda::Stream stream;
     TwoPasses::Memory<GpuMat> m;
@@ -397,6 +398,7 @@ TEST_F(FragmentMatcher_CudaWindows, twoPassesInAGraph)
         EXPECT_TRUE(sameBits(truth.fine.valid, Mat(m.fine.valid)));
         EXPECT_GT(countNonZero(truth.fine.valid), 600);
     }
+#endif
 }
 
 #endif
