@@ -73,6 +73,36 @@ TEST(FragmentMatcher_Deep, largestValue)
     EXPECT_EQ(static_cast<double>(S), map.at<double>(0));
 }
 
+//! Sizes around those whose parts of ZNCC without weights leave 63 bits, at the largest variance: half black, half
+//! white.
+TEST(FragmentMatcher_Deep, partsOf63Bits)
+{
+    const struct
+    {
+        int type;
+        Size size;
+    } sizes[] = {{CV_16UC3, Size(233, 228)},
+                 {CV_16UC3, Size(233, 230)},
+                 {CV_16UC1, Size(304, 304)},
+                 {CV_16UC1, Size(305, 304)},
+                 {CV_16UC1, Size(601, 600)}};
+    for (const auto& of : sizes)
+        for (const int weight : {255, 254, 3})
+        {
+            SCOPED_TRACE(cv::format("%d x %d, weights %d", of.size.width, of.size.height, weight));
+            Scene scene;
+            scene.params = makeParams(FM::ZNCC, 2, FM::SQUARE, 1);
+            scene.frame = Mat(of.size + Size(2, 1), of.type, Scalar::all(0));
+            scene.frame.rowRange(0, of.size.height / 2).setTo(Scalar::all(65535));
+            scene.templates.push_back(scene.frame(Rect(Point(), of.size)).clone());
+            if (weight != 255)
+                scene.weights.push_back(Mat(of.size, CV_8UC1, Scalar(weight)));
+            const Result result = runCpu(scene);
+            expectSame(expected(scene), result);
+            EXPECT_EQ(1.f, result.scores.at<float>(0, 0));
+        }
+}
+
 //! Image and fragments in 16 bits, times a factor: equal positions; scores times the square of the factor.
 TEST(FragmentMatcher_Deep, agreesWithEightBits)
 {

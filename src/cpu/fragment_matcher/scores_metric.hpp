@@ -118,11 +118,48 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     }
 }
 
+//! Returns i unit, rounded once: both products are exact for units below 2^20.
+inline double timesUnit(int64_t i, double unit)
+{
+    return static_cast<double>(i >> 32) * 4294967296. * unit + static_cast<double>(static_cast<uint32_t>(i)) * unit;
+}
+
+//! Returns true if the numerators and variances of 16 bits without weights fit 63 bits.
+inline bool fitUniformParts(const Plan& plan)
+{
+    const double pixels = static_cast<double>(plan.width) * plan.height;
+    return plan.channels * pixels * pixels * (65535. * 65535. / 4) < 9223372036854775807.;
+}
+
+//! deepZnccParts() with equal weights or none. ka divides numerators and variances, and the quotients fit 63 bits.
+template <typename P>
+void uniformDeepParts(const Plan& plan, const P* terms, const P* windows, size_t stride, size_t count, double* n,
+                      double* v)
+{
+    const uint64_t area = plan.kn / plan.ka,
+                   templ[] = {plan.kc[0] / plan.ka, plan.kc[1] / plan.ka, plan.kc[2] / plan.ka};
+    const double unit = static_cast<double>(plan.ka);
+    for (size_t x = 0; x < count; ++x)
+    {
+        uint64_t numerator = area * terms[x], variance = area * windows[x]; // modulo 2^64
+        for (int c = 0; c < plan.channels; ++c)
+        {
+            const uint64_t sum = windows[(1 + c) * stride + x];
+            numerator -= templ[c] * sum;
+            variance -= sum * sum;
+        }
+        n[x] = timesUnit(static_cast<int64_t>(numerator), unit);
+        v[x] = timesUnit(static_cast<int64_t>(variance), unit);
+    }
+}
+
 //! Computes numerators and variances of ZNCC of 16 bits from sums that joinTerms() has joined.
 template <typename P>
 void deepZnccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
                    double* n, double* v)
 {
+    if (!plan.weighted && fitUniformParts(plan))
+        return uniformDeepParts(plan, terms, windows, stride, count, n, v);
     const uint64_t factor = plan.weighted ? 1 : plan.sums.W / (static_cast<uint64_t>(plan.width) * plan.height);
     for (size_t x = 0; x < count; ++x)
     {
