@@ -250,7 +250,7 @@ TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
                 for (int i = 0; i < of.count; ++i)
                 {
                     const Size room = of.frame - of.fragment;
-                    const Point at(rng.uniform(0, room.width + 1), rng.uniform(0, room.height + 1));
+                    const Point at = uniform(rng, Point(), Point(room.width + 1, room.height + 1));
                     scene.templates.push_back(scene.frame(Rect(at, of.fragment)).clone());
                     scene.weights.push_back(weightsOf(rng, of.fragment, kind, i + 1));
                     if (of.count > 2)

@@ -156,7 +156,7 @@ TEST_F(FragmentMatcher_CudaSubpixel, allRoutes)
                 scene.frame = randomImage(rng, Size(380, 360), type, 1 + side % 4);
                 for (int i = 0; i < (side < 40 ? 40 : 2); ++i)
                 {
-                    const Point at(rng.uniform(0, 380 - side), rng.uniform(0, 360 - side));
+                    const Point at = uniform(rng, Point(), Point(380 - side, 360 - side));
                     scene.templates.push_back(scene.frame(Rect(at, Size(side, side))).clone());
                     scene.templates.back() += Scalar::all(i % 9);
                     scene.areas.push_back(Rect(at.x - reach, at.y - reach, side + 2 * reach, side + 2 * reach));

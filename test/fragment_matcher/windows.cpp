@@ -50,7 +50,10 @@ Mat motionField(RNG& rng, Size size)
     Mat field(size, CV_32FC1);
     rng.fill(field, RNG::UNIFORM, -40., 40.);
     for (int i = 0; i < 3 + size.area() / 4; ++i)
-        field.at<float>(rng.uniform(0, size.height), rng.uniform(0, size.width)) = special[rng.uniform(0, 11)];
+    {
+        const float value = special[rng.uniform(0, 11)];
+        field.at<float>(uniform(rng, Point(), Point(size))) = value;
+    }
     return field;
 }
 
@@ -85,9 +88,8 @@ std::vector<Rect> plainAreas(const WindowGrid& grid, Size reach, const Mat& u, c
 
 WindowGrid randomGrid(RNG& rng)
 {
-    const Size window(rng.uniform(1, 40), rng.uniform(1, 40));
-    return WindowGrid(Size(rng.uniform(40, 300), rng.uniform(40, 300)), window,
-                      Size(rng.uniform(1, 30), rng.uniform(1, 30)));
+    const Size window = uniform(rng, Size(1, 1), Size(40, 40)), frame = uniform(rng, Size(40, 40), Size(300, 300));
+    return WindowGrid(frame, window, uniform(rng, Size(1, 1), Size(30, 30)));
 }
 
 //! check(grid, reach, u, v) for random grids and fields; every fifth without a field.
@@ -98,11 +100,13 @@ template <typename Check> void forRandomFields(uint64 seed, const Check& check)
     {
         SCOPED_TRACE(i);
         const WindowGrid grid = randomGrid(rng);
-        const Size reach(rng.uniform(0, 30), i % 7 ? rng.uniform(0, 30) : 32767);
-        const Size field = i % 3 ? Size(rng.uniform(1, 40), rng.uniform(1, 40)) : grid.size();
+        Size reach = uniform(rng, Size(), Size(30, 30));
+        if (i % 7 == 0)
+            reach.height = 32767;
+        const Size field = i % 3 ? uniform(rng, Size(1, 1), Size(40, 40)) : grid.size();
         const bool moves = i % 5 != 0;
-        check(grid, reach, moves ? asRoi(motionField(rng, field)) : Mat(),
-              moves ? asRoi(motionField(rng, field)) : Mat());
+        const Mat u = moves ? asRoi(motionField(rng, field)) : Mat(), v = moves ? asRoi(motionField(rng, field)) : Mat();
+        check(grid, reach, u, v);
     }
 }
 

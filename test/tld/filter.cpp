@@ -38,7 +38,8 @@ template <int N, typename Stages> void checkStages(Stages)
         sine[i] = static_cast<float>(core::sineOf(i, N));
         EXPECT_NEAR(std::cos(2. * CV_PI * i / N), core::cosineOf(i, N), 1e-14);
         EXPECT_NEAR(std::sin(2. * CV_PI * i / N), core::sineOf(i, N), 1e-14);
-        values[i] = Complexd(rng.uniform(-1., 1.), rng.uniform(-1., 1.));
+        values[i].real(rng.uniform(-1., 1.));
+        values[i].imag(rng.uniform(-1., 1.));
     }
     const std::vector<Complexd> expected = naiveDft(values);
     Stages::run(
