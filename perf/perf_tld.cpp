@@ -121,6 +121,14 @@ TLDParams flowOnly()
     return p;
 }
 
+//! Returns parameters with a correlation filter per object.
+TLDParams withFilter()
+{
+    TLDParams p;
+    p.filter = true;
+    return p;
+}
+
 //! Returns the points that the tracker tracks: 10 x 10 on its box.
 std::vector<Point2f> pointsOf(const Rect& box)
 {
@@ -274,6 +282,21 @@ TEST_P(Tld_Cpu, frame)
         }
 }
 
+TEST_P(Tld_Cpu, frameWithFilter)
+{
+    const Size size = GetParam();
+    const Video video(size);
+    const Threads used(1);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(withFilter());
+    tracker->init(video.frames[0], video.boxes[0]);
+    Mat result;
+    int t = 0;
+    const double us = medianUs([&] { tracker->updateAsync(video.frames[++t % Video::FRAMES], result); }, 2., 60);
+    PerfRow(nameOf(size, 1), "cpu", "frame_with_filter_threads_1", us)
+        .set("confidence", result.at<double>(0, TrackerTLD::RESULT_CONFIDENCE));
+    EXPECT_GT(result.at<double>(0, TrackerTLD::RESULT_CONFIDENCE), 0.);
+}
+
 INSTANTIATE_TEST_CASE_P(Perf, Tld_Cpu, testing::ValuesIn(SIZES));
 
 // --- CUDA ------------------------------------------------------------------------------------------------------------
@@ -372,9 +395,10 @@ TEST_P(Tld_Cuda, frame)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part)
+    const auto measure =
+        [&](const std::vector<Rect>& boxes, int objects, const std::string& part, const TLDParams& params = TLDParams())
     {
-        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(params);
         cuda::Stream stream;
         double windows = 0.;
         for (int i = 0; i < objects; ++i)
@@ -406,7 +430,10 @@ TEST_P(Tld_Cuda, frame)
         EXPECT_GE(countNonZero(host.col(6)), objects / 2);
     };
     for (const int objects : OBJECTS)
+    {
         measure(video.boxes, objects, "");
+        measure(video.boxes, objects, "_with_filters", withFilter());
+    }
     // Objects of one size share their codes; these do not.
     measure(video.boxesOf([&](int i) { return video.objectOf(1. + 0.01 * i); }), 64, "_of_64_sizes");
     if (size.height == 1080) // what the target is for
