@@ -141,10 +141,11 @@ struct Line
     void print(const std::string& head) const
     {
         std::cout << head
-                  << format(" P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f LT=%.3f absent=%.4g/%d "
-                            "min=%.3f ms=%.2f max=%.3f",
-                            mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
-                            mean.near20, mean.longTerm(), mean.replies, mean.absent, least, ms, most)
+                  << format(
+                         " P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f LT=%.3f absent=%.4g/%d "
+                         "min=%.3f ms=%.2f max=%.3f",
+                         mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
+                         mean.near20, mean.longTerm(), mean.replies, mean.absent, least, ms, most)
                   << std::endl;
     }
 };
@@ -158,7 +159,8 @@ public:
     {
         const auto table = [&](const std::string& option, const std::string& heading)
         { return std::unique_ptr<Table>(options.given(option) ? new Table(options.text(option), heading) : nullptr); };
-        boxes_ = table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height,score");
+        boxes_ =
+            table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height,score");
         runs_ = table(
             "runs",
             "sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,"
@@ -235,9 +237,9 @@ private:
             return;
         runs_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << s.frames.size() << ','
                       << getNumThreads()
-                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, run.processorMs,
-                                q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc, q.near20,
-                                q.longTerm(), q.replies, q.absent)
+                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms,
+                                run.processorMs, q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc,
+                                q.near20, q.longTerm(), q.replies, q.absent)
                       << (run.failed < 0 ? std::string() : std::to_string(run.failed)) << '\n';
         runs_->tick();
     }

@@ -105,7 +105,8 @@ template <typename Check> void forRandomFields(uint64 seed, const Check& check)
             reach.height = 32767;
         const Size field = i % 3 ? uniform(rng, Size(1, 1), Size(40, 40)) : grid.size();
         const bool moves = i % 5 != 0;
-        const Mat u = moves ? asRoi(motionField(rng, field)) : Mat(), v = moves ? asRoi(motionField(rng, field)) : Mat();
+        const Mat u = moves ? asRoi(motionField(rng, field)) : Mat(),
+                  v = moves ? asRoi(motionField(rng, field)) : Mat();
         check(grid, reach, u, v);
     }
 }
