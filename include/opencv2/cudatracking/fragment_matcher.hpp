@@ -404,7 +404,8 @@ public:
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Computes search areas for the next frame from locations in this one: (x - radius, y - radius, width + 2
-    radius, height + 2 radius) for a fragment of width x height at (x, y). With GpuMat, all data stay on the device. Waits only if locations is a GpuMat and areas is a Mat, UMat or std::vector.
+    radius, height + 2 radius) for a fragment of width x height at (x, y). With GpuMat, all data stay on the device.
+    Waits only if locations is a GpuMat and areas is a Mat, UMat or std::vector.
     @param locations one top-left corner for each fragment, for example the locations of match(): CV_32SC2 with N rows,
     of which column 0 is used, CV_32SC1 of N x 2, a std::vector or, in Python, a list of (x, y). They may lie outside of
     the frame. (-1,-1) means no match and gives an empty area, so that the fragment keeps status NO_POSITION.

@@ -71,8 +71,8 @@ different machines this holds if exp() of both C libraries rounds to the same fl
 
 __Results__ are those of the last compute() that succeeded; a call that throws leaves them unchanged. Before the first
 compute(), after clear() and after compute() of an empty image, getters give empty arrays and functions that return a
-count return 0. Setters act on the next compute(), not on results that are there. Results of a GpuMat can be written to every array type, results of a Mat to host arrays only. Results of
-n x 1 elements may go to a std::vector.
+count return 0. Setters act on the next compute(), not on results that are there. Results of a GpuMat can be written to
+every array type, results of a Mat to host arrays only. Results of n x 1 elements may go to a std::vector.
 
 __Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Threads that use one instance share its results: a
 getter may give those of another thread's compute(). Use one instance per thread.

@@ -57,9 +57,9 @@ __State__ after a frame:
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, after maxUnsupported unsupported frames
-in a row, or in the first unsupported frame after maxProbation frames in which nothing confirmed it. After failed flow,
-flow from the last box is tried again in the next retryFrames frames.
+__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, after
+maxUnsupported unsupported frames in a row, or in the first unsupported frame after maxProbation frames in which nothing
+confirmed it. After failed flow, flow from the last box is tried again in the next retryFrames frames.
 
 __Return__: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
 The loss is decided before, so it may be found again in the same frame. The box is not valid until it is similar enough.

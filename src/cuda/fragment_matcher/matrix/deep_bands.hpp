@@ -2,8 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // FragmentMatcher, route DEEP_BANDS: SSD and ZNCC of images of 16 bits by matrix instructions, for windows and
-// fragments of any size. A value of 16 bits is two bytes, so sums of products are correlations of bytes (bands_device.hpp), each
-// with a place value, that are added in 64 bits.
+// fragments of any size. A value of 16 bits is two bytes, so sums of products are correlations of bytes
+// (bands_device.hpp), each with a place value, that are added in 64 bits.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEEP_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEEP_BANDS_HPP
 
@@ -25,8 +25,8 @@ const int DEEP_SUM_THREADS = 128;
 namespace gpu {
 
 // Planes of the image: the high bytes of all channels, their low bytes and, with weights, the bytes of the sums of
-// their squares, high ones first. Planes of bands: without weights the high bytes of all channels and their low bytes; with
-// weights the three bytes of q T of all channels, high ones first, and q.
+// their squares, high ones first. Planes of bands: without weights the high bytes of all channels and their low bytes;
+// with weights the three bytes of q T of all channels, high ones first, and q.
 
 //! Returns the number of bytes of a sum of squares over all channels.
 CT_HOST_DEVICE constexpr int deepSquareBytes(int channels) { return channels == 1 ? 4 : 5; }
