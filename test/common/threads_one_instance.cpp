@@ -403,7 +403,7 @@ public:
                  [this](Mats& m, Stream& s)
                  {
                      tracker->update(next.in(), std::vector<Rect>{otherBox()}, m[0], s);
-                     EXPECT_GE(TrackerTLD::RESULT_COLUMNS + 0, m[0].cols);
+                     EXPECT_GE(static_cast<int>(cv::cuda::TrackerTLD::RESULT_COLUMNS), m[0].cols);
                  },
                  [this](Mats& m, Stream&)
                  {
