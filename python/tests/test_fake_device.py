@@ -187,7 +187,7 @@ class FakeDeviceTest(unittest.TestCase):
         for step in range(1, 4):
             expected = cpu.update_async(frame(step))
             ours = gpu.update_async(DeviceArray(frame(step)))
-            self.assertEqual((ours.shape, ours.strides), ((11,), (8,)))
+            self.assertEqual((ours.shape, ours.strides), ((12,), (8,)))
             np.testing.assert_array_equal(ours.numpy(), expected)
             tracks = many.update(DeviceArray(frame(step)))
             self.assertEqual([tracks[0][name] for name in ("x", "y", "width", "height", "score")], expected[:5].tolist())

@@ -264,8 +264,8 @@ public:
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param result CV_64FC1, 1 row of RESULT_COLUMNS (12) columns: the box of getBox(), 0 if LOST, in RESULT_X (0),
     RESULT_Y (1), RESULT_WIDTH (2) and RESULT_HEIGHT (3); RESULT_SCORE (4); RESULT_STATE (5); RESULT_LOCATED (6), 1 or
-    0; RESULT_LEARNED (7), 1 or 0; RESULT_EVENT (8); RESULT_ID (9), here 0; RESULT_BOX (10), here -1; RESULT_CONFIDENCE
-    (11) of the filter, 0 without TLDParams.filter.
+    0; RESULT_LEARNED (7), 1 or 0; RESULT_EVENT (8); RESULT_ID (9), here 0; RESULT_BOX (10), here -1;
+    RESULT_CONFIDENCE (11) of the filter, 0 without TLDParams.filter.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;

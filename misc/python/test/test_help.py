@@ -105,7 +105,7 @@ class HelpTest(unittest.TestCase):
             self.assertEqual(float(numerator) / float(denominator or 1), value, parameter)
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.FragmentMatcher))["create"])["params"]
         members = [name for name in dir(matcher.getParams()) if not name.startswith("_")]
-        self.assertEqual(len(members), 7)
+        self.assertEqual(len(members), 8)
         for member in members:
             value = getattr(matcher.getParams(), member)
             line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)
@@ -117,7 +117,7 @@ class HelpTest(unittest.TestCase):
     def test_parameters_of_tld_are_true(self):
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.TrackerTLD))["create"])["params"]
         members = [name for name in dir(cv2.cuda.TLDParams()) if not name.startswith("_")]
-        self.assertEqual(len(members), 42)
+        self.assertEqual(len(members), 43)
         for member in members:
             with self.subTest(member=member):
                 line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)
