@@ -113,6 +113,8 @@ class FakeDeviceTest(unittest.TestCase):
         np.testing.assert_array_equal(gpu.score_map(0, DeviceArray(frame(1))).numpy(), cpu.score_map(0, frame(1)))
         host = gpu.match(frame(1), areas)  # uploaded, and the results come back
         np.testing.assert_array_equal(host.refined, expected.refined)
+        with self.assertRaisesRegex(ValueError, "areas: i8 of shape"):
+            gpu.match(DeviceArray(frame(1)), DeviceArray(np.array(areas)))
         grid, row = ct.windows((60, 90), 60, 30, 4), np.zeros((1, 2), np.float32)
         cpu.cut(frame(0), grid.regions)
         gpu.cut(DeviceArray(frame(0)), grid.regions)
@@ -128,8 +130,6 @@ class FakeDeviceTest(unittest.TestCase):
             ct.windows((60, 90), 20, 10, 4, (DeviceArray(row.astype(float)),) * 2)
         with self.assertRaisesRegex(ct.ArgumentError, "offset.v: u and v must both lie"):
             ct.windows((60, 90), 20, 10, 4, (row, DeviceArray(row)))
-        with self.assertRaisesRegex(ValueError, "areas: i8 of shape"):
-            gpu.match(DeviceArray(frame(1)), DeviceArray(np.array(areas)))
 
     def test_predicted_areas_bound_the_work(self):
         """As max_search_area would, as long as nobody else can have changed them."""

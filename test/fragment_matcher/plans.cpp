@@ -390,6 +390,7 @@ TEST(FragmentMatcher_Plans, extremes)
     };
     const auto place = [&](int size)
     { return rng.uniform(0, 6) == 0 ? (rng.uniform(0, 2) ? big : low) : rng.uniform(-size, size); };
+    int refused = 0;
     for (int n = 0; n < 200000 && !all.failedOften(); ++n)
     {
         const Size frame = anySize();
@@ -413,8 +414,21 @@ TEST(FragmentMatcher_Plans, extremes)
             continue;
         if (rng.uniform(0, 5) == 0)
             call.areas.clear();
-        all.add(wrongWith(call), [&] { return call.describe(); });
+        Extent largest = {0, 0};
+        for (const Extent& fragment : call.fragments)
+            largest = {std::max(largest.width, fragment.width), std::max(largest.height, fragment.height)};
+        try
+        {
+            all.add(wrongWith(call), [&] { return call.describe(); });
+        }
+        catch (const cv::Exception& e)
+        {
+            ++refused;
+            EXPECT_EQ(Error::StsOutOfRange, e.code);
+            EXPECT_TRUE(deep && 1. * largest.width * largest.height > 100e6) << call.describe();
+        }
     }
+    EXPECT_GT(refused, 100);
     EXPECT_GT(all.plans(), 150000);
 }
 

@@ -234,7 +234,8 @@ public:
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all of one type, CV_8U or CV_16U with 1, 3 or 4 channels (the
     fourth is ignored). Sides are 1 to 32,767 pixels and may differ; of 16 bits, pixels times channels are at most
-    16,843,523. One array in place of the list is one fragment; then weights is one array, too.
+    16,843,523, and match() on the device refuses a largest width times a largest height above 100 million. One array in
+    place of the list is one fragment; then weights is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.

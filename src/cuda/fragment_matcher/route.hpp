@@ -88,10 +88,11 @@ template <class RoutePlan, auto planOf> std::unique_ptr<Plan> planBy(const Match
     return decisions ? std::make_unique<RoutePlan>(given, load, *decisions) : nullptr;
 }
 
-//! Returns what a route plans for a load; null: it does not apply.
+/** Returns what a route plans for a load; null: it does not apply. Where no fragment fits into its area there is only a
+status to report, which routes for 8 bits do for every type. */
 inline std::unique_ptr<Plan> planOf(const Route& route, const MatchCase& given, const Load& load)
 {
-    return route.deep == given.frame.deep() ? route.plan(given, load) : nullptr;
+    return route.deep == (given.frame.deep() && !load.window.empty()) ? route.plan(given, load) : nullptr;
 }
 
 //! Returns the estimated time in microseconds.

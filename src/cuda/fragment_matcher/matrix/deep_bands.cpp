@@ -8,6 +8,7 @@
 
 #include "deep_bands.hpp"
 #include <algorithm>
+#include <climits>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -24,6 +25,11 @@ DeepPlan planDeepBands(const MatchCase& given, const Load& load)
     planPlanes(plan.bands, load, gpu::deepSums(channels, given.weighted, plan.image));
     plan.bands.wide = true;
     planChunks(plan.bands, fragment, gpu::deepBandPlanes(channels, given.weighted));
+    if (plan.bands.bandsEach > INT_MAX) // all fragments of a launch take as much as the widest and the highest together
+        CV_Error_(Error::StsOutOfRange,
+                  ("fragments: the widest and the highest one of 16 bits have %d columns and %d rows; their product "
+                   "must not exceed 100 million on the device: match them by several instances",
+                   fragment.width, fragment.height));
     plan.pieceChunks = std::min(plan.bands.chunks, tuning::DEEP_CHUNKS / plan.bands.group * plan.bands.group);
     gpu::BandPlan piece = plan.bands;
     piece.chunks = plan.pieceChunks;
@@ -77,10 +83,7 @@ static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0
 
 static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 {
-    // One position where no fragment fits into its area: the kernels report the status.
-    Load searched = load;
-    searched.window = larger(load.window, {1, 1});
-    return std::make_unique<DeepBands>(given, searched);
+    return std::make_unique<DeepBands>(given, load);
 }
 
 extern const Route DEEP_BANDS;
