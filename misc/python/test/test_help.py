@@ -109,7 +109,7 @@ class HelpTest(unittest.TestCase):
         for member in members:
             value = getattr(matcher.getParams(), member)
             line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)
-            if member in ("metric", "exclusion", "search"):
+            if member in ("metric", "exclusion", "subpixelFit", "search"):
                 self.assertIn(f"({value}, default)", line)
             else:
                 self.assertIn(f"default {value}", line.replace("default: ", "default "))
