@@ -94,7 +94,7 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
     with Work(Worker("auto" if motion and motion[0].host is None else "cpu"), motion, stream) as work:
         # Two GpuMats or two numpy arrays; the extension takes None for no motion.
         given: Sequence[Any] = [work.array(array, channels_last=False) for array in motion] or (None, None)
-        areas = work.call(grid.areas, most, *given, forms=[column(columns * rows, "i4", 4)], out=None if out is None else [out])[0]
+        areas = work.call(grid.areas, most, *given, forms=(column(columns * rows, "i4", 4),), out=None if out is None else [out])[0]
     return Windows(regions, areas, (rows, columns), frame, window, distance)
 
 
@@ -136,6 +136,6 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
     parts = [_arrays.given(getattr(matches, name), name) for name in ("refined", "scores", "confidence", "status")]
     with Work(Worker("cpu" if parts[0].host is not None else "auto"), parts, stream) as work:
         native = call(cv2.cuda.WindowGrid, grid.frame, grid.size, grid.step)
-        forms = [table(rows, columns, "f4")] * 4 + [table(rows, columns, "u1")]
+        forms = (table(rows, columns, "f4"),) * 4 + (table(rows, columns, "u1"),)
         field = Field(*work.call(native.field, *[work.array(part) for part in parts], forms=forms, out=out, names=_OUTS))
     return field if isinstance(field.valid, DeviceArray) or out is not None else field._replace(valid=_arrays.either(np.asarray(field.valid).view(np.bool_)))
