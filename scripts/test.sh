@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests: the C++ tests, those of the CPU once more for each lower instruction set that is
-# compiled, and the Python tests: of cv2, of the samples, of the examples of README and the tutorials, and of these scripts.
+# compiled (with the default OpenCV only), and the Python tests: of cv2, of the samples, of the examples of README and the
+# tutorials, and of these scripts.
 #
 #   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
 #
@@ -89,6 +90,9 @@ lower_instructions()
 }
 if [ -n "$FILTER" ]; then
     say "C++ tests with lower instruction sets: left out because of --filter"
+elif [[ " ${OPTIONS[*]} " == *' --opencv='* ]]; then
+    # The loops are the module's own and tested with the default one; half an hour for what hardly depends on OpenCV.
+    say "C++ tests with lower instruction sets: left out because of --opencv"
 elif [ "$SANITIZE" = thread ]; then
     say "C++ tests with lower instruction sets: left out, threads do the same with each"
 else
