@@ -349,6 +349,13 @@ class EqualTest(ScanTest):
 
 class KillTest(ScanTest):
     def test_killed_at_random(self):
+        self.kill_at_random("cpu:2")
+
+    @unittest.skipUnless(ct.devices(), "no CUDA device")
+    def test_killed_at_random_on_devices(self):
+        self.kill_at_random(f"gpu:{len(ct.devices())}")
+
+    def kill_at_random(self, workers):
         """The driver or a worker is killed 20 times; each time the scan goes on and ends with the table of a single pass."""
         rng = random.Random(20)
         kills, resumed, number = {"driver": 0, "worker": 0}, 0, 0
@@ -363,16 +370,16 @@ class KillTest(ScanTest):
         while sum(kills.values()) < KILLS:
             job, out = ("track", "superpixels", "detect")[number % 3], f"out{number}"
             before, wanted = lines(out), rng.randrange(4)
-            running = self.command(*self.options(job, out=out), "--resume", "--quiet")
+            running = self.command(*self.options(job, workers, out=out), "--resume", "--quiet")
             # At a random moment of the start, or after a random number of segments.
             while running.poll() is None and lines(out) < before + wanted:
                 time.sleep(.005)
             time.sleep(rng.uniform(0, .5 if not wanted else .05))
             victim = rng.choice(("driver", "worker"))
-            workers = children(running.pid)
-            if running.poll() is None and (victim == "driver" or workers):
+            pids = children(running.pid)
+            if running.poll() is None and (victim == "driver" or pids):
                 with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-                    os.kill(running.pid if victim == "driver" else rng.choice(workers), signal.SIGKILL)
+                    os.kill(running.pid if victim == "driver" else rng.choice(pids), signal.SIGKILL)
                     kills[victim] += 1
                     resumed += lines(out) > 0
             errors = running.communicate(timeout=300)[1]
@@ -382,12 +389,12 @@ class KillTest(ScanTest):
             else:
                 self.assertEqual(running.returncode, -signal.SIGKILL, errors)
         job, out = ("track", "superpixels", "detect")[number % 3], f"out{number}"
-        self.run_command(*self.options(job, out=out), "--resume", "--quiet")
+        self.run_command(*self.options(job, workers, out=out), "--resume", "--quiet")
         self.assertEqual(self.table(out), self.expected(job))
         self.assertGreater(min(kills.values()), 3)
         self.assertGreater(resumed, 5, "too few kills came in the middle")
         self.assertEqual([name for name in os.listdir(self.path(out, "parts")) if name.startswith(".")], [])
-        print(f"killed {kills}, {resumed} times with segments done, {number + 1} scans finished", file=sys.stderr)
+        print(f"{workers}: killed {kills}, {resumed} times with segments done, {number + 1} scans finished", file=sys.stderr)
 
     def test_workers_end_with_the_driver(self):
         running = self.command(*self.options("superpixels"), "--quiet")
