@@ -74,7 +74,7 @@ class Tables(NamedTuple):
     """Results of CascadeClassifier.detect_async(): one row per image, in device memory if the images are there.
 
     Attributes:
-        objects: images x (1 + max_objects) x 4 int32. Column 0 is (n, found, candidates, overflow): n boxes follow; `found` is larger
+        objects: images x (1 + max_objects) x 4 int32. objects[i, 0] is (n, found, candidates, overflow): n boxes follow; `found` is larger
             than n when max_objects was too small; overflow 1: more than max_candidates candidates, n and found are 0 then.
         neighbors: images x max_objects int32: number of candidates grouped to each object, 1 without grouping.
         weights: images x max_objects float64: largest last-stage sum among the candidates of each object.
@@ -105,7 +105,8 @@ class CascadeClassifier(Worker):
         min_size, max_size: (width, height) in pixels, or one number for both; 0: no limit. Default 0.
         find_largest: keep only the object of largest area. Default False.
         max_objects: capacity of the results of detect_async(), in objects per image, 1 to 65536. Default 256.
-        max_candidates: largest number of candidates per image that detect_async() and detect_batch() can group, 1 to 65536. Default 8192.
+        max_candidates: largest number of candidates per image that detect_async() and detect_batch() can group, 1 to 65536; with more,
+            detect_batch() raises error and detect_async() reports an overflow. Default 8192.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides up to 65535. Results are the same on the CPU and on every GPU.
     Calls of several threads on one object are made one after the other; clone() makes objects that work at the same time. Files are checked
@@ -322,8 +323,8 @@ class CascadeClassifier(Worker):
     def detectMultiScale3(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
                           minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None,
                           outputRejectLevels: bool = False) -> tuple[Any, Any, Any]:
-        """detectMultiScale() that returns (objects, rejectLevels, levelWeights), as in cv2: with outputRejectLevels=True also the number of
-        stages and the largest sum of the last stage of each object."""
+        """detectMultiScale() that returns (objects, rejectLevels, levelWeights), as in cv2. With outputRejectLevels=True rejectLevels are the
+        numbers of stages, and levelWeights the largest sum of the last stage, of each object."""
         _arrays.number(flags, "flags", whole=True)
         objects, levels, weights = self._detect(self._native.detectMultiScale3, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES,
                                                 outputRejectLevels=_arrays.flag(outputRejectLevels, "outputRejectLevels"))
@@ -403,7 +404,7 @@ class CascadeClassifier(Worker):
         return np.asarray(factors, np.float64).reshape(-1)
 
     def clone(self) -> CascadeClassifier:
-        """Returns an object with the same parameters for another thread, stream or device. It shares the cascade."""
+        """Returns an object with the same parameters, device among them, for another thread or stream. It shares the cascade."""
         made = CascadeClassifier.__new__(CascadeClassifier)
         Worker.__init__(made, self.device)
         made._native = call(self._native.clone)

@@ -329,9 +329,9 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
     made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
-    made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where uncertain",
-                   "folder_of_frames --radius 16 --table motion.csv")
-    made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
+    made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where the confidence is at most 2",
+                   "folder_of_frames --radius 16 --table positions.csv")
+    made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: 16 x 16 pixels, one every 32 pixels from 16,16 on)")
     made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="measure by which positions are compared (default zncc)")
     made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="largest motion of a fragment between two frames (default 16; 0: any)")
     made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "", "videos/ --job detect --out faces")

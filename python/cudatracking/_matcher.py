@@ -31,16 +31,18 @@ _OUTS = tuple(f"out.{name}" for name in _PARTS)
 
 
 class Status(enum.IntEnum):
-    """Outcome of the search of a fragment."""
+    """Outcome of the search of a fragment.
+
+    FOUND: there is at least one peak.
+    NO_POSITION: there is no peak: the fragment does not fit into its search area, or its weights in device memory are all 0.
+    FLAT_FRAGMENT: ZNCC only: the fragment is flat (of one value), so that all its scores are 0.
+    AREA_TOO_LARGE: there is no peak: the search area is in device memory, and its part inside of the frame is larger than max_search_area.
+    """
 
     FOUND = 0
-    """There is at least one peak."""
     NO_POSITION = 1
-    """There is no peak: the fragment does not fit into its search area, or its weights in device memory are all 0."""
     FLAT_FRAGMENT = 2
-    """ZNCC only: the fragment is flat (of one value), so that all its scores are 0."""
     AREA_TOO_LARGE = 3
-    """There is no peak: the search area is in device memory, and its part inside of the frame is larger than max_search_area."""
 
 
 class Match(NamedTuple):
@@ -139,18 +141,20 @@ class FragmentMatcher(Worker):
         subpixel_fit: curve through these scores: "parabola" (default), for SAD two lines; "gaussian", for "zncc" alone: less bias in images of
             particles.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
-        exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
+        exclusion: what two peaks that are reported keep: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d, so that the second
+            peak of a long edge lies off the edge.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
-        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): that
-            of the areas if match() knows it, as for those of predict_areas() that no other library has got, unless a graph captures the call;
-            else the size of the frame.
+        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): the
+            largest one of the areas, if they are on the host or come from predict_areas(); else the size of the frame. Give it for areas of torch
+            or CuPy, and for calls that a graph captures.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type,
-    sides 1 to 32767; fragments of uint16 have up to 16843523 pixels times channels. Results are the same bits on the CPU and on every GPU, on every run. Calls of several threads on one object are made one after
-    the other, and share its fragments. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    sides 1 to 32767; fragments of uint16 have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
+    GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
+    ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
 
     Definitions: doc/fragment_matcher.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
     2014 (ZNCC on CUDA).
@@ -405,7 +409,7 @@ class FragmentMatcher(Worker):
 
     def predict_areas(self, locations: Union[Array, BoxesLike], radius: int, frame_size: Sequence[int], *, stream: Any = None, out: Any = None) -> Array:
         """Returns the search areas for the next frame, n x 4 int32, around the locations of match(); on the device if the locations are there,
-        without waiting.
+        without waiting. That of a fragment without a match is empty, so that it is not found again.
 
         Args:
             locations: locations of match(), of which the first peak is used, or n x 2 numbers (x, y): int32 if they are on a device.

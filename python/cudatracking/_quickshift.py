@@ -51,8 +51,7 @@ class QuickShift(Worker):
         186 [179. 180. 186.] [4. 9.] [ 0  0 13 24]
 
     Args:
-        sigma: bandwidth of the Gaussian kernel in pixels, where a colour difference times color_scale of 1 counts as one pixel; above 0, at
-            most 341. Time grows with its square. Default 6.
+        sigma: bandwidth of the Gaussian kernel in pixels; a colour difference of 1 / color_scale counts as one pixel. Above 0, at most 341. Time grows with its square. Default 6.
         max_dist: largest distance of a link (tau), in the same unit; above 0, at most 32767. A larger one gives fewer superpixels. Default 10.
         color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to four numbers, one per channel. A larger one gives
             more superpixels. Values are taken as they are, 0..255 for 8 bit. Default 32/255.
@@ -60,8 +59,8 @@ class QuickShift(Worker):
             the radius of scikit-image; or 1 to 32767 pixels.
         tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as denser, so that
             a flat area is one superpixel. "strict": neither is denser, the rule of VLFeat and scikit-image.
-        normalize_density: True divides each density by the size of the square that it is summed over, clipped at the image border. Default
-            False.
+        normalize_density: True divides each density by the number of pixels that it is summed over, which is smaller at the image border.
+            Default False.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
@@ -110,7 +109,7 @@ class QuickShift(Worker):
 
     @property
     def max_dist(self) -> float:
-        """Largest distance of a link, in pixels."""
+        """Largest distance of a link, in position and colour."""
         return float(self._native.getMaxDist())
 
     def compute(self, image: ImageLike, *, mask: Optional[ImageLike] = None, noise: Optional[npt.ArrayLike] = None, stream: Any = None) -> QuickShift:
@@ -190,7 +189,8 @@ class QuickShift(Worker):
         return self._get(self._native.getParents, dtype="i4", stream=stream, out=out)
 
     def distances(self, *, stream: Any = None, out: Any = None) -> Array:
-        """Returns the distance of each pixel to its parent in pixels: height x width float32; infinite for roots and where masked.
+        """Returns the distance of each pixel to its parent in position and colour, as max_dist has it: height x width float32; infinite for roots
+        and where masked.
 
         Args:
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
@@ -304,7 +304,7 @@ class QuickShift(Worker):
         return self._work((source,), stream)
 
     def adjacency(self, *, stream: Any = None) -> npt.NDArray[np.int32]:
-        """Returns the pairs of adjacent superpixels: n x 2 int32, labels a < b, ascending. Waits."""
+        """Returns the pairs of superpixels with 4-adjacent pixels: n x 2 int32, labels a < b, ascending. Waits."""
         with self._computed(stream) as work:
             pairs = call(self._native.getAdjacency, **work.named)
         return np.zeros((0, 2), np.int32) if pairs is None or not np.size(pairs) else np.asarray(pairs, np.int32).reshape(-1, 2)
@@ -368,12 +368,11 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
                device: str = "auto", stream: Any = None) -> Union[Array, tuple[Array, Array, Array]]:
     """Returns the superpixels of an image as labels, height x width int32, from 0. Parameters have the names of skimage.segmentation.quickshift.
 
-    The result is that of QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict") for
-    the image as floats of [0, 1], or for its Lab values (L 0 to 100) with convert2lab, with the noise of scikit-image on its densities.
-    The noise links the pixels of flat areas, in which all densities are equal.
+    The result is that of QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict"). The
+    image is taken as floats of [0, 1], or with convert2lab as Lab (L 0 to 100). The noise is scikit-image's; it links the pixels of flat
+    areas, in which all densities are equal.
 
-    Differences from scikit-image: it sums densities in double precision (float32 images: in single), this function sums weights of 23 bits
-    exactly. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in photographs (doc/from_opencv.md has a
+    Differences from scikit-image: scikit-image sums doubles (for float32 images: floats), this function integers, weights of 23 bits. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in photographs (doc/from_opencv.md has a
     table), and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its rng=None is noise that differs from
     call to call. Distances of return_tree are infinite for roots, where scikit-image returns the distance to a parent that is too far away.
 

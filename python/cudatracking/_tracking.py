@@ -24,47 +24,50 @@ from ._work import Work, Worker
 class State(enum.IntEnum):
     """State of an object after a frame.
 
-    A box is valid while the tracker trusts it; only then the detector may learn from it. It is supported in a frame if the detector finds at least
-    weak evidence of the object there: a window that overlaps the box by more than 0.6 has enough variance and fern posteriors that sum to 1 or
-    more. (A fern is a small classifier by comparisons of pixels, a posterior the share of positive examples among those with the same results.)
+    A box is valid while the tracker trusts it. It is supported in a frame if the detector finds at least weak evidence of the object there
+    (doc/tld.md, "States").
 
     In every state update() returns False while the score is below TLDParams.min_reply_score, which is 0 by default.
+
+    LOST: there is no box.
+    UNCERTAIN: there is a box that is not valid or not supported, so it may be wrong. update() returns False if it is not supported.
+    TRACKING: there is a box that is valid and supported; the detector may learn from it.
     """
 
     LOST = 0
-    """There is no box."""
     UNCERTAIN = 1
-    """There is a box that is not valid or not supported, so it may be wrong. update() returns False if it is not supported."""
     TRACKING = 2
-    """There is a box that is valid and supported; the detector may learn from it."""
 
 
 class Event(enum.IntEnum):
-    """Where the box of an object in a frame comes from. If several apply, the one that is listed last is reported."""
+    """Where the box of an object in a frame comes from. If several apply, the one with the largest number is reported, but JUMPED and FOUND_AGAIN
+    before all others.
+
+    NO_EVENT: nothing: the object was lost before the frame and still is.
+    STARTED: init(), add(), reset_to() or a box given to update() has set it; no frame was processed since.
+    FLOWED: optical flow from the last frame.
+    CORRECTED: optical flow, and then a correction: the mean of the box and the detected windows around it.
+    RETRIED: flow from an earlier frame, after flow had failed.
+    JUMPED: the box left its place for one elsewhere that is more similar to the object: perhaps another object that looks alike.
+    FOUND_AGAIN: the object was lost, and the learned detector has found it: perhaps another object that looks alike.
+    BECAME_LOST: there is no box any more; the object had one after the last frame.
+    CONFIRMED: a box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise its own
+        box comes from flow.
+    RECOGNIZED: the object was lost, and has taken over a box given to update() that is similar to it.
+    FILTERED: the box is that of the correlation filter, as optical flow had failed or was not sure. Only with TLDParams.filter.
+    """
 
     NO_EVENT = 0
-    """Nothing: the object was lost before the frame and still is."""
     STARTED = 1
-    """init(), add(), reset_to() or a box given to update() has set it; no frame was processed since."""
     FLOWED = 2
-    """Optical flow from the last frame."""
     CORRECTED = 3
-    """Optical flow, and then a correction: the mean of the box and the detected windows around it."""
     RETRIED = 4
-    """Flow from an earlier frame, after flow had failed."""
     JUMPED = 5
-    """The box left its place for one elsewhere that is more similar to the object: perhaps another object that looks alike."""
     FOUND_AGAIN = 6
-    """The object was lost, and the learned detector has found it: perhaps another object that looks alike."""
     BECAME_LOST = 7
-    """There is no box any more; the object had one after the last frame."""
     CONFIRMED = 8
-    """A box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise its own box comes from
-    flow."""
     RECOGNIZED = 9
-    """The object was lost, and has taken over a box given to update() that is similar to it."""
     FILTERED = 12
-    """The box is that of the correlation filter, as optical flow had failed or was not sure. Only with TLDParams.filter."""
 
 
 def _switch(default: Any, text: str) -> Any:
@@ -82,7 +85,7 @@ class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
     Start with seed, learning, mirror and min_reply_score; clip_boxes, filter and the parameters of boxes switch features on; the others
-    tune the algorithm.
+    tune the algorithm. doc/glossary.md has the terms: relative and conservative similarity, ferns, posterior, cluster.
     """
 
     seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
@@ -96,10 +99,10 @@ class TLDParams:
         "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object. "
         "For objects that bend, turn or have little texture. A Detector does not use it.")
     # Windows.
-    min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)).")
+    min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
     scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
     scales: int = _tuning(10, "number of scales below and also above the initial size of the object, 0 to 20.")
-    step_percent: int = _tuning(10, "step between windows in percent, of the shorter side horizontally, of the height vertically. 1 to 100.")
+    step_percent: int = _tuning(10, "step between windows in percent: in x of their shorter side, in y of their height. 1 to 100.")
     # Ferns.
     trees: int = _tuning(10, "number of ferns, 1 to 16.")
     features: int = _tuning(13, "pixel comparisons per fern, 1 to 16; trees * features is at most 164.")
@@ -139,8 +142,8 @@ class TLDParams:
     max_unsupported: int = _tuning(3,
         "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
     max_probation: int = _tuning(100,
-        "number of consecutive frames in which neither similarity nor a cluster of detections confirms the box, from which on a frame without "
-        "support ends in LOST; 0: no limit.")
+        "after so many successive frames in which neither similarity nor a cluster of detections confirms the box, one without support (see State) "
+        "ends in LOST; 0: no limit.")
     jump_margin: float = _tuning(0.1,
         "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
         "in score. 0 to 1.")
@@ -262,7 +265,7 @@ class Found(NamedTuple):
 
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
-        scores: n float32: conservative similarity of each, 0 to 1; this is not Tracker.score.
+        scores: n float32: conservative similarity (doc/glossary.md) of each, 0 to 1; another number than Tracker.score.
     """
 
     boxes: npt.NDArray[np.int32]
@@ -304,8 +307,8 @@ class Tracker(_Frames):
         True (104, 80, 64, 64) TRACKING
         False (0, 0, 0, 0) LOST
 
-    In state UNCERTAIN the box may be wrong, also if update() returns True. After the events JUMPED and FOUND_AGAIN it may be on another object
-    that looks alike.
+    In state UNCERTAIN the box may be wrong, also if update() returns True. After the events JUMPED and FOUND_AGAIN (class Event) it may be on
+    another object that looks alike.
 
     Args:
         params: a TLDParams. Default: TLDParams().
@@ -373,9 +376,9 @@ class Tracker(_Frames):
 
     @property
     def score(self) -> float:
-        """Score of the box, 0 to 1: how sure the ferns are that the object is there. Waits.
+        """Score of the box, 0 to 1: how sure the detector is that the object is there. Waits.
 
-        It is the largest mean posterior of the windows that support the box. It is 0 without one and if the object is lost, and 1 directly after
+        It is the largest mean posterior (doc/glossary.md) of the windows that support the box. It is 0 without one and if the object is lost, and 1 directly after
         init() and reset_to().
         """
         return float(self._ask(self._native.getTrackingScore))
@@ -507,10 +510,10 @@ class MultiTracker(_Frames):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
 
-        Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
-        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1), confidence (of the correlation filter,
-        0 where it was not asked); update_async() has them in another
-        order. Objects that ended in this call have no element; those that started have one.
+        Returns a structured array of the type ct.TRACKS, one element per object in the order of `ids`: id, x, y, width, height, score, state,
+        located, learned, event, box (index in `boxes` of the one that is associated with the object or has started it, or -1), confidence (of the
+        filter, see TLDParams.filter, or 0); update_async() has them in another order. Objects that ended in this call have no element; those
+        that started have one.
         """
         table = self.update_async(image, boxes, stream=stream)
         rows = table.numpy() if isinstance(table, DeviceArray) else table
@@ -708,8 +711,8 @@ class Detector(_Frames):
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
                 new one.
 
-        Returns (1 + max_detections) x 8 float64. Row 0: n, windows, with enough variance, passed by the ferns, accepted; then n rows:
-        x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
+        Returns (1 + max_detections) x 8 float64. Row 0: n, then numbers of windows: all, with enough variance, passed by the ferns,
+        accepted; then n rows (terms: doc/glossary.md): x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
         """
         return self._table(self._native.detect, image, table(1 + int(self._native.getParams().maxDetections), 8, "f8"), stream, out)
 

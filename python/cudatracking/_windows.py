@@ -48,7 +48,7 @@ class Windows:
         regions: n x 4 int32, windows (x, y, width, height), for FragmentMatcher.cut().
         areas: n x 4 int32, search areas, for FragmentMatcher.match(); on a device if the offset was there.
         shape: (rows, columns) of the grid.
-        frame, size, step: (x, y) of the images, of a window, and from window to window, in pixels.
+        frame, size: (width, height) of the images and of a window; step: distance (x, y) from window to window; in pixels.
     """
 
     regions: npt.NDArray[np.int32]

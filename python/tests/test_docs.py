@@ -52,6 +52,11 @@ class DocsTest(unittest.TestCase):
                 self.assertGreater(len(example.examples), 1)
                 self.assertEqual(doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed, 0, "".join(said))
 
+    def test_members_of_enumerations_are_explained(self):
+        for documented in (ct.Event, ct.State, ct.Status):
+            for member in documented:
+                self.assertRegex(documented.__doc__, rf"(?m)^    {member.name}: \w", documented)
+
     @needs_data
     def test_snippets(self):
         count = 0

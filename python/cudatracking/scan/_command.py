@@ -22,8 +22,8 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     made.add_argument("--out", metavar="DIR", required=True, help="folder of the results, made if it is not there")
     made.add_argument("--resume", action="store_true", help="continue the scan in DIR; with other parameters it starts anew, and the old one is kept in a folder before-N")
     made.add_argument("--format", choices=("parquet", "csv"), default="parquet", help="of the table and its parts (default parquet)")
-    made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="least length of what a worker does at once (default 60)")
-    made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this part of the segments again on the CPU and compare the bytes "
+    made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="shortest part of a video that a worker gets (default 60)")
+    made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this share of the segments, 0 to 1, again on the CPU and compare the bytes "
                       "(default 0; if more, at least one)")
     made.add_argument("--quiet", action="store_true", help="no progress on the standard error; failures, and why a scan starts anew, are still said")
     where = made.add_argument_group("workers")
