@@ -24,7 +24,7 @@ TEST(FragmentMatcher_Windows, regionsFillTheFrame)
                  {{1, 1}, {1, 1}, {32767, 32767}, {1, 1}}, {{1000, 100}, {1, 1}, {1, 1}, {1000, 100}}};
     for (const auto& row : table)
     {
-        const WindowGrid grid(row.frame, row.window, row.step);
+        const WindowGrid grid = WindowGrid::create(row.frame, row.window, row.step);
         EXPECT_EQ(row.count, grid.size());
         std::vector<Rect> regions;
         grid.regions(regions);
@@ -89,7 +89,7 @@ std::vector<Rect> plainAreas(const WindowGrid& grid, Size reach, const Mat& u, c
 WindowGrid randomGrid(RNG& rng)
 {
     const Size window = uniform(rng, Size(1, 1), Size(40, 40)), frame = uniform(rng, Size(40, 40), Size(300, 300));
-    return WindowGrid(frame, window, uniform(rng, Size(1, 1), Size(30, 30)));
+    return WindowGrid::create(frame, window, uniform(rng, Size(1, 1), Size(30, 30)));
 }
 
 //! check(grid, reach, u, v) for random grids and fields; every fifth without a field.
@@ -236,7 +236,7 @@ TEST(FragmentMatcher_Windows, refusedGrids)
                  {{32767, 32767}, {1, 1}, {1, 1}, "step: 1 x 1 gives 32767 x 32767 windows"}};
     for (const auto& row : table)
     {
-        expectRefused([&] { WindowGrid(row.frame, row.window, row.step); }, {row.words});
+        expectRefused([&] { WindowGrid::create(row.frame, row.window, row.step); }, {row.words});
         WindowGrid grid;
         grid.frame = row.frame, grid.window = row.window, grid.step = row.step;
         std::vector<Rect> rects(3);
@@ -249,7 +249,7 @@ TEST(FragmentMatcher_Windows, refusedGrids)
 
 TEST(FragmentMatcher_Windows, refusedArrays)
 {
-    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const WindowGrid grid = WindowGrid::create(Size(64, 64), Size(16, 16), Size(16, 16));
     const Mat field(4, 4, CV_32FC1, Scalar(1));
     Mat areas(1, 1, CV_8UC1, Scalar(7));
     const auto refuse = [&](Size reach, InputArray u, InputArray v, const char* words)
@@ -291,7 +291,7 @@ TEST(FragmentMatcher_Windows, refusedArrays)
 
 TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
 {
-    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const WindowGrid grid = WindowGrid::create(Size(64, 64), Size(16, 16), Size(16, 16));
     const Mat field(4, 4, CV_32FC1, Scalar(1));
     Mat areas;
     GpuMat deviceAreas;
@@ -311,7 +311,9 @@ TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
 class TwoPasses
 {
 public:
-    TwoPasses() : coarse_(SIZE, Size(32, 32), Size(16, 16)), fine_(SIZE, Size(16, 16), Size(8, 8))
+    TwoPasses()
+        : coarse_(WindowGrid::create(SIZE, Size(32, 32), Size(16, 16))),
+          fine_(WindowGrid::create(SIZE, Size(16, 16), Size(8, 8)))
     {
         FM::Params params = gaussianParams(FM::ZNCC);
         params.maxSearchArea = Size(56, 56);
