@@ -20,8 +20,9 @@ struct Motion
     int reach;
 };
 const Motion MOTIONS[] = {
-    {"ice_32_step_32_reach_25", WindowGrid(Size(2304, 1720), Size(32, 32), Size(32, 32)), 25}, // autoRIFT's defaults
-    {"particles_16_step_8_reach_8", WindowGrid(Size(1024, 1024), Size(16, 16), Size(8, 8)), 8},
+    {"ice_32_step_32_reach_25", WindowGrid::create(Size(2304, 1720), Size(32, 32), Size(32, 32)),
+     25}, // autoRIFT's defaults
+    {"particles_16_step_8_reach_8", WindowGrid::create(Size(1024, 1024), Size(16, 16), Size(8, 8)), 8},
 };
 
 void PrintTo(const Motion& motion, std::ostream* os) { *os << motion.name; }

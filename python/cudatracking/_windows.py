@@ -87,7 +87,7 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
     """
     height, width = _height_width(shape)
     frame, window, distance, most = (width, height), _arrays.size(size, "size"), _arrays.size(step, "step"), _arrays.size(reach, "reach")
-    grid = call(cv2.cuda.WindowGrid, frame, window, distance)
+    grid = call(cv2.cuda.WindowGrid.create, frame, window, distance)
     columns, rows = call(grid.size)
     regions = np.asarray(call(grid.regions)).reshape(-1, 4)
     motion = [] if offset is None else _motion(offset)
@@ -135,7 +135,7 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
         raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {len(matches)} matches", "grid", grid.shape)
     parts = [_arrays.given(getattr(matches, name), name) for name in ("refined", "scores", "confidence", "status")]
     with Work(Worker("cpu" if parts[0].host is not None else "auto"), parts, stream) as work:
-        native = call(cv2.cuda.WindowGrid, grid.frame, grid.size, grid.step)
+        native = call(cv2.cuda.WindowGrid.create, grid.frame, grid.size, grid.step)
         forms = (table(rows, columns, "f4"),) * 4 + (table(rows, columns, "u1"),)
         field = Field(*work.call(native.field, *[work.array(part) for part in parts], forms=forms, out=out, names=_OUTS))
     return field if isinstance(field.valid, DeviceArray) or out is not None else field._replace(valid=_arrays.either(np.asarray(field.valid).view(np.bool_)))

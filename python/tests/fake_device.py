@@ -15,7 +15,7 @@ from cudatracking import _arrays, _devices, _dlpack, _memory, _results
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
-REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher")}
+REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher", "WindowGrid")}
 
 
 ALLOCATIONS = []  # (memory type, device, address, bytes), the latest last; memory is never given back, so that addresses stay theirs
@@ -260,7 +260,6 @@ def patched():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
         stack.append(mock.patch.object(CUDA, name, types.SimpleNamespace(
             **{**others, "create": lambda *args, real=real: Native(real.create(*args))})))
-    stack.append(mock.patch.object(CUDA, "WindowGrid", lambda *args, real=CUDA.WindowGrid: Native(real(*args))))
     return stack
 
 

@@ -87,9 +87,14 @@ private:
 
 } // namespace fragment_matcher
 
-WindowGrid::WindowGrid(Size frame_, Size window_, Size step_) : frame(frame_), window(window_), step(step_)
+WindowGrid WindowGrid::create(Size frame, Size window, Size step)
 {
-    fragment_matcher::gridOf(*this);
+    WindowGrid grid;
+    grid.frame = frame;
+    grid.window = window;
+    grid.step = step;
+    fragment_matcher::gridOf(grid);
+    return grid;
 }
 
 Size WindowGrid::size() const

@@ -49,6 +49,12 @@ CT_HOST_DEVICE Rect4 areaOf(const Rect4& window, float u, float v, int reachX, i
     return area;
 }
 
+//! Returns how far a match is from its window. Each processor has its own NaN, so that of the caller becomes one.
+CT_HOST_DEVICE float motionOf(float refined, int window)
+{
+    return refined != refined ? NAN : refined - static_cast<float>(window);
+}
+
 //! Search areas of a grid of windows.
 struct AreasOfWindows
 {
@@ -91,9 +97,9 @@ struct FieldOfWindows
         const bool found = *status.row(i) == STATUS_FOUND;
         const Rect4 window = windowOf(grid, i);
         if (u)
-            u.row(row)[col] = found ? refined.row(i)->x - static_cast<float>(window.x) : NAN;
+            u.row(row)[col] = found ? motionOf(refined.row(i)->x, window.x) : NAN;
         if (v)
-            v.row(row)[col] = found ? refined.row(i)->y - static_cast<float>(window.y) : NAN;
+            v.row(row)[col] = found ? motionOf(refined.row(i)->y, window.y) : NAN;
         if (score)
             score.row(row)[col] = *scores.row(i);
         if (confidence)

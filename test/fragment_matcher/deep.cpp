@@ -167,6 +167,20 @@ TEST_F(FragmentMatcher_DeepNegative, types)
     }
 }
 
+TEST_F(FragmentMatcher_DeepNegative, weights)
+{
+    const float endless = std::numeric_limits<float>::infinity();
+    const std::vector<Mat> templates(1, Mat(4, 5, CV_16UC1, Scalar(7)));
+    for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), endless, -endless, 1e30f, -1e-6f, 1.0001f})
+    {
+        Mat weights(4, 5, CV_32FC1, Scalar(1));
+        weights.at<float>(2, 3) = wrong;
+        refuse([&] { matcher->setFragments(templates, std::vector<Mat>(1, weights)); }, {"weights[0]"});
+        refuse([&] { matcher->updateFragment(0, templates[0], weights); }, {"weights"});
+    }
+    refuse([&] { matcher->addFragment(templates[0], Mat(4, 5, CV_16UC1, Scalar(1))); }, {"weights", "CV_16UC1"});
+}
+
 TEST_F(FragmentMatcher_DeepNegative, depthsAreNotMixed)
 {
     const Mat bytes(90, 90, CV_8UC1, Scalar(3));

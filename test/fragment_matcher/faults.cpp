@@ -10,6 +10,7 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 using namespace faults;
+using cuda::WindowGrid;
 
 //! Routes that small scenes do not take: by matrix instructions, which need more work, and by slices of large
 //! fragments.
@@ -67,7 +68,8 @@ public:
     static const int USED = 1;     //!< it has matched smaller fragments before: its memory has to grow
     static const int HOST = 2;     //!< fragments of the host, also for the CUDA engine
     static const int WEIGHTED = 4; //!< fragments with weights
-    static const int WAY = 8;      //!< times a Way
+    static const int DEEP = 8;     //!< images of 16 bits
+    static const int WAY = 16;     //!< times a Way
 
     Fragments(Engine engine, int variant)
         : Arguments(engine, 5),
@@ -79,8 +81,9 @@ public:
             scene = sceneOf(static_cast<Way>(variant / WAY));
         else
         {
-            scene = randomScene(rng, makeParams(FM::SSD, 2, FM::SQUARE, 3, FM::FULL, true), CV_8UC3,
-                                variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS, Size(83, 61), 24, 5);
+            scene = randomScene(rng, makeParams(FM::SSD, 2, FM::SQUARE, 3, FM::FULL, true),
+                                variant & DEEP ? CV_16UC3 : CV_8UC3, variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS,
+                                Size(83, 61), 24, 5);
             scene.areas.assign(5, Rect(3, 2, 60, 50));
         }
         std::vector<Mat> images;
@@ -89,8 +92,15 @@ public:
         others = &list(images, fromHost);
         largeOnHost = scene.frame(Rect(1, 1, 40, 30));
         matcher = FM::create(scene.params);
+        const int windows = grid.size().area();
+        numbersOnHost = Mat(windows, 1, CV_32FC1, Scalar(2.4));
+        pairsOnHost = Mat(windows, 1, CV_32FC2, Scalar(20, 30));
+        statusOnHost = Mat(windows, 1, CV_8UC1, Scalar(FM::FOUND));
         if (cuda)
         {
+            numbersOnDevice.upload(numbersOnHost);
+            pairsOnDevice.upload(pairsOnHost);
+            statusOnDevice.upload(statusOnHost);
             frameOnDevice.upload(scene.frame);
             largeOnDevice = frameOnDevice(Rect(1, 1, 40, 30));
             areasOnDevice.upload(columnOf(scene.areas));
@@ -110,6 +120,7 @@ public:
     _InputArray frame() const { return in(scene.frame, frameOnDevice); }
     _InputArray areas() const { return in(scene.areas, areasOnDevice); }
     _InputArray large() const { return fromHost ? _InputArray(largeOnHost) : _InputArray(largeOnDevice); }
+    _InputArray numbers() const { return in(numbersOnHost, numbersOnDevice); }
     _InputArray points() const { return in(scene.predictions, pointsOnDevice); }
 
     //! Where the fragments are.
@@ -171,6 +182,9 @@ public:
     Ptr<FM> matcher;
     Mat largeOnHost; //!< larger than the fragments, as largeOnDevice
     GpuMat frameOnDevice, largeOnDevice, areasOnDevice, pointsOnDevice;
+    const WindowGrid grid = WindowGrid::create(Size(83, 61), Size(12, 10), Size(9, 8));
+    Mat numbersOnHost, pairsOnHost, statusOnHost; //!< motion or scores, positions and states of the grid's windows
+    GpuMat numbersOnDevice, pairsOnDevice, statusOnDevice;
     std::vector<int> offsets;
     std::vector<FragmentMatch> matches;
 
@@ -224,6 +238,16 @@ std::vector<S> searches()
          [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.out(0), f.stream()); }},
         {"predictAreas to the host", EAGER,
          [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.host[0], f.stream()); }},
+        {"areas of windows", EAGER | CAPTURED,
+         [](Fragments& f) { f.grid.areas(Size(4, 3), f.numbers(), f.numbers(), f.out(0), f.stream()); }},
+        {"field of windows", EAGER | CAPTURED,
+         [](Fragments& f)
+         {
+             const _InputArray pairs = f.in(f.pairsOnHost, f.pairsOnDevice), numbers = f.numbers(),
+                               status = f.in(f.statusOnHost, f.statusOnDevice);
+             f.grid.field(pairs, numbers, numbers, status, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4),
+                          f.stream());
+         }},
         {"a step of tracking", CAPTURED,
          [](Fragments& f)
          {
@@ -236,8 +260,8 @@ std::vector<S> searches()
     };
 }
 
-TEST(FragmentMatcher_Faults, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 8, edits()); }
-TEST(FragmentMatcher_Faults, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 8, searches()); }
+TEST(FragmentMatcher_Faults, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 16, edits()); }
+TEST(FragmentMatcher_Faults, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 16, searches()); }
 
 TEST(FragmentMatcher_Faults, editsOnCuda) { failAll(faults::CUDA, EAGER, Engine::CUDA, 4, edits()); }
 

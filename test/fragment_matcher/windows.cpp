@@ -5,6 +5,7 @@
 // of particles, and CUDA against the CPU, captured into a graph.
 #include "scenes_cuda.hpp"
 #include "../common/graphs.hpp"
+#include "../common/threads.hpp"
 
 namespace opencv_test { namespace {
 
@@ -24,7 +25,7 @@ TEST(FragmentMatcher_Windows, regionsFillTheFrame)
                  {{1, 1}, {1, 1}, {32767, 32767}, {1, 1}}, {{1000, 100}, {1, 1}, {1, 1}, {1000, 100}}};
     for (const auto& row : table)
     {
-        const WindowGrid grid(row.frame, row.window, row.step);
+        const WindowGrid grid = WindowGrid::create(row.frame, row.window, row.step);
         EXPECT_EQ(row.count, grid.size());
         std::vector<Rect> regions;
         grid.regions(regions);
@@ -42,18 +43,20 @@ TEST(FragmentMatcher_Windows, regionsFillTheFrame)
     }
 }
 
-//! A field of motion with values at the limits of rounding, infinite and none.
+//! Returns a value at the limits of rounding, infinite, or none; NaN of either sign.
+float specialValue(RNG& rng)
+{
+    const float special[] = {NONE,  -NONE,  0.5f,      -0.5f,      1.5f,    -2.5f,
+                             1e30f, -1e30f, HUGE_VALF, -HUGE_VALF, 65536.f, 0.49999997f};
+    return special[rng.uniform(0, 12)];
+}
+
 Mat motionField(RNG& rng, Size size)
 {
-    const float special[] = {NONE,   0.5f,      -0.5f,      1.5f,    -2.5f,      1e30f,
-                             -1e30f, HUGE_VALF, -HUGE_VALF, 65536.f, 0.49999997f};
     Mat field(size, CV_32FC1);
     rng.fill(field, RNG::UNIFORM, -40., 40.);
     for (int i = 0; i < 3 + size.area() / 4; ++i)
-    {
-        const float value = special[rng.uniform(0, 11)];
-        field.at<float>(uniform(rng, Point(), Point(size))) = value;
-    }
+        field.at<float>(uniform(rng, Point(), Point(size))) = specialValue(rng);
     return field;
 }
 
@@ -89,7 +92,7 @@ std::vector<Rect> plainAreas(const WindowGrid& grid, Size reach, const Mat& u, c
 WindowGrid randomGrid(RNG& rng)
 {
     const Size window = uniform(rng, Size(1, 1), Size(40, 40)), frame = uniform(rng, Size(40, 40), Size(300, 300));
-    return WindowGrid(frame, window, uniform(rng, Size(1, 1), Size(30, 30)));
+    return WindowGrid::create(frame, window, uniform(rng, Size(1, 1), Size(30, 30)));
 }
 
 //! check(grid, reach, u, v) for random grids and fields; every fifth without a field.
@@ -150,6 +153,15 @@ Result randomMatches(RNG& rng, int count, int peaks)
     rng.fill(result.scores, RNG::UNIFORM, -1., 1.);
     rng.fill(result.confidence, RNG::UNIFORM, 1., 9.);
     rng.fill(result.status, RNG::UNIFORM, 0, 4);
+    for (int i = 0; i < count / 4; ++i)
+    {
+        const int row = rng.uniform(0, count);
+        result.refined.at<Point2f>(row, 0) = Point2f(specialValue(rng), specialValue(rng));
+        result.scores.at<float>(row, 0) = specialValue(rng);
+        result.confidence.at<float>(row) = specialValue(rng);
+        if (i % 4 == 0)
+            result.status.at<uchar>(row) = static_cast<uchar>(rng.uniform(4, 256));
+    }
     return result;
 }
 
@@ -172,32 +184,40 @@ Field fieldOf(const WindowGrid& grid, const Result& result)
     return field;
 }
 
+//! The field by a plain loop. Every NaN of a motion is that of the standard library.
+Field plainField(const WindowGrid& grid, const Result& result)
+{
+    const Size size = grid.size();
+    Field field = {Mat(size, CV_32FC1), Mat(size, CV_32FC1), result.scores.col(0).clone().reshape(1, size.height),
+                   result.confidence.clone().reshape(1, size.height), Mat(size, CV_8UC1)};
+    for (int i = 0; i < size.area(); ++i)
+    {
+        const Point cell(i % size.width, i / size.width);
+        const Point2f refined = result.refined.at<Point2f>(i, 0);
+        const bool found = result.status.at<uchar>(i) == FM::FOUND;
+        const float u = refined.x - static_cast<float>(cell.x * grid.step.width),
+                    v = refined.y - static_cast<float>(cell.y * grid.step.height);
+        field.u.at<float>(cell) = found && !cvIsNaN(u) ? u : NONE;
+        field.v.at<float>(cell) = found && !cvIsNaN(v) ? v : NONE;
+        field.valid.at<uchar>(cell) = found;
+    }
+    return field;
+}
+
 TEST(FragmentMatcher_Windows, fieldsOfMatches)
 {
     int valid = 0, missing = 0;
     forRandomMatches(0x3172,
                      [&](const WindowGrid& grid, const Result& result)
                      {
-                         const Field field = fieldOf(grid, result);
-                         ASSERT_EQ(grid.size(), field.u.size());
-                         std::vector<Rect> windows;
-                         grid.regions(windows);
-                         for (int i = 0; i < static_cast<int>(windows.size()); ++i)
-                         {
-                             const Point at(i % field.u.cols, i / field.u.cols);
-                             const bool found = result.status.at<uchar>(i) == FM::FOUND;
-                             found ? ++valid : ++missing;
-                             const Point2f motion = result.refined.at<Point2f>(i, 0) - Point2f(windows[i].tl());
-                             EXPECT_EQ(found, cvIsNaN(field.u.at<float>(at)) == 0);
-                             EXPECT_EQ(found, cvIsNaN(field.v.at<float>(at)) == 0);
-                             if (found)
-                             {
-                                 EXPECT_EQ(motion, Point2f(field.u.at<float>(at), field.v.at<float>(at)));
-                             }
-                             EXPECT_EQ(result.scores.at<float>(i, 0), field.score.at<float>(at));
-                             EXPECT_EQ(result.confidence.at<float>(i), field.confidence.at<float>(at));
-                             EXPECT_EQ(found, field.valid.at<uchar>(at));
-                         }
+                         const Field truth = plainField(grid, result), field = fieldOf(grid, result);
+                         EXPECT_TRUE(sameBits(truth.u, field.u));
+                         EXPECT_TRUE(sameBits(truth.v, field.v));
+                         EXPECT_TRUE(sameBits(truth.score, field.score));
+                         EXPECT_TRUE(sameBits(truth.confidence, field.confidence));
+                         EXPECT_TRUE(sameBits(truth.valid, field.valid));
+                         valid += countNonZero(field.valid);
+                         missing += grid.size().area() - countNonZero(field.valid);
                      });
     EXPECT_GT(std::min(valid, missing), 100);
 }
@@ -236,7 +256,7 @@ TEST(FragmentMatcher_Windows, refusedGrids)
                  {{32767, 32767}, {1, 1}, {1, 1}, "step: 1 x 1 gives 32767 x 32767 windows"}};
     for (const auto& row : table)
     {
-        expectRefused([&] { WindowGrid(row.frame, row.window, row.step); }, {row.words});
+        expectRefused([&] { WindowGrid::create(row.frame, row.window, row.step); }, {row.words});
         WindowGrid grid;
         grid.frame = row.frame, grid.window = row.window, grid.step = row.step;
         std::vector<Rect> rects(3);
@@ -249,7 +269,7 @@ TEST(FragmentMatcher_Windows, refusedGrids)
 
 TEST(FragmentMatcher_Windows, refusedArrays)
 {
-    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const WindowGrid grid = WindowGrid::create(Size(64, 64), Size(16, 16), Size(16, 16));
     const Mat field(4, 4, CV_32FC1, Scalar(1));
     Mat areas(1, 1, CV_8UC1, Scalar(7));
     const auto refuse = [&](Size reach, InputArray u, InputArray v, const char* words)
@@ -289,9 +309,65 @@ TEST(FragmentMatcher_Windows, refusedArrays)
     EXPECT_EQ(CV_8UC1, u.type());
 }
 
+//! Every type but the stated one is refused by the names of argument and type, and outputs stay as they were.
+TEST(FragmentMatcher_Windows, refusedTypes)
+{
+    const WindowGrid grid = WindowGrid::create(Size(64, 64), Size(16, 16), Size(16, 16));
+    const struct
+    {
+        const char* name;
+        Size size;
+        int type;
+    } inputs[] = {{"refined", {2, 16}, CV_32FC2}, {"scores", {2, 16}, CV_32FC1}, {"confidences", {1, 16}, CV_32FC1},
+                  {"status", {1, 16}, CV_8UC1},   {"u", {4, 4}, CV_32FC1},       {"v", {4, 4}, CV_32FC1}};
+    int refused = 0;
+    for (int wrong = 0; wrong < 6; ++wrong)
+        for (int type = 0; type < CV_MAKETYPE(CV_16F, 5); ++type)
+        {
+            Mat given[6], areas(2, 3, CV_8UC1, Scalar(7)), u = areas.clone(), v = areas.clone();
+            for (int i = 0; i < 6; ++i)
+                given[i] = Mat(inputs[i].size, i == wrong ? type : inputs[i].type, Scalar::all(0));
+            if (type == inputs[wrong].type)
+                continue;
+            SCOPED_TRACE(inputs[wrong].name + (" " + typeToString(type)));
+            expectRefused(
+                [&]
+                {
+                    grid.field(given[0], given[1], given[2], given[3], u, v);
+                    grid.areas(Size(3, 3), given[4], given[5], areas);
+                },
+                {inputs[wrong].name, typeToString(type)});
+            const Mat& kept = wrong < 4 ? u : areas;
+            EXPECT_TRUE(sameBits(Mat(2, 3, CV_8UC1, Scalar(7)), kept));
+            ++refused;
+        }
+    EXPECT_EQ(6 * (CV_MAKETYPE(CV_16F, 5) - 1), refused);
+
+    RNG rng(0x3176);
+    const Result r = randomMatches(rng, 16, 2);
+    Mat outputs[5];
+    for (int fixed = 0; fixed < 5; ++fixed)
+    {
+        Mat_<double> typed(2, 3, 7.);
+        const auto out = [&](int i) { return i == fixed ? _OutputArray(typed) : _OutputArray(outputs[i]); };
+        expectRefused(
+            [&] { grid.field(r.refined, r.scores, r.confidence, r.status, out(0), out(1), out(2), out(3), out(4)); },
+            {std::vector<std::string>{"u", "v", "score", "confidence", "valid"}[fixed]});
+        EXPECT_TRUE(sameBits(Mat(2, 3, CV_64FC1, Scalar(7)), typed));
+        for (const Mat& output : outputs)
+            EXPECT_TRUE(output.empty());
+    }
+    Mat_<float> typed(2, 3, 7.f);
+    expectRefused([&] { grid.regions(typed); }, {"regions"});
+    expectRefused([&] { grid.areas(Size(3, 3), noArray(), noArray(), typed); }, {"areas"});
+    const int sides[] = {2, 3, 4};
+    const Mat cube(3, sides, CV_32FC1, Scalar(0));
+    expectRefused([&] { grid.areas(Size(3, 3), cube, cube, outputs[0]); }, {"u"});
+}
+
 TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
 {
-    const WindowGrid grid(Size(64, 64), Size(16, 16), Size(16, 16));
+    const WindowGrid grid = WindowGrid::create(Size(64, 64), Size(16, 16), Size(16, 16));
     const Mat field(4, 4, CV_32FC1, Scalar(1));
     Mat areas;
     GpuMat deviceAreas;
@@ -311,7 +387,9 @@ TEST_F(FragmentMatcher_CudaWindows, refusedMemory)
 class TwoPasses
 {
 public:
-    TwoPasses() : coarse_(SIZE, Size(32, 32), Size(16, 16)), fine_(SIZE, Size(16, 16), Size(8, 8))
+    TwoPasses()
+        : coarse_(WindowGrid::create(SIZE, Size(32, 32), Size(16, 16))),
+          fine_(WindowGrid::create(SIZE, Size(16, 16), Size(8, 8)))
     {
         FM::Params params = gaussianParams(FM::ZNCC);
         params.maxSearchArea = Size(56, 56);
@@ -372,6 +450,72 @@ TEST(FragmentMatcher_Windows, twoPassesOverParticles)
     std::sort(errors.begin(), errors.end());
     EXPECT_LT(errors[errors.size() / 2], 0.02f);
     EXPECT_LT(errors[errors.size() * 9 / 10], 0.1f);
+}
+
+//! Fields of any motion give areas that match() takes: those beyond the frame have no match, all others their best one.
+TEST(FragmentMatcher_Windows, anyMotionIsSearched)
+{
+    RNG rng(0x3177);
+    const Mat frame = randomImage(rng, Size(96, 64), CV_16UC1);
+    const WindowGrid grid = WindowGrid::create(frame.size(), Size(16, 16), Size(8, 8));
+    const Ptr<FM> matcher = FM::create(gaussianParams(FM::ZNCC));
+    std::vector<Rect> windows;
+    grid.regions(windows);
+    matcher->cutFragments(frame, windows);
+    for (const Size reach : {Size(0, 0), Size(5, 4), Size(32767, 32767)})
+        for (const bool moves : {false, true})
+        {
+            SCOPED_TRACE(cv::format("reach %d, moves %d", reach.width, moves));
+            const Mat u = moves ? motionField(rng, grid.size()) : Mat(), v = moves ? motionField(rng, grid.size()) : u;
+            std::vector<Rect> areas;
+            grid.areas(reach, u, v, areas);
+            Result result;
+            matcher->match(frame, areas, result.locations, result.scores, result.confidence, result.status,
+                           result.refined);
+            const Field field = fieldOf(grid, result);
+            int searched = 0;
+            for (size_t i = 0; i < windows.size(); ++i)
+            {
+                const int col = static_cast<int>(i) % field.u.cols, row = static_cast<int>(i) / field.u.cols;
+                const Rect inside = areas[i] & Rect(Point(), frame.size());
+                const bool fits = inside.width >= 16 && inside.height >= 16,
+                           home = fits && (inside & windows[i]) == windows[i];
+                EXPECT_EQ(fits, field.valid.at<uchar>(row, col));
+                EXPECT_EQ(!fits, cvIsNaN(field.u.at<float>(row, col)) && cvIsNaN(field.v.at<float>(row, col)));
+                if (home) // the window finds itself
+                {
+                    EXPECT_EQ(windows[i].tl(), result.locations.at<Point>(static_cast<int>(i), 0));
+                    EXPECT_EQ(1.f, field.score.at<float>(row, col));
+                }
+                searched += home;
+            }
+            EXPECT_GT(searched, moves && reach.width < 32767 ? 0 : 70);
+        }
+}
+
+//! One grid and its inputs on many threads.
+TEST(FragmentMatcher_Windows, onManyThreads)
+{
+    RNG rng(0x3178);
+    const WindowGrid grid = WindowGrid::create(Size(700, 500), Size(16, 16), Size(4, 4));
+    const Mat u = motionField(rng, Size(40, 30)), v = motionField(rng, Size(40, 30));
+    const Result result = randomMatches(rng, grid.size().area(), 2);
+    const std::vector<Rect> truth = plainAreas(grid, Size(5, 6), u, v);
+    const Field field = plainField(grid, result);
+    onThreads(8,
+              [&](int) -> std::string
+              {
+                  std::vector<Rect> areas;
+                  for (int i = 0; i < 30; ++i)
+                  {
+                      grid.areas(Size(5, 6), u, v, areas);
+                      const Field made = fieldOf(grid, result);
+                      if (areas != truth || !sameBits(field.u, made.u) || !sameBits(field.v, made.v) ||
+                          !sameBits(field.score, made.score) || !sameBits(field.valid, made.valid))
+                          return cv::format("call %d differs", i);
+                  }
+                  return "";
+              });
 }
 
 #ifdef HAVE_CUDA

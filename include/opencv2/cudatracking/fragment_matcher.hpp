@@ -464,7 +464,8 @@ do not wait, and can be captured into a CUDA graph; both backends give the same 
 members, so several threads may use it at once.
 
 @code
-// Motion between two images in windows of 32 pixels that overlap by half, at most 12 pixels in each direction.
+// Motion between two images. Pass 1: windows of 32 pixels, at most 12 pixels in each direction. Pass 2: windows of 16
+// pixels, at most 3 pixels from the motion of pass 1. Windows overlap by half.
 void motion(const cv::Mat& first, const cv::Mat& second, cv::Mat& u, cv::Mat& v, cv::Mat& valid)
 {
     cv::cuda::FragmentMatcher::Params params;
@@ -472,27 +473,34 @@ void motion(const cv::Mat& first, const cv::Mat& second, cv::Mat& u, cv::Mat& v,
     params.subpixel = true;
     params.subpixelFit = cv::cuda::FragmentMatcher::GAUSSIAN;
     const cv::Ptr<cv::cuda::FragmentMatcher> matcher = cv::cuda::FragmentMatcher::create(params);
-    const cv::cuda::WindowGrid grid(first.size(), cv::Size(32, 32), cv::Size(16, 16));
-    std::vector<cv::Rect> windows, areas;
-    grid.regions(windows);
-    grid.areas(cv::Size(12, 12), cv::noArray(), cv::noArray(), areas);
-    matcher->cutFragments(first, windows);
-    cv::Mat locations, scores, confidences, status, refined;
-    matcher->match(second, areas, locations, scores, confidences, status, refined);
-    grid.field(refined, scores, confidences, status, u, v, cv::noArray(), cv::noArray(), valid);
+    u = v = cv::Mat(); // no motion yet
+    for (const auto& [side, reach] : {std::pair(32, 12), std::pair(16, 3)})
+    {
+        const cv::cuda::WindowGrid grid =
+            cv::cuda::WindowGrid::create(first.size(), cv::Size(side, side), cv::Size(side / 2, side / 2));
+        std::vector<cv::Rect> windows, areas;
+        grid.regions(windows);
+        grid.areas(cv::Size(reach, reach), u, v, areas);
+        matcher->cutFragments(first, windows);
+        cv::Mat locations, scores, confidences, status, refined;
+        matcher->match(second, areas, locations, scores, confidences, status, refined);
+        grid.field(refined, scores, confidences, status, u, v, cv::noArray(), cv::noArray(), valid);
+    }
 }
 @endcode
 */
 struct CV_EXPORTS_W_SIMPLE WindowGrid
 {
-    CV_WRAP WindowGrid() {}
+    //! Makes a grid without a frame, which all methods refuse. In Python only create() makes grids.
+    WindowGrid() {}
+
     /** @brief Makes a grid whose first window is in the top-left corner of the frame. All windows lie inside of it.
     @param frame (width, height) of the images in pixels, 1 to 32,767 each.
     @param window (width, height) of a window in pixels, at most those of the frame.
     @param step distance (x, y) between neighbouring windows in pixels, 1 to 32,767 each. Half of the window is an
     overlap of 50 %.
     @throws cv::Exception if a size is out of its range, or if there are more than 100,000 windows. */
-    CV_WRAP WindowGrid(Size frame, Size window, Size step);
+    CV_WRAP static WindowGrid create(Size frame, Size window, Size step);
 
     CV_PROP_RW Size frame;  //!< width and height of the images, pixels
     CV_PROP_RW Size window; //!< width and height of a window, pixels
@@ -513,8 +521,7 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
     @param reach largest motion (x, y) beyond that of the field in pixels, 0 to 32,767 each.
     @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid:
     a window takes the cell that its place in the grid falls in, rounded to whole pixels, half to even. NaN in either
-    gives an empty area, so that the window has no match. In the memory of `areas`. noArray() (None) for both: no
-    motion.
+    gives an empty area, so that the window has no match. In the memory of `areas`. Empty (None) for both: no motion.
     @param areas CV_32SC4, N x 1, or std::vector<Rect>; a GpuMat: the work is done on the device.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a member or argument is out of its range, or if u and v have another type, different sizes

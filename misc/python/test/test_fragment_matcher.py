@@ -1,5 +1,7 @@
 """FragmentMatcher through cv2: numpy arrays on the CPU backend; GpuMat where there is a device."""
 import math
+import subprocess
+import sys
 import unittest
 
 import cv2
@@ -20,6 +22,44 @@ def crop(image, x, y, width, height):
 def areas_array(areas):
     """Areas as match() takes them: int32, N x 1 x 4, which is CV_32SC4 with N rows."""
     return np.array(areas, dtype=np.int32).reshape(-1, 1, 4)
+
+
+def wrong_windows():
+    """Calls all methods of WindowGrid with wrong arguments, and prints the number of calls. All raise cv2.error with a message, or, for
+    numbers that OpenCV converts, return."""
+    right = {"create": [(64, 48), (16, 16), (8, 8)], "areas": [(3, 2), np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)],
+             "field": [np.zeros((35, 2, 2), np.float32), np.zeros((35, 2), np.float32), np.zeros((35, 1), np.float32), np.zeros((35, 1), np.uint8)], "size": [], "regions": []}
+    pair = lambda *numbers: [numbers, list(numbers), np.array(numbers)]
+    wrong = [True, -1, 3, 2**40, 1.5, math.nan, "x", b"x", {}, object(), [], [[]], (1,), (1, 2, 3), ("a", "b"), (None, None), (1.5, 2), (math.nan, 1), (1e300, 1), (2**31, 1),
+             (2**70, 1), (-2**31, -2**31), (2**31 - 1, 2**31 - 1), *pair(0, 5), *pair(5, 0), *pair(-3, 5), *pair(32768, 5), *pair(5, 10**6), np.zeros(0), np.zeros((0, 0), np.float32),
+             np.zeros((2, 3)), np.full((2, 3), 1e30), np.zeros((2, 3), np.uint8), np.zeros((2, 3), complex), np.zeros((2, 3), object), np.zeros((2, 2, 2, 2), np.float32),
+             np.zeros((35, 1, 2), np.float64), np.zeros((34, 2, 2), np.float32), np.zeros((35, 3), np.int32), np.zeros((36, 1), np.uint8), np.zeros((1, 2**20), np.float32)]
+    good = cv2.cuda.WindowGrid.create(*right["create"])
+    empty = cv2.cuda.WindowGrid()
+    calls, refused = 0, 0
+    assert good.areas(*right["areas"]).shape == (35, 1, 4) and good.field(*right["field"])[0].shape == (5, 7)
+    for name, arguments in right.items():
+        attempts = [[*arguments[:i], value, *arguments[i + 1:]] for i in range(len(arguments)) for value in wrong]
+        attempts += [arguments[:i] for i in range(len(arguments))] + [[*arguments, value, value, value] for value in wrong]
+        for grid in (good, empty) if name != "create" else (cv2.cuda.WindowGrid,):
+            for attempt in attempts:
+                calls += 1
+                try:
+                    getattr(grid, name)(*attempt)
+                    assert grid is not empty, (name, attempt)
+                except cv2.error as raised:
+                    refused += 1
+                    assert str(raised).strip(), (name, attempt)
+    for value in wrong:  # members
+        calls += 1
+        try:
+            good.step = value
+            good.regions()
+        except (cv2.error, TypeError) as raised:
+            refused += 1
+            assert str(raised).strip(), value
+    assert refused > .8 * calls, (refused, calls)
+    print(calls)
 
 
 def params(**values):
@@ -48,7 +88,7 @@ class CpuTest(unittest.TestCase):
         self.assertEqual(tuple(matcher.getParams().maxSearchArea), (64, 48))
 
     def test_windows(self):
-        grid = cv2.cuda.WindowGrid((120, 90), (16, 12), (8, 6))
+        grid = cv2.cuda.WindowGrid.create((120, 90), (16, 12), (8, 6))
         self.assertEqual((tuple(grid.size()), tuple(grid.frame), tuple(grid.window), tuple(grid.step)), ((14, 14), (120, 90), (16, 12), (8, 6)))
         windows, areas = grid.regions(), grid.areas((3, 2), None, None)
         self.assertEqual((windows.reshape(-1, 4)[15].tolist(), areas.reshape(-1, 4)[15].tolist()), ([8, 6, 16, 12], [5, 4, 22, 16]))
@@ -61,11 +101,14 @@ class CpuTest(unittest.TestCase):
         np.testing.assert_array_equal(u, refined[:, 0, 0].reshape(14, 14) - windows.reshape(-1, 4)[:, 0].reshape(14, 14))
         moved = grid.areas((3, 2), u + 5, v - 4).reshape(-1, 4)
         np.testing.assert_array_equal(moved, areas.reshape(-1, 4) + [5, -4, 0, 0])
-        with self.assertRaises(SystemError) as raised:  # how the bindings report exceptions of constructors
-            cv2.cuda.WindowGrid((120, 90), (16, 12), (0, 6))
-        self.assertRegex(str(raised.exception.__cause__), "step: 0 x 6")
         with self.assertRaisesRegex(cv2.error, "subpixelFit: 1 .GAUSSIAN., which is for ZNCC"):
             FragmentMatcher.create(params(subpixelFit=cv2.cuda.FragmentMatcher_GAUSSIAN))
+
+    def test_windows_with_wrong_arguments(self):
+        """In a process of its own, as it could crash."""
+        done = subprocess.run([sys.executable, __file__, "wrong windows"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(int(done.stdout), 500)
 
     def test_find(self):
         for metric, perfect in ((cv2.cuda.FragmentMatcher_SAD, 0.), (cv2.cuda.FragmentMatcher_SSD, 0.),
@@ -419,4 +462,4 @@ class CudaTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    wrong_windows() if sys.argv[1:] == ["wrong windows"] else unittest.main()
