@@ -9,6 +9,7 @@
 | class                             | what it is for                                                |
 |-----------------------------------|---------------------------------------------------------------|
 | @ref cv::cuda::FragmentMatcher    | finds many small templates in an image, each in an area of it |
+| @ref cv::cuda::WindowGrid         | motion of a grid of windows, as a field, by FragmentMatcher   |
 | @ref cv::cuda::QuickShift         | divides an image into superpixels that follow borders         |
 | @ref cv::cuda::CascadeClassifierEx | detects faces and other objects by Haar and LBP cascades     |
 | @ref cv::cuda::TrackerTLD         | follows one object in a video, and finds it again when lost   |
@@ -46,33 +47,34 @@ A call *waits* when it returns only after its stream has executed the work. The 
 device when the input is a GpuMat; all others do not use it. initRounded(), addRounded(), learnRounded() and
 resetToRounded() behave like the methods without "Rounded".
 
-"Host outputs" in the table: the call waits only if an output is a Mat, UMat or std::vector. With outputs in GpuMat or
-HostMem it returns at once and can be captured.
+"Host outputs" in the table: the call waits if an output is a Mat, UMat or std::vector, and cannot be captured then.
+With outputs in GpuMat or HostMem it returns at once and can be captured.
 
 | class               | methods                                                   | waits        | capturable         |
 |---------------------|-----------------------------------------------------------|--------------|--------------------|
 | FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | yes (1)            |
 | FragmentMatcher     | addFragment                                               | no           | no                 |
-| FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes                |
+| FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | without waiting    |
 | FragmentMatcher     | find, convert                                             | yes          | no                 |
+| WindowGrid          | areas, field                                              | no           | yes                |
 | QuickShift          | applyTau                                                  | no           | yes                |
-| QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | yes                |
-| QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | yes                |
-| QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes                |
+| QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | without waiting    |
+| QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | without waiting    |
+| QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | without waiting    |
 | QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no                 |
 | QuickShift          | computeNoisy (works on the host)                          | yes          | no                 |
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no                 |
 | QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no                 |
-| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | yes                |
+| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | without waiting    |
 | CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no                 |
 | CascadeClassifierEx | countPasses                                               | yes          | no                 |
 | TLDDetector         | learn                                                     | no           | yes                |
-| TLDDetector         | detect                                                    | host outputs | yes                |
+| TLDDetector         | detect                                                    | host outputs | without waiting    |
 | TLDDetector         | init, convertDetections, getTemplates, save, write        | yes          | no                 |
-| TrackerTLD          | updateAsync                                               | host outputs | yes                |
+| TrackerTLD          | updateAsync                                               | host outputs | without waiting    |
 | TrackerTLD          | init, update, resetTo, getTrackingScore, getState, getBox | yes          | no                 |
 | TrackerTLD          | getEvent, getDetections, getTemplates, save, write        | yes          | no                 |
-| MultiTrackerTLD     | update                                                    | host outputs | yes                |
+| MultiTrackerTLD     | update                                                    | host outputs | without waiting    |
 | MultiTrackerTLD     | update with boxes, if startFromBoxes or endAfterMisses    | yes          | no                 |
 | MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no                 |
 | MultiTrackerTLD     | saveObject, save, write                                   | yes          | no                 |
@@ -87,7 +89,7 @@ needs larger buffers than all calls before it. Later calls of the same sizes all
 ### How long arguments must live
 | argument                      | when it may be changed or released                                         |
 |-------------------------------|----------------------------------------------------------------------------|
-| host input                    | when the call has returned: by then it is used or copied, also for a graph |
+| host input                    | when the call has returned; a graph keeps a copy of it                     |
 | GpuMat input                  | when the stream has executed the call; for a graph: after the last replay  |
 | GpuMat, HostMem output        | when the stream has executed the call; for a graph: after the last replay  |
 | Mat, UMat, std::vector output | at any time; it holds the result when the call has returned                |
@@ -104,12 +106,10 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   instance.
 - Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams.
   The caller need not synchronize when the stream changes.
-- Any number of threads may use an instance. Its calls, const methods included, are executed one after another: each
-  begins when the one before has returned. So a call that waits, for its stream or a file, keeps calls of other threads
-  waiting, and calls of one instance gain nothing from several threads.
-- All threads share the state of an instance, and calls of another thread can come between two calls of yours: the
-  labels that you get after compute() may belong to the other thread's image. Use one instance per thread.
-- Instances are independent: any number of them may be used at once, on any number of threads, streams and devices.
+- Use one instance per thread. Instances are independent: any number of them may be used at once, on any number of
+  threads, streams and devices.
+- Calls of several threads on one instance, const methods included, are executed one after another, and share its state:
+  the labels that you get after compute() may belong to the image of another thread.
 - Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and the
   callback would wait without end for a thread that waits for this stream inside a call of the same instance.
 - An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw.
@@ -126,9 +126,9 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
-- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before you call a method
-  that has no Stream, or give it another stream than the replay's, synchronize the replay's stream. Before the next
-  replay, wait until the work of that method is done. Two graphs of one instance must not run at the same time.
+- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before a call of a
+  method that has no Stream, and before one on another stream than the replay's, synchronize the replay's stream. Before
+  the next replay, wait until the work of that method is done. Two graphs of one instance must not run at the same time.
 - Calls of one instance on several streams of one capture are executed one after the other.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
@@ -136,9 +136,10 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   again when the graph has been destroyed (doc/performance.md, "Cost of many CUDA graphs").
 
 ### Arrays
-- Images have two dimensions; a batch may also be one host array of three or four. They may be regions of interest of
-  any step, and are never written. Address and step of a GpuMat must be multiples of elemSize1().
-- Outputs are reallocated only if size or type differ. A std::vector can hold results of one row or one column.
+- Images have two dimensions; a batch may also be one host array of three or four dimensions. They may be regions of
+  interest of any step, and are never written. Address and step of a GpuMat must be multiples of elemSize1().
+- Outputs are reallocated only if size or type differ. A std::vector holds results of one row or one
+  column; with others the call throws.
 - An empty image, which has no rows or columns, gives empty outputs. The TLD classes throw, and so does
   QuickShift::computeBatch() if an image in its list is empty.
 
@@ -158,7 +159,7 @@ Errors are cv::Exception; the message names the argument and its value. The inst
 | StsBadArg            | a current device that is not the instance's; a waiting call on a capturing stream             |
 | BadAlign             | an address or step of a GpuMat that is not aligned                                            |
 | StsError             | there are no fragments; nothing was learned yet; a file that cannot be read or written        |
-| StsObjectNotFound    | a file that cannot be opened                                                                  |
+| StsObjectNotFound    | a file to read that does not exist or cannot be opened                                        |
 | StsParseError        | a file whose content is not valid                                                             |
 | StsNoMem             | not enough memory of the host                                                                 |
 | GpuApiCallError      | a CUDA function that failed, also for lack of device memory or of a driver                    |
@@ -173,9 +174,10 @@ A lack of host memory can also throw std::bad_alloc.
 - Methods that write files write them completely or leave the old file unchanged. A new file takes the name of the old
   one and has its permissions from the first byte on. The owner, other hard links and access control lists of the old
   file are lost. A symbolic link is kept, and the file that it leads to is written.
-- A file that is write-protected is refused, also where its folder can be written.
-- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over and keeps
-  owner, links and lists. A full disk leaves it as it was; a crash in mid-write can leave a mixture of old and new.
+- A file that is write-protected, for others than root, is refused, also where its folder can be written.
+- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over; it
+  keeps its owner, hard links and access control lists. A full disk leaves it as it was; a crash in mid-write can leave
+  a mixture of old and new.
 - /dev/stdout, /dev/stderr, /dev/fd/N, pipes and devices are written directly. Where a shell has redirected them to a
   file, the bytes are appended to it.
 - A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).

@@ -39,17 +39,17 @@ __Two interfaces__
 |                     | detectMultiScale()                 | detectAsync()                                   |
 |---------------------|------------------------------------|-------------------------------------------------|
 | takes               | one image                          | one or many images of equal or different sizes  |
-| parameters          | arguments of each call             | those of the instance: setScaleFactor(), ...    |
+| parameters          | arguments, and setFindLargestObject() | those of the instance: setScaleFactor(), ... |
 | results             | vectors on the host, of any length | matrices of fixed size, one row per image       |
 | waits with a GpuMat | always                             | only if an output is a Mat, UMat or std::vector |
 
 __Results__ are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat. A
-*candidate* is a window that passes all stages. Candidates with similar boxes form a *group*; a group of more than
-minNeighbors candidates is one object, with their mean box, unless it lies inside of a larger group (doc/cascade.md,
-"Groups"). Candidates are the same ones in the same order (scale, then y, then x), and so are groups. With several
-threads the order of cv::CascadeClassifier varies. There are three differences:
+*candidate* is a window that passes all stages. Candidates with similar boxes form a *group*. A group of more than
+minNeighbors candidates is one object, whose box is the mean of theirs, unless that lies inside of the box of a larger
+group (doc/cascade.md, "Groups"). Candidates are the same ones in the same order (scale, then y, then x), and so are
+groups. With several threads the order of cv::CascadeClassifier varies. There are three differences:
 - If a cascade has a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows of low contrast,
-  with the weight of another window. This class does not report them.
+  with wrong weights. This class does not report them.
 - Values of Haar features that have fractional weights, or whose sums may exceed 2^24, may differ in their last bits. No
   cascade that OpenCV ships has such features. They are summed in float: this class rounds after each multiplication and
   addition, and compilers may fuse the two in cv::CascadeClassifier (on AArch64, and on x86-64 if OpenCV's baseline has
@@ -173,9 +173,8 @@ public:
     are more than this many; fewer are dropped. 0 or less: each candidate is an object. Default 3.
     @param flags not used, like that of cv::CascadeClassifier. Default 0.
     @param minSize,maxSize smallest and largest (width, height) of objects, pixels. Default: no limits. If a side
-    of maxSize is 0, there is no upper limit; a side of minSize of 0 or less is no limit. If the limits, or a negative
-    side of maxSize, exclude every scale, the scale nearest to minSize is searched nevertheless; cv::CascadeClassifier
-    does the same.
+    of maxSize is 0, there is no upper limit; a side of minSize of 0 or less is no limit. If the limits exclude every
+    scale, as a negative side of maxSize does, the scale nearest to minSize is searched, as by cv::CascadeClassifier.
     @param mask CV_8UC1 of the image's size, in the same memory (host or device): keeps the candidates at whose centre
     it is not 0. The centre is that of the box before it is clipped to the image. Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -193,7 +192,8 @@ public:
     @param minNeighbors candidates with similar boxes are merged into one object if there are more than this many; 0 or
     less: each candidate is an object. Default 3.
     @param flags not used. Default 0.
-    @param minSize,maxSize smallest and largest (width, height) of objects, pixels; 0: no limit. Default: no limits.
+    @param minSize,maxSize smallest and largest (width, height) of objects, pixels. Default: no limits. If a side of
+    maxSize is 0, there is no upper limit; a side of minSize of 0 or less is no limit.
     @param mask CV_8UC1 of the image's size, in the same memory: keeps the candidates at whose centre it is not 0.
     Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -211,12 +211,13 @@ public:
     if outputRejectLevels is false.
     @param levelWeights largest last-stage sum among the candidates of each object: the larger, the more certain. Empty
     if outputRejectLevels is false.
-    @param outputRejectLevels whether rejectLevels and levelWeights are filled. Default: false.
     @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
     @param minNeighbors candidates with similar boxes are merged into one object if there are more than this many; 0 or
     less: each candidate is an object. Default 3.
     @param flags not used. Default 0.
-    @param minSize,maxSize smallest and largest (width, height) of objects, pixels; 0: no limit. Default: no limits.
+    @param minSize,maxSize smallest and largest (width, height) of objects, pixels. Default: no limits. If a side of
+    maxSize is 0, there is no upper limit; a side of minSize of 0 or less is no limit.
+    @param outputRejectLevels whether rejectLevels and levelWeights are filled. Default: false.
     @param mask CV_8UC1 of the image's size, in the same memory: keeps the candidates at whose centre it is not 0.
     Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
@@ -232,8 +233,9 @@ public:
     size whose row i belongs to image i. Waits only if the images are GpuMat and an output is a Mat, UMat or
     std::vector.
     @param images one image or a list of up to 2^20, CV_8U of 1, 3 or 4 channels, of any sizes; all Mat or all GpuMat.
-    In Python always pass a list, [image] for one image: an array of the shape of one image is refused, because OpenCV
-    takes it for a list of its rows. An array of N x H x W (W above 4) or N x H x W x channels is a list of N images.
+    In Python pass a list, also for one image: [image]. An array of the shape of one image is refused there, because
+    OpenCV takes it for a list of its rows. An array of N x H x W (W above 4) or N x H x W x channels is a list of N
+    images.
     @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
     height), then zeros. n < found: maxObjects was too small, and the first n are stored. overflow 1: there were more
     candidates than maxCandidates, n and found are 0.
@@ -283,7 +285,7 @@ public:
     CV_WRAP virtual void setScaleFactor(double factor) = 0;
     /** @brief Returns the factor between successive scales. Default 1.1. */
     CV_WRAP virtual double getScaleFactor() const = 0;
-    /** @brief Sets how many candidates make a group an object, for detectAsync().
+    /** @brief Sets the number of candidates that a group must exceed to be an object, for detectAsync().
     @param count candidates with similar boxes are merged into one object if there are more than this many; 0 or less:
     each candidate is an object. Default 3. */
     CV_WRAP virtual void setMinNeighbors(int count) = 0;
@@ -331,8 +333,8 @@ public:
     is slower than detection. A GpuMat is downloaded and counted on the CPU, which gives the numbers of both backends;
     the call then waits.
     @param image CV_8U, 1, 3 or 4 channels, Mat or GpuMat.
-    @param passes CV_32SC1, one row per scale, 3 + stages columns: number of windows on the grid; of those, windows that
-    are not skipped; of those, windows with enough contrast; then the number of windows that passed each stage. A window
+    @param passes CV_32SC1, one row per scale, 3 + stages columns of numbers of windows: on the grid; not skipped; not
+    skipped and with enough contrast; then, for each stage, that passed it. A window
     is skipped if the one before it in its row failed stage 0. Host array, or GpuMat if image is a GpuMat.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid or no cascade is loaded. */

@@ -57,8 +57,8 @@ __Images__: frames and templates are CV_8U or CV_16U with 1, 3 or 4 channels (th
 with sides of 1 to 32,767 pixels. A frame and each of its templates may be regions of interest.
 
 __16 bits__: SSD and ZNCC take CV_16U, for images of 10 to 16 bits; SAD does not. Fragments have at most 16,843,523
-pixels times channels (gray: 4,104 x 4,104; three channels: 2,369 x 2,369), so that sums fit 64 bits; this is the only
-limit of ZNCC, too. Largest scores of SSD: 65,535^2 per channel. Map floating-point images to 16 bits first:
+pixels times channels (gray: 4,104 x 4,104; three channels: 2,369 x 2,369), so that sums fit 64 bits; ZNCC of 16 bits
+has no other limit. Largest scores of SSD: 65,535^2 per channel. Map floating-point images to 16 bits first:
 `image.convertTo(words, CV_16U, 65535 / (high - low), -low * 65535 / (high - low))`, with the same low and high for
 fragments and frames.
 
@@ -75,7 +75,7 @@ __Scores__ compare a template T with the part of the frame I under it:
 | ZNCC   | weighted correlation coefficient of T and I; -1 to 1; 0 if one of them is constant                | 1       |
 
 Sums of SAD and SSD are not divided by the number of channels: with one channel the largest scores are 255 and 65,025.
-ZNCC ignores changes of brightness and contrast. All sums are exact integers, and of equal positions the one with the
+ZNCC ignores changes of brightness and contrast. All sums are exact integers, and of equal scores the one at the
 lowest row-major index in the area wins, so results depend neither on the backend nor on the number of threads.
 
 __Search__: by default every position in the search area counts. Where positions are left out to save time, because they
@@ -94,11 +94,14 @@ and parameters; their calls are executed one after another.
 
 __CUDA graphs__: fragments given as Mat are uploaded by the first match() with a GpuMat, which must not be captured. A
 graph keeps the parameters, the search areas on the host and the set of fragments of its capture. Each replay reads
-again the frame, the search areas and predictions in device memory, and the contents of the fragments. So it sees new
-contents of later calls to updateFragment(), setFragments() or cutFragments() if number, sizes and type of the fragments
-are the same, and the same ones have weights; where they are given as Mat, from the next match() outside of a capture
-on. After any other edit, capture again: the graph keeps its old set of fragments, and which of their contents it sees
-after further edits is undefined. A capture that fails or is abandoned changes nothing.
+again the frame, and search areas and predictions in device memory. What edits of fragments do:
+- Calls of updateFragment(), setFragments() or cutFragments() that keep number, sizes and type of the fragments, and
+  which ones have weights: replays use the new contents; if they are given as Mat, after the next match() outside of a
+  capture.
+- Other edits: capture again. The graph keeps its old set of fragments, and which of their contents it sees after
+  further edits is undefined.
+
+A capture that fails or is abandoned changes nothing.
 
 Definitions in full (formulas, ties, sub-pixel positions, THREE_STEP), cost and limits: doc/fragment_matcher.md.
 Source: Yu. V. Ladyzhensky, A. O. Sereda, Search of image fragments by template for tracking objects in video on the
@@ -136,7 +139,7 @@ public:
     //! position.
     enum SubpixelFit
     {
-        //! A parabola. SAD, whose scores rise linearly, has two lines of equal and opposite slope in its place.
+        //! A parabola; for SAD, whose scores rise linearly, two lines of equal and opposite slope.
         PARABOLA = 0,
         /** A Gaussian, for ZNCC alone. In images of particles it has a bias of .001 px where a parabola has .03 px
         (doc/windows.md). Along an axis where one of the three scores is not positive it is a parabola. */
@@ -215,7 +218,7 @@ public:
     /** @brief Returns a copy of the parameters; create() explains them. */
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
-    /** @brief Replaces all fragments by one. In Python this is setFragments() with one array instead of a list.
+    /** @brief setFragments() for a single template instead of a list. In Python it has that name, too.
     @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels, Mat or GpuMat. It is
     copied.
     @param weights weights of its size, in the same memory: CV_8UC1, or CV_32FC1 with values in [0,1]. Default: none,
@@ -234,8 +237,8 @@ public:
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all of one type, CV_8U or CV_16U with 1, 3 or 4 channels (the
     fourth is ignored). Sides are 1 to 32,767 pixels and may differ; of 16 bits, pixels times channels are at most
-    16,843,523, and match() on the device refuses a largest width times a largest height above 100 million. One array in
-    place of the list is one fragment; then weights is one array, too.
+    16,843,523, and match() on the device refuses fragments whose largest width times largest height is above 100
+    million. One array in place of the list is one fragment; then weights is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
@@ -312,10 +315,10 @@ public:
     is intersected with the frame: std::vector<Rect>, or a Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y,
     width, height), or, for a GpuMat frame, such a GpuMat; noArray() (None): the whole frame. Python accepts arrays of
     any integer type whose values fit 32 bits, and a list of (x, y, width, height); for a GpuMat frame only GpuMat or
-    None. An area of width or height 0 has no position. A captured graph keeps areas given on the host, and reads areas
-    in device memory again at each replay.
+    None. An area of width or height 0, also Rect(), has no position. A captured graph keeps areas given on the host,
+    and reads areas in device memory again at each replay.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1) if there is no such
-    peak. Each output with one column or one row may be a std::vector.
+    peak. With Params::peaks = 1 all outputs may be std::vector; with more, confidence and status.
     @param scores CV_32FC1, N x K: scores, 0 is perfect for SAD and SSD, 1 for ZNCC; 0 if there is no such peak.
     @param confidence CV_32FC1, N x 1: second score / best score, for ZNCC (1 - second) / (1 - best); larger is more
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
@@ -328,10 +331,10 @@ public:
     peak and its two neighbours by Params::subpixelFit (two lines of opposite slope for SAD; 0 at the border of the
     area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
-    @throws cv::Exception, unless the frame is empty, if there are no fragments, if the type of the frame is not that of
-    the fragments, if the frame is a Mat but the fragments were given as GpuMat, if the metric is SAD and the type has
-    16 bits, if a fragment of 8 bits has more than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions
-    have another number, type or memory than stated. */
+    @throws cv::Exception for a frame that is not empty: if there are no fragments, if its type is not theirs, if it is
+    a Mat but they were given as GpuMat, if the metric is SAD and the type has 16 bits, if a fragment of 8 bits has more
+    than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions have another number, type or memory than
+    stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
@@ -360,8 +363,8 @@ public:
     element for each peak, the best one first; confidence, how distinct the best one is; status: FOUND (0),
     NO_POSITION (1), FLAT_FRAGMENT (2) or AREA_TOO_LARGE (3).
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
-    @throws cv::Exception, unless the frame is empty, if there are no fragments, if type or memory of the frame does not
-    fit them, if a fragment is too large for ZNCC, or if areas have another number, type or memory than stated. */
+    @throws cv::Exception for a frame that is not empty: if there are no fragments, if its type or memory does not fit
+    them, if a fragment is too large for ZNCC, or if areas have another number, type or memory than stated. */
     CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
                               Stream& stream = cv::cuda::noStream()) = 0;
 
@@ -373,11 +376,11 @@ public:
     frame. Rect(), (0,0,0,0), means the whole frame; any other rectangle of width or height 0 has no position.
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
     position.
-    @param depth CV_32F (default): the score. CV_32S or CV_64F: the sum of SAD or SSD before it is divided by the sum of
-    weights; not for ZNCC. CV_32S takes fragments of 8 bits of at most 11,008 pixels for SAD and 43 for SSD, whatever
-    the number of channels. CV_64F is exact up to 2^53, so only sums of SSD of more than 180 million pixels of 8 bits,
-    or of more than 2,740 of 16 bits, can be rounded.
-    On ARM ask for CV_64F instead of converting CV_32S by Mat::convertTo(), which rounds to float there.
+    @param depth CV_32F (default): the score. CV_32S or CV_64F: the sum of SAD or SSD with its weights, not divided by
+    their sum (without weights 255 times the plain sum); not for ZNCC. CV_32S takes fragments of 8 bits of at most
+    11,008 pixels for SAD and 43 for SSD, whatever the number of channels. CV_64F is exact up to 2^53, so only sums of
+    SSD of more than 180 million pixels of 8 bits, or of more than 2,740 of 16 bits, can be rounded. For double values
+    ask for CV_64F: on ARM, Mat::convertTo() rounds CV_32S to float on the way to CV_64F.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
     @throws cv::Exception if index, depth or the size of searchArea is out of its range, if the fragment is too large
     for the depth or for ZNCC, or if type or memory of the frame does not fit the fragments. */
@@ -448,7 +451,8 @@ public:
     //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads parameters; those that the node lacks keep their values. There is no reader for untrusted files:
-    FileStorage is not safe with malicious ones. Algorithm::load<FragmentMatcher>() gives an empty Ptr, see empty().
+    FileStorage is not safe with malicious ones. Call matcher->read(storage.getFirstTopLevelNode()) on a matcher of
+    create(): Algorithm::load<FragmentMatcher>() returns an empty Ptr, since a matcher without fragments is empty().
     @throws cv::Exception if the node has none of the parameters, or one that is out of its range or of another type,
     such as a fraction for an integer; no parameter changes then. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
@@ -520,8 +524,9 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
     Params::maxSearchArea to window + 2 reach.
     @param reach largest motion (x, y) beyond that of the field in pixels, 0 to 32,767 each.
     @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid:
-    a window takes the cell that its place in the grid falls in, rounded to whole pixels, half to even. NaN in either
-    gives an empty area, so that the window has no match. In the memory of `areas`. Empty (None) for both: no motion.
+    a window takes the motion of the cell that its place in the grid falls in, rounded to whole pixels, half to even.
+    NaN in either gives an empty area, so that the window has no match. Both lie in the same memory as `areas`. Empty
+    (None) for both: no motion.
     @param areas CV_32SC4, N x 1, or std::vector<Rect>; a GpuMat: the work is done on the device.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a member or argument is out of its range, or if u and v have another type, different sizes

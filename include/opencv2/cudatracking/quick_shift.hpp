@@ -29,7 +29,7 @@ void simplify(const cv::Mat& image, cv::Mat& painted)
 }
 @endcode
 
-__Terms.__ A pixel is a point of its position (x, y) and its channel values, each times a scale (setColorScale(),
+__Terms.__ A pixel is a point: its position (x, y), and its channel values times their scales (setColorScale(),
 setChannelScales()). Distances between points are in pixels: a scaled difference of values of 1 counts as one pixel.
 - **Density** of a pixel: the sum of Gaussian weights, by distance, of the pixels in the square of ceil(3 sigma) pixels
   to each side, clipped at the image border. Its own weight, 1, is included.
@@ -46,9 +46,9 @@ __Images__: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as the
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 
 __Mask__ (optional, CV_8UC1): pixels where it is 0 are *masked*. They do not contribute to densities and get density 0,
-parent -1, distance +infinity and label -1. Pixels of CV_32F images are masked, too, if a channel is NaN or has a
-magnitude of 1e15 or more. The magnitude is that of the value; if the scales differ between channels or are outside of
-[1/1024, 1024], that of the scaled value.
+parent -1, distance +infinity and label -1. Pixels of CV_32F images are masked, too, if a channel is NaN or its
+absolute value is 1e15 or more; if scales differ between channels or are outside of [1/1024, 1024], its absolute value
+times the scale.
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 
@@ -204,8 +204,8 @@ public:
     @param images list of Mat or of GpuMat; an empty list clears the results. Or one array in host memory: N x height x
     width x channels, or N x height x width with one channel. Refused are arrays of two dimensions, and of three with a
     last one of 1 to 4, because they could be one image.
-    @param labels list with one output CV_32SC1 for each image, Mat or GpuMat: in C++ a std::vector, which is resized;
-    noArray() if not wanted.
+    @param labels list with one output CV_32SC1 for each image, Mat or GpuMat: in C++ a std::vector, which is resized,
+    or noArray().
     @param masks list with one mask for each image: CV_8UC1 of the image's size, in the same memory; pixels where it is
     0 get label -1. An empty mask selects all pixels. Default: no masks.
     @param stream stream for GpuMat; ignored for Mat. Waits only if labels is a list of Mat. Default: the null stream.
@@ -216,19 +216,18 @@ public:
     void computeStack(InputArray images, OutputArrayOfArrays labels, InputArrayOfArrays masks = noArray(),
                       Stream& stream = cv::cuda::noStream());
 
-    /** @brief Computes a batch of images of one size and type that lie in a list; arguments and results are those of
-    computeStack(), but a single array is refused. */
+    /** @brief computeStack() without its form for one array: in C++ either may be called for a list. */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
                                       InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Computes an image on the host in tiles, each with the border that it needs, for images that do not fit
     into device memory. Results are bit for bit those of compute() and are on the host.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, on the host.
-    @param mask CV_8UC1 of the image's size, on the host; pixels where it is 0 get label -1. Default: no mask.
     @param tile width and height of a tile without its border, pixels, at least 1. The border is ceil(3 sigma) plus the
     search radius on each side, so small tiles repeat much work.
     @param useCuda true: process tiles on the current CUDA device, on the null stream, and wait. Default false: on the
     CPU.
+    @param mask CV_8UC1 of the image's size, on the host; pixels where it is 0 get label -1. Default: no mask.
     @throws cv::Exception if an argument is not accepted, and if useCuda is true without a device; the results are kept
     then. */
     CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
@@ -263,8 +262,8 @@ public:
     CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Gets the density of each pixel: the sum of the Gaussian weights of the pixels around it, its own weight 1
     included. Waits only if results on the device go to a Mat, UMat or std::vector.
-    @param density CV_32FC1, at least 1 unless normalised; 0 where masked. The exact sum is rounded to 32 bits and then
-    to float.
+    @param density CV_32FC1, at least 1 unless normalised; 0 where masked. The sum is exact, but for two roundings, to
+    32 bits and to float.
     @param stream stream for results on the device, any stream: the call is executed after the last compute(); ignored
     for results on the host. Default: the null stream. */
     CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = cv::cuda::noStream()) const = 0;
@@ -292,7 +291,8 @@ public:
     @throws cv::Exception if tau is out of its range. */
     CV_WRAP virtual void segment(double tau, OutputArray labels, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Makes the labels of segment(tau) current: all getters that depend on labels then refer to them. Does not
-    wait. Discards the effect of enforceConnectivity(). With tau = maxDist it restores the labels of compute().
+    wait. Call it before enforceConnectivity(), whose effect it discards. With tau = maxDist it restores the labels of
+    compute().
     @param tau distance in pixels, where a scaled colour difference of 1 counts as one pixel; above 0, at most the
     maxDist of the last compute().
     @param stream stream for results on the device, any stream; ignored for results on the host. Default: the null
@@ -339,8 +339,8 @@ public:
     of the last compute(); it may be a different image. After computeBatch(): all images in one array, one below the
     other.
     @param dst result, of type and size of image; 0 where masked. Means of CV_8U and CV_16U are rounded half up. CV_32F
-    values are averaged with a resolution of 2^-30 of the largest finite magnitude in their image, rounded up to a power
-    of two; NaN and infinity count as 0.
+    values are averaged in steps of 2^-30 M, M being the least power of two that no finite absolute value in the image
+    exceeds; NaN and infinity count as 0.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if size, type or memory of image does not fit. */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,

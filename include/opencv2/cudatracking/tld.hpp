@@ -35,8 +35,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW bool learning; //!< whether trackers update the model after init(). Default true.
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
     /** Score of a box (see TrackerTLD) below which an object is not located, that is, update() returns false; 0 to 1.
-    State, box and learning are not affected. 0.5 is the default of fernThreshold, so a moderate demand. Default 0: not
-    used. */
+    State, box and learning are not affected. 0.5 is a moderate demand. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
     /** Whether reported boxes are clipped to the image; false: boxes of objects that leave it lie partly outside.
     Tracking is not affected. Default false. */
@@ -47,21 +46,21 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW bool filter;
 
     // Windows.
-    /** Smallest side of a window in pixels, 12 to 16384. 0: min(24, max(12, s / 1.44)), s being the shorter side of the
-    object and the quotient rounded down; so with the default scaleFactor small objects have two smaller scales.
-    Default 0. */
+    /** Smallest side of a window in pixels, 12 to 16384. 0: the shorter side of the object divided by 1.44 = 1.2^2 and
+    rounded down, but at least 12 and at most 24, so that small objects have two smaller scales. Default 0. */
     CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.
-    /** Distance between neighbouring windows in percent, 1 to 100: along x of the window's shorter side, along y of its
-    height; at least one pixel. Default 10. */
+    /** Distance between neighbouring windows in percent, 1 to 100: along x, percent of the window's shorter side; along
+    y, of its height; at least one pixel. Default 10. */
     CV_PROP_RW int stepPercent;
 
     // Ferns.
     CV_PROP_RW int trees;    //!< number of ferns, 1 to 16. Default 10.
     CV_PROP_RW int features; //!< pixel comparisons per fern, 1 to 16; trees * features at most 164. Default 13.
     /** Threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. init() raises
-    it if windows of the background have a higher one. Default 0.5. */
+    it to the highest posterior among windows of the background, above which even the box given to init() may not be.
+    Default 0.5. */
     CV_PROP_RW double fernThreshold;
     /** Maximum number of windows per frame that reach the nearest-neighbour stage, 1 to 128; those with the highest
     posteriors are kept. Default 100. */
@@ -109,8 +108,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Loss and jumps, see TrackerTLD.
     CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: never. Default 3.
-    /** Number of frames in a row, 0 or more, in which neither the similarity of the box nor accepted windows on it
-    confirm it; after them the first unsupported frame ends in LOST. 0: never. Default 100. */
+    /** After so many frames in a row, 0 or more, in which the box is not confirmed, neither by its similarity nor by
+    accepted windows on it, the first unsupported frame ends in LOST. 0: never. Default 100. */
     CV_PROP_RW int maxProbation;
     /** Margin, 0 to 1, by which the similarity of accepted windows elsewhere must exceed that of the box before the box
     jumps there. Default 0.1. */
@@ -196,9 +195,8 @@ keeps the objects and the setting of setLearning() of its capture: capture again
 and setLearning().
 
 __Order__ (all TLD classes): a direct call, that is one on a stream that is not being captured, begins after all direct
-calls before it and after all replays launched before it, on any stream. A call that waits has finished when it returns,
-so replays launched afterwards see its effect. By streams or events the caller must order (1) replays with each other,
-and (2) a replay that follows a direct call that did not wait.
+calls before it and after all replays launched before it, on any stream. What the caller must order, by streams or
+events: replays with each other, and a replay after a direct call that did not wait.
 
 Definition in full, quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection,
 PAMI 2012. */
@@ -295,7 +293,7 @@ public:
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
-    /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
+    /** @brief Learns one more appearance of the object, as TrackerTLD does when it learns, but without checking that it
     resembles the object, and even if TLDParams.learning is false. Does not wait. Edges of a floating-point box are
     rounded to whole pixels.
     @param image image of the size, type and memory (host or device) of the one in init().
@@ -304,7 +302,7 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
-    /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
+    /** @brief Learns one more appearance of the object, as TrackerTLD does when it learns, but without checking that it
     resembles the object, and even if TLDParams.learning is false. Does not wait.
     @param image image of the size, type and memory (host or device) of the one in init().
     @param box (x, y, width, height) of the object in it, inside of the image; sides at least 12 and at least

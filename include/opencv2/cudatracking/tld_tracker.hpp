@@ -45,15 +45,15 @@ __State__ after a frame:
 | UNCERTAIN (1) | not supported          | false                                    | if it is valid and passes  |
 | LOST (0)      | (no box)               | false                                    | no                         |
 
-- A box is **valid** while the tracker trusts it: from init(), resetTo() or a frame in which it, or accepted windows on
-  it, are similar enough to the object (validThreshold), until it jumps, flow becomes doubtful or, once there are five
-  positive templates, the check before learning fails. In state UNCERTAIN the box may be wrong, also if update() returns
-  true.
+- A box is **valid** while the tracker trusts it. It becomes so by init(), resetTo(), or a frame in which it, or
+  accepted windows on it, are similar enough to the object (validThreshold). It remains so until it jumps, flow becomes
+  doubtful or, once there are five positive templates, the check before learning fails. In state UNCERTAIN the box may
+  be wrong, also if update() returns true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
   more than 0.6, with enough variance and fern posteriors that sum to 1 or more.
 - The **score** of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean
-  posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 without
-  one, and 1 directly after init(), add() and resetTo().
+  posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 for a
+  box that is not supported, and 1 directly after init(), add() and resetTo().
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
@@ -83,8 +83,8 @@ __Table of results__ (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per obj
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 in TrackerTLD), box (MultiTrackerTLD.update() with
 boxes: index of the detector's box that is associated with the object or has started it; -1 without one), confidence
-(with TLDParams.filter: of the correlation filter in this frame, mostly 0 to 1, at least 0.08 where its box may be
-taken; 0 where it was not asked).
+(of the correlation filter of TLDParams.filter, about 0 to 1, at least 0.08 where its box may be taken; 0 if it was not
+used in this frame).
 
 Quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I.
 Gurcan, A hybrid CPU-GPU implementation of tracking-learning-detection, 2014. */
@@ -104,7 +104,8 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    //! Where the box of an object in a frame comes from. If several apply, the one that is listed last is reported.
+    //! Where the box of an object in a frame comes from. If several apply, JUMPED or FOUND_AGAIN is reported,
+    //! else the one with the largest number; 10 and 11 are not used.
     enum Event
     {
         NO_EVENT = 0,    //!< there is no box: the object was LOST before the frame and still is
@@ -161,7 +162,8 @@ public:
     (False, True)
     @endcode
     Terms: a box is valid while the tracker trusts it, and only then the detector learns; it is supported in a
-    frame if the detector finds at least weak evidence at it. update() returns True if it is supported. Windows are the
+    frame if the detector finds at least weak evidence at it. update() returns True if it is supported and its
+    score is at least minReplyScore. Windows are the
     rectangles that the detector evaluates. Ferns are small classifiers by comparisons of pixels; a posterior is the
     share of positive examples among those with the same results. The similarity compares a patch with learned templates
     of the object (positive) and of the background (negative): the relative one with all, the conservative one with the
@@ -247,13 +249,14 @@ public:
     CPU, a GpuMat the device.
     @param boundingBox (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
     TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
-    one gray value.
+    one gray value. Give a Rect2d to initRounded(): C++ would round its four numbers, not its edges, for this function.
     @throws cv::Exception if an argument is invalid; the old model is kept then. */
     CV_WRAP virtual void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE = 0;
     /** @brief Tracks the object in the next frame. Uses the null stream and waits.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set.
-    Each of the four numbers is rounded by itself (init() rounds edges). Unchanged if false is returned.
+    Each of the four numbers is rounded by itself; init() of a Rect2d, initRounded(), rounds edges. Unchanged if false
+    is returned.
     @return true if the object is located: the detector finds at least weak evidence of it at the box, and the score is
     at least TLDParams.minReplyScore. If getState() is UNCERTAIN the box may be wrong.
     @throws cv::Exception if the image is invalid, and before init(). */
@@ -311,13 +314,13 @@ public:
     pixels.
     @param boundingBox box inside of the image, sides at least 12 and TLDParams.minWindow; a Rect2d: resetToRounded().
     @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
-    file of TLDDetector, or of one of an older version whose object was lost, until the next frame. */
+    file of TLDDetector until the next frame. */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it.
     @param boundingBox box inside of the image, sides at least 12 and at least TLDParams.minWindow.
     @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
-    file of TLDDetector, or of one of an older version whose object was lost, until the next frame. */
+    file of TLDDetector until the next frame. */
     CV_WRAP virtual void resetTo(const Rect& boundingBox) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
@@ -380,8 +383,8 @@ public:
     /** @brief Creates a tracker without objects. It tracks up to 1,024 objects in one video, each like TrackerTLD.
 
     add() starts an object from a box. update() processes a frame and returns a table with one row per object: its box,
-    state and id. updateWithBoxes() does it with boxes that a detector of yours has found; with params.startFromBoxes
-    these start objects.
+    state and id. update() with boxes (in Python updateWithBoxes()) takes boxes that a detector of yours has found; with
+    params.startFromBoxes these start objects.
     @code{.py}
     >>> random = np.random.default_rng(1)
     >>> image = cv2.resize(random.integers(0, 256, (30, 40), np.uint8), (320, 240))
@@ -409,8 +412,8 @@ public:
     one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
-    update() was given an image of other pixels that is not the last one either; nothing is added then. */
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is a third one,
+    neither the last frame nor the next one that an earlier add() was given; nothing is added then. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
     @param image the frame in which the object starts: either the one that update() got last, or the one that it gets
@@ -420,8 +423,8 @@ public:
     one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if another add() since the last
-    update() was given an image of other pixels that is not the last one either; nothing is added then. */
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is a third one,
+    neither the last frame nor the next one that an earlier add() was given; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Removes an object. The rows of later objects in results move up; their ids do not change.
     @param id id returned by add().
@@ -471,19 +474,20 @@ public:
     @param image next frame, of the size, type and memory (host or device) of the first one.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
     columns; in Python also a list of tuples. Or, if image is a GpuMat, a GpuMat: one row of
-    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used; such a row in a Mat is no list of boxes:
-    use convertDetections(). An empty list means that the detector has found nothing. noArray() means that it did not
-    run: this is update() without boxes. In Python call update() for that, because None counts as an empty list.
+    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used; in a Mat its head (n, found, candidates,
+    overflow) would be taken for a box: use convertDetections(). An empty list means that the detector has found
+    nothing. noArray() means that it did not run: this is update() without boxes. In Python call update() for that,
+    because None counts as an empty list.
     @param results CV_64FC1, one row per object in the order of getIds() after the call, 12 columns: x, y, width,
     height, score, state, located, learned, event, id, box: index in boxes of the box that is associated with the object
     or has started it, or -1; confidence of the filter.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or if
-    fewer ids are left than there are boxes that may start objects; the frame has not been processed then. There are two
-    exceptions; go on with the next frame in both:
-    - If memory or CUDA fails while an object starts, the frame has been processed: objects have ended, those that
-      started before are kept, and results has the rows of getIds().
-    - If memory for results is missing after that, all objects have started and ended, and only results are lost. */
+    fewer ids are left than there are boxes that may start objects. The frame has not been processed then, but for two
+    cases, in which it has, so that the next frame comes next:
+    - memory or CUDA fails while an object starts: objects have ended, those that started before are kept, and results
+      has the rows of getIds();
+    - memory for results is missing after that: only results are lost. */
     CV_WRAP_AS(updateWithBoxes)
     virtual void update(InputArray image, InputArray boxes, OutputArray results,
                         Stream& stream = cv::cuda::noStream()) = 0;
