@@ -134,7 +134,7 @@ const char* nameOf(int event)
 {
     static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
                                         "jumped", "found again", "became lost", "confirmed", "recognized"};
-    return names[event];
+    return event == TrackerTLD::FILTERED ? "filter" : names[event];
 }
 
 //! Draws located objects with their ids, and lists them; the others, of which the place is not certain, are only

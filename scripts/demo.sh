@@ -79,11 +79,11 @@ demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (
     "$REPO_ROOT/doc/pics/astronaut.jpg"
 demo cascade_vtest "CascadeClassifierEx: people, detected by haarcascade_fullbody. Some boxes contain no person; cv::CascadeClassifier returns the same boxes." \
     cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
-demo follow_astronaut "CascadeClassifierEx detects faces in every fifth frame. MultiTrackerTLD follows the face while the view moves over the photograph, loses it when it leaves, and finds it again: it keeps its number." \
+demo follow_astronaut "CascadeClassifierEx detects faces in every fifth frame. MultiTrackerTLD follows the face while the view moves over the photograph, loses it when it leaves, and finds it again: it keeps its number. Text lists each target, whether it is located, and where its box comes from (confirmed: a box of the cascade agrees); there is none while no target is known to be near. The cascade also takes a rocket for a face, which is followed as number 2." \
     cudatracking_follow "--cascade=$cascades/haarcascade_frontalface_default.xml" --pan=200 --image-every=25 "$REPO_ROOT/doc/pics/astronaut.jpg"
 demo follow_vtest "The same with haarcascade_fullbody on people who walk. Each keeps the number that it got; boxes that the cascade finds where no person is are followed as well." \
     cudatracking_follow "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --min-neighbors=6 --every=10 --frames=200 --image-every=40 "$SAMPLES_DATA/vtest.avi"
-demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target. Below: all templates of each target (green) and of its background (red)." \
+demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Labels: number of the target, score of its box, and ? if it does not trust it. Upper right: templates of each target. Below: all templates of each target (green) and of its background (red)." \
     cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --image-every=20 "$SAMPLES_DATA/vtest.avi"
 demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
     cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"

@@ -27,7 +27,6 @@ WHAT = (
     ("follow.avi", "A box keeps its number and its colour while the cascade or the tracker sees its target."),
     ("tracks.avi", "A box is green while the tracker trusts it, orange while it does not, and gone while the target is lost."),
     ("templates", "Gray images that the tracker has learned: framed green those of the target, red those of the background."),
-    ("frame", "One frame of the video above."),
 )
 SEEN = (("_contours.png", "Borders follow the outlines of objects."), ("_mean.png", "Each superpixel has its mean colour; outlines are still there."))
 STYLE = """
@@ -46,6 +45,9 @@ pre { background: #f4f4f4; padding: 0.6em; font-size: 0.8em; white-space: pre-wr
 
 
 def seen(name):
+    frame = re.match(r"frame_(\d+)", name)
+    if frame:
+        return f"Frame {int(frame.group(1))} of the video above."
     for end, words in SEEN:
         if name.endswith(end):
             return words
