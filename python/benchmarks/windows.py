@@ -1,7 +1,7 @@
 """Windows of a grid beside other programs, on the CPU: python windows.py accuracy [PLOT.png] | openpiv FOLDER | autorift FIRST SECOND.
 
-accuracy: bias and error of sub-pixel positions in images of particles, five seeds, and a plot of the bias against the motion (needs
-matplotlib). openpiv: vectors of OpenPIV's pair test1, FOLDER being openpiv/data, and time per vector (needs openpiv). autorift: places and time
+accuracy: bias and error of sub-pixel positions in images of particles, five seeds, and a plot of the bias against the motion, that is of
+peak locking (needs matplotlib). openpiv: vectors of OpenPIV's pair test1, FOLDER being openpiv/data, and time per vector (needs openpiv). autorift: places and time
 of the loop of cv2.matchTemplate() that autoRIFT runs, with windows of 32 pixels, +-25, every 32 pixels, on one thread; FIRST and SECOND are
 images of 8 bits, such as those of OpenPIV's test4. It needs opencv-python, the cv2 of which is the peer.
 """
@@ -16,7 +16,9 @@ import cudatracking as ct
 SIZE, WINDOW, DIAMETERS = 512, 32, (1.5, 2.5, 4.)
 ERF = np.frompyfunc(math.erf, 1, 1)
 SHIFTS = np.arange(30, 41) / 10
-FITS = {"ZNCC, Gaussian": ("zncc", "gaussian"), "ZNCC, parabola": ("zncc", "parabola"), "SSD, parabola": ("ssd", "parabola"), "SAD, lines": ("sad", "parabola")}
+# The last one is not offered by FragmentMatcher.
+FITS = {"ZNCC, Gaussian": ("zncc", "gaussian"), "ZNCC, parabola": ("zncc", "parabola"), "SSD, parabola": ("ssd", "parabola"), "SAD, lines": ("sad", "parabola"),
+        "SSD, Gaussian": ("ssd", None)}
 
 
 def particles(seed, diameter, shift, per_pixel=.05):
@@ -46,11 +48,26 @@ def errors_of(fit, before, after, shift):
     """Errors of all windows; wrong peaks, which are more than a pixel away, are left out."""
     metric, name = FITS[fit]
     grid = ct.windows((SIZE, SIZE), WINDOW, 16, reach=7)
-    matcher = ct.FragmentMatcher(metric, subpixel=True, subpixel_fit=name, device="cpu")
+    matcher = ct.FragmentMatcher(metric, subpixel=True, subpixel_fit=name or "parabola", device="cpu")
     matcher.cut(before, grid.regions)
-    field = matcher.match(after, grid.areas).field(grid)
-    errors = field.u[1:-1, 1:-1].ravel() - shift  # without windows that leave the frame
+    found = matcher.match(after, grid.areas)
+    field = found.field(grid)
+    inner = np.s_[1:-1, 1:-1]  # without windows that leave the frame
+    u = field.u[inner].ravel()
+    if name is None:
+        windows = np.arange(len(found)).reshape(grid.shape)[inner].ravel()
+        u = found.locations[windows, 0, 0] - grid.regions[windows, 0] + gaussian_of_sums(matcher, after, found.locations[:, 0], windows)
+    errors = u - shift
     return errors[np.abs(errors) < 1]
+
+
+def gaussian_of_sums(matcher, after, places, windows):
+    """The offset in x of a Gaussian through three scores, which has to begin at a level: the worst of the 3 x 3 scores."""
+    near = np.stack([matcher.score_map(i, after, (*(places[i] - 1), WINDOW + 2, WINDOW + 2)) for i in windows.tolist()]).astype(float)
+    heights = near.max(axis=(1, 2), keepdims=True) - near
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the worst is beside the best there is none
+        before, best, behind = np.log(heights[:, 1]).T
+        return (before - behind) / (2 * (before - 2 * best + behind))
 
 
 def accuracy(plot=None):
@@ -76,17 +93,17 @@ def draw(name, biases):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(1, len(DIAMETERS), figsize=(11, 3.6), sharey=True)
+    figure, axes = pyplot.subplots(1, len(DIAMETERS), figsize=(10, 3.4), sharey=True)
     for axis, diameter in zip(axes, DIAMETERS):
-        for fit in FITS:
-            axis.plot(SHIFTS, biases[diameter, fit], marker="o", markersize=3, label=fit, linestyle="--" if fit.startswith("SSD") else "-")
-        axis.set_title(f"particles of {diameter} px")
-        axis.set_xlabel("motion, px")
+        for fit in ("ZNCC, parabola", "ZNCC, Gaussian"):
+            axis.plot(SHIFTS - 3, biases[diameter, fit], marker="o", markersize=3, label=fit)
+        axis.set_title(f"particles of {diameter} px", fontsize=10)
+        axis.set_xlabel("motion beyond 3 px, px")
         axis.grid(alpha=.3)
     axes[0].set_ylabel("mean error, px")
     axes[-1].legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(name, dpi=110)
+    figure.savefig(name, dpi=90)
 
 
 def median_seconds(function, runs):

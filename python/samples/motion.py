@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Motion between two images in the windows of a grid: particles in a flow, ice, ground. Two passes; the output image shows vectors.
 
-    motion.py [--size=32] [--reach=12] [--arrow=4] [--relative] [--device=auto] [--openpiv] first.png second.png out.png out.csv
+    motion.py [--size=32] [--reach=12] [--min-score=0] [--openpiv] [--arrow=4] [--relative] [--device=auto] first second out.png out.csv
 
 Pass 1 searches windows of SIZE pixels, which overlap by half, at most REACH pixels away. Pass 2 searches windows of half the size, at most 3
-pixels from the motion of pass 1. --device=cuda needs torch: both passes stay on the device, as one CUDA graph. --openpiv lets the package
-OpenPIV mark vectors that differ from their neighbours, and replace them.
+pixels from the motion of pass 1. --device=cuda needs torch: both passes stay on the device, as one CUDA graph. Vectors with a score
+below --min-score are wrong; --openpiv lets the package OpenPIV find those that differ from their neighbours as well, by the normalised
+median test, and replace wrong ones.
 
 Needs the package cudatracking. In the image arrows are ARROW times as long as the motion, with --relative as the motion minus its median;
-vectors that were replaced are red.
+wrong ones are red. The table has each window's centre, motion (u to the right, v down), score, confidence, and whether it is right.
 """
 import argparse
 import csv
@@ -58,11 +59,11 @@ def on_device(before, after, size, reach):
     return passes.fine, ct.Field(*(part.numpy() for part in field))
 
 
-def validated(field):
-    """The field with vectors replaced that OpenPIV finds to differ from their neighbours, and a mask of those that are left."""
+def validated(field, good):
+    """The field with wrong vectors replaced by means of their neighbours, and a mask of right ones."""
     from openpiv import filters, validation
-    u, v = field.u.astype(float), field.v.astype(float)
-    wrong = ~field.valid.astype(bool) | validation.local_median_val(u, v, 1.5, 1.5, size=1)
+    u, v = np.where(good, field.u, np.nan), np.where(good, field.v, np.nan)
+    wrong = ~good | validation.local_norm_median_val(u, v, .1, 2., size=1)
     u, v = filters.replace_outliers(u, v, wrong, method="localmean", max_iter=5, kernel_size=2)[:2]
     return np.asarray(u, np.float32), np.asarray(v, np.float32), ~wrong
 
@@ -89,14 +90,27 @@ def write_table(name, grid, field, u, v, good):
     os.replace(name + ".part", name)
 
 
+def between(least, most, kind=float):
+    def number(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:  # NaN, too
+            raise argparse.ArgumentTypeError(f"{text!r}: a {'whole ' if kind is int else ''}number from {least} to {most} is needed")
+        return value
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--size", type=int, default=32, choices=(16, 32, 64, 128), help="side of the windows of pass 1, pixels, default 32")
-    parser.add_argument("--reach", type=int, default=12, help="largest motion, pixels, default 12")
-    parser.add_argument("--arrow", type=float, default=4., help="length of arrows, times the motion, default 4")
+    parser.add_argument("--reach", type=between(0, 32767, int), default=12, help="largest motion, pixels, default 12")
+    parser.add_argument("--min-score", type=between(-1, 1), default=0., help="least score of right vectors, -1 to 1, default 0")
+    parser.add_argument("--arrow", type=between(0, 1000), default=4., help="length of arrows, times the motion, default 4")
     parser.add_argument("--relative", action="store_true", help="draw the motion minus its median")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
-    parser.add_argument("--openpiv", action="store_true", help="replace vectors that differ from their neighbours, by OpenPIV")
+    parser.add_argument("--openpiv", action="store_true", help="find vectors that differ from their neighbours, and replace wrong ones, by OpenPIV")
     for name, words in (("first", "image"), ("second", "image of the same size"), ("out_image", "image with vectors"), ("out_table", "CSV")):
         parser.add_argument(name, help=words)
     options = parser.parse_args()
@@ -109,8 +123,9 @@ def main():
     else:
         passes = TwoPasses(images[0].shape, options.size, options.reach, options.device)
         grid, field = passes.fine, passes.field(*images)
-    u, v, good = validated(field) if options.openpiv else (field.u, field.v, field.valid)
-    middle = (np.nanmedian(u), np.nanmedian(v))
+    good = field.valid.astype(bool) & (field.score >= options.min_score)
+    u, v, good = validated(field, good) if options.openpiv else (field.u, field.v, good)
+    middle = (np.nanmedian(u), np.nanmedian(v)) if np.isfinite(u).any() else (np.nan, np.nan)
     shown = (u - middle[0], v - middle[1]) if options.relative else (u, v)
     if not ct.cv2.imwrite(options.out_image, drawn(images[0], grid, *shown, good, options.arrow)):
         sys.exit(f"error: cannot write {options.out_image}")
@@ -122,5 +137,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (ct.error, OSError, ValueError, TypeError, ImportError) as error:
+    except (ct.error, ct.cv2.error, OSError, ValueError, TypeError, ImportError) as error:
         sys.exit(f"error: {error}")

@@ -1,5 +1,5 @@
-"""What doc/python.md, doc/from_opencv.md and the docstrings show runs as written and prints what stands below it; mypy --strict is
-content.
+"""What doc/python.md, doc/from_opencv.md, doc/windows.md and the docstrings show runs as written and prints what stands below it;
+mypy --strict is content.
 """
 import contextlib
 import csv
@@ -35,7 +35,7 @@ def snippets(page):
 
 
 def pages():
-    return [page for page in ("python.md", "from_opencv.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
+    return [page for page in ("python.md", "from_opencv.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
 
 
 class DocsTest(unittest.TestCase):

@@ -1,6 +1,11 @@
-"""Grids of windows and their fields, and sub-pixel positions by a Gaussian, on the CPU."""
+"""Grids of windows and their fields, sub-pixel positions by a Gaussian, and the sample of both, on the CPU."""
 import copy
+import csv
+import os
 import pickle
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -128,6 +133,49 @@ class WindowsTest(unittest.TestCase):
                 ct.FragmentMatcher(metric, subpixel_fit="gaussian")
         with self.assertRaisesRegex(ct.ArgumentError, "subpixel_fit: 'x'"):
             ct.FragmentMatcher(subpixel_fit="x")
+
+    def test_sample(self):
+        sample = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "samples", "motion.py")
+        with tempfile.TemporaryDirectory() as folder:
+            path = lambda *names: os.path.join(folder, *names)
+
+            def run(*arguments, code=0):
+                done = subprocess.run([sys.executable, sample, "--device=cpu", *arguments], capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, code, (arguments, done.stderr))
+                self.assertEqual(bool(code), "error: " in done.stderr, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+                return done
+
+            before, after = particles((0, 0), 3), particles((4.3, -2.6), 3)
+            after[:, 120:] = particles((0, 0), 9)[:, 120:]  # other particles
+            for name, image in (("a.png", before), ("b.png", after), ("flat.png", np.full_like(before, 7)), ("small.png", before[:20, :20]), ("wide.png", before[:, 1:])):
+                ct.cv2.imwrite(path(name), image)
+            files = path("a.png"), path("b.png"), path("out.png"), path("out.csv")
+            done = run("--min-score=0.5", "--arrow=1", *files)
+            self.assertRegex(done.stdout, r"^15 x 19 vectors, \d+ good, median motion \(4\.\d\d, -2\.\d\d\) px; wrote .*out\.png and .*out\.csv\n$")
+            with open(path("out.csv"), newline="") as file:
+                rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+            self.assertEqual([(row["x"], row["y"]) for row in rows], [(8. * x + 8, 8. * y + 8) for y in range(15) for x in range(19)])
+            for row in rows:
+                self.assertEqual(row["good"], row["score"] >= .5)
+                if 16 <= row["x"] <= 96 and 24 <= row["y"] <= 112:
+                    self.assertEqual(row["good"], 1)
+                    np.testing.assert_allclose((row["u"], row["v"]), (4.3, -2.6), atol=.3)
+                if row["x"] > 130:
+                    self.assertEqual(row["good"], 0)
+            drawn = ct.cv2.imread(path("out.png"))
+            self.assertEqual(drawn.shape, (9 * 128, 9 * 160, 3))
+            green, red = (drawn[..., one] > drawn[..., other] + 60. for one, other in ((1, 2), (2, 1)))  # the image is gray
+            self.assertTrue(green[:, :900].any() and not red[300:900, :900].any() and red[:, 1300:].any() and not green[:, 1300:].any())
+
+            self.assertIn(", 0 good, median motion (nan, nan) px;", run(path("flat.png"), *files[1:]).stdout)
+            for option in ("--size=20", "--reach=-1", "--reach=32768", "--reach=1.5", "--min-score=nan", "--min-score=1.1", "--arrow=-1", "--arrow=inf", "--arrow=x", "--rel"):
+                run(option, *files, code=2)
+            run(code=2)
+            for one, other, image, table in ((path("no.png"), *files[1:]), (path("wide.png"), *files[1:]), (path("small.png"), path("small.png"), *files[2:]),
+                                             (*files[:2], path("no", "x.png"), files[3]), (*files[:2], path("out.xyz"), files[3]), (*files[:3], path("no", "x.csv"))):
+                run(one, other, image, table, code=1)
+            self.assertEqual(sorted(os.listdir(folder)), ["a.png", "b.png", "flat.png", "out.csv", "out.png", "small.png", "wide.png"])
 
 
 if __name__ == "__main__":

@@ -25,10 +25,10 @@ def areas_array(areas):
 
 
 def wrong_windows():
-    """Calls all methods of WindowGrid with wrong arguments, and prints the number of calls. All raise cv2.error with a message, or, for
-    numbers that OpenCV converts, return."""
+    """Calls all methods of WindowGrid with wrong arguments, and prints the number of calls. All raise cv2.error or TypeError with a message,
+    or, for numbers that OpenCV converts, return."""
     right = {"create": [(64, 48), (16, 16), (8, 8)], "areas": [(3, 2), np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)],
-             "field": [np.zeros((35, 2, 2), np.float32), np.zeros((35, 2), np.float32), np.zeros((35, 1), np.float32), np.zeros((35, 1), np.uint8)], "size": [], "regions": []}
+             "field": [np.zeros((35, 2, 2), np.float32), np.zeros((35, 2), np.float32), np.zeros((35, 1), np.float32), np.zeros((35, 1), np.uint8)], "regions": []}
     pair = lambda *numbers: [numbers, list(numbers), np.array(numbers)]
     wrong = [True, -1, 3, 2**40, 1.5, math.nan, "x", b"x", {}, object(), [], [[]], (1,), (1, 2, 3), ("a", "b"), (None, None), (1.5, 2), (math.nan, 1), (1e300, 1), (2**31, 1),
              (2**70, 1), (-2**31, -2**31), (2**31 - 1, 2**31 - 1), *pair(0, 5), *pair(5, 0), *pair(-3, 5), *pair(32768, 5), *pair(5, 10**6), np.zeros(0), np.zeros((0, 0), np.float32),
@@ -47,9 +47,12 @@ def wrong_windows():
                 try:
                     getattr(grid, name)(*attempt)
                     assert grid is not empty, (name, attempt)
-                except cv2.error as raised:
+                except (cv2.error, TypeError) as raised:
                     refused += 1
                     assert str(raised).strip(), (name, attempt)
+                except SystemError as raised:  # all functions of OpenCV that take arrays do this
+                    refused += 1
+                    assert isinstance(raised.__cause__, OverflowError), (name, attempt, raised)
     for value in wrong:  # members
         calls += 1
         try:
