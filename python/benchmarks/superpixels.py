@@ -110,16 +110,20 @@ def ours(image, number):
     return ct.superpixels(image, number, device="cpu")
 
 
-def ximgproc(made, blurred):
-    """A method of opencv_contrib with its documented parameters and smoothing."""
+def ximgproc(make):
+    """A method of opencv_contrib with its default parameters, and the smoothing and the minimum size that its pages advise."""
     def method(image, number):
-        lab = cv2.cvtColor(cv2.GaussianBlur(image, (3, 3), 0) if blurred else image, cv2.COLOR_BGR2Lab)
-        found = made(lab, number)
+        found = make(cv2.cvtColor(cv2.GaussianBlur(image, (3, 3), 0), cv2.COLOR_BGR2Lab), side(image, number))
         found.iterate(10)
-        if blurred:
-            found.enforceLabelConnectivity(25)
+        found.enforceLabelConnectivity(25)
         return found.getLabels()
     return method
+
+
+def seeds(image, number):
+    found = cv2.ximgproc.createSuperpixelSEEDS(image.shape[1], image.shape[0], 3, number, 4)
+    found.iterate(cv2.cvtColor(image, cv2.COLOR_BGR2Lab), 10)
+    return found.getLabels()
 
 
 def scikit(name, **named):
@@ -130,16 +134,12 @@ def scikit(name, **named):
     return method
 
 
-def seeds(lab, number):
-    return cv2.ximgproc.createSuperpixelSEEDS(lab.shape[1], lab.shape[0], 3, number, 4)
-
-
 METHODS = {
     "cudatracking": ours,
-    "SLIC": ximgproc(lambda lab, number: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLIC, side(lab, number)), True),
-    "SEEDS": ximgproc(seeds, False),
-    "LSC": ximgproc(lambda lab, number: cv2.ximgproc.createSuperpixelLSC(lab, side(lab, number)), True),
-    "SLICO": ximgproc(lambda lab, number: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLICO, side(lab, number)), True),
+    "SLIC": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLIC, size)),
+    "SEEDS": seeds,
+    "LSC": ximgproc(cv2.ximgproc.createSuperpixelLSC),
+    "SLICO": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLICO, size)),
     "SLIC, scikit-image": scikit("slic", n_segments=lambda image, number: number, start_label=lambda image, number: 0),
     # These two take no number; the scales are those that give about that many on the validation images.
     "felzenszwalb, scikit-image": scikit("felzenszwalb", scale=lambda image, number: 6e4 / number, min_size=lambda image, number: image[..., 0].size // number // 8),
