@@ -15,7 +15,8 @@ import time
 import cv2
 import numpy as np
 
-NUMBERS = (100, 200, 400, 800, 1600)
+NUMBERS = (100, 200, 400, 800, 1600)  # wanted superpixels
+EQUAL = (200, 400, 800)  # numbers at which methods are compared
 TOLERANCE = .0025  # of the diagonal: how far a border may lie from one that people drew, as in the benchmark of Stutz, Hermans and Leibe
 
 
@@ -141,7 +142,7 @@ METHODS = {
     "LSC": ximgproc(cv2.ximgproc.createSuperpixelLSC),
     "SLICO": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLICO, size)),
     "SLIC, scikit-image": scikit("slic", n_segments=lambda image, number: number, start_label=lambda image, number: 0),
-    # These two take no number; the scales are those that give about that many on the validation images.
+    # These two take no number; these parameters spread over about the same range.
     "felzenszwalb, scikit-image": scikit("felzenszwalb", scale=lambda image, number: 6e4 / number, min_size=lambda image, number: image[..., 0].size // number // 8),
     "quickshift, scikit-image": scikit("quickshift", kernel_size=lambda image, number: 3, max_dist=lambda image, number: 150 / number**.5),
 }
@@ -189,6 +190,15 @@ def show(table, plot=None):
             ratio = f"{sum(of[name][-1] for name in both) / sum(first[name] for name in both):.1f}" if both else ""
             print(f"| {method} | {wanted} | {mean[0]:.0f} | {100 * np.abs(values[:, 0] / wanted - 1).max():.1f} % | {mean[1]:.3f} | {mean[2]:.3f} | {mean[3]:.3f} | "
                   f"{mean[4]:.3f} | {mean[5]:.3f} | {ratio} |")
+    print("\nAt equal numbers, between those above by the logarithm of the number:\n")
+    print("| superpixels | method | boundary recall | under-segmentation error | achievable accuracy | explained variation | compactness |")
+    print("|--:|---|--:|--:|--:|--:|--:|")
+    for number in EQUAL:
+        for method in METHODS:
+            points = np.array([means[method, wanted] for wanted in NUMBERS if (method, wanted) in means])
+            if len(points) and points[0, 0] <= 1.02 * number and points[-1, 0] >= .98 * number:
+                at = [np.interp(np.log(number), np.log(points[:, 0]), column) for column in points[:, 1:6].T]
+                print(f"| {number} | {method} | " + " | ".join(f"{value:.3f}" for value in at) + " |")
     print(f"\n{len({row['image'] for row in rows})} images")
     if plot:
         draw(plot, means)

@@ -219,7 +219,7 @@ class QuickShift(Worker):
 
         Args:
             number: wanted number of superpixels, at least 1.
-            min_size: smallest size of a component in pixels. Default 0: an eighth of the mean area of the wanted superpixels.
+            min_size: smallest size of a component in pixels. Default 0: a twelfth of the mean area of the wanted superpixels.
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
         """
         with self._computed(stream) as work:

@@ -31,7 +31,7 @@ class SuperpixelsTest(unittest.TestCase):
         labels = ct.superpixels(image, 50)
         np.testing.assert_array_equal(ct.superpixels(lab, 50, convert2lab=False), labels)
         shift = ct.QuickShift.for_superpixels("cpu").compute(lab)
-        self.assertEqual((shift.sigma, shift.max_dist, shift.device), (3, 40, "cpu"))
+        self.assertEqual((shift.sigma, shift.max_dist, shift.device), (3, 60, "cpu"))
         self.assertEqual(shift.apply_number(50), labels.max() + 1)
         np.testing.assert_array_equal(shift.labels(), labels)
         self.assertEqual(shift.number, labels.max() + 1)

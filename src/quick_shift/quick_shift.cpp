@@ -337,8 +337,8 @@ Ptr<QuickShift> QuickShift::create(double sigma, double maxDist, double colorSca
 
 Ptr<QuickShift> QuickShift::forSuperpixels()
 {
-    const double scale = 0.7; // on Lab with L from 0 to 100, which 8 bits have as 0 to 255
-    const Ptr<QuickShift> made = create(3., 40., scale);
+    const double scale = 1.; // on Lab with L from 0 to 100, which 8 bits have as 0 to 255
+    const Ptr<QuickShift> made = create(3., 60., scale);
     made->setChannelScales(Scalar(scale * 100 / 255, scale, scale));
     return made;
 }

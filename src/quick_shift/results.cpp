@@ -14,7 +14,7 @@ using detail::handleOf;
 using detail::Output;
 
 //! Share of the mean area of a superpixel that applyNumber() lets a piece have at least, as a divisor.
-const int PIECES_PER_SUPERPIXEL = 8;
+const int PIECES_PER_SUPERPIXEL = 12;
 //! Part of the number by which applyNumber() may miss it before it goes on, as a divisor.
 const int NUMBER_TOLERANCE = 50;
 

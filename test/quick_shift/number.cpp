@@ -72,7 +72,7 @@ TEST(QuickShift_Number, nearestCut)
         const Mat before = labelsOf(*q);
         for (const int number : {1, 2, 5, 11, 24, 50, 107, 5000})
             for (const int minSize : {0, 1, 9})
-                expectNumber(*q, number, minSize, std::max(1, pixels / number / 8));
+                expectNumber(*q, number, minSize, std::max(1, pixels / number / 12));
         q->applyTau(40.);
         EXPECT_TRUE(sameBits(before, labelsOf(*q))) << "trees stay";
     }

@@ -332,7 +332,7 @@ public:
     and minSize how many there can be. With forSuperpixels(), all 200 test images of BSDS500 reach numbers from 100 to
     1600 within 2 %. Discards the effect of enforceConnectivity() and applyTau().
     @param number wanted number of superpixels, at least 1 (after computeBatch(): of all images together).
-    @param minSize components of fewer pixels are merged, as in enforceConnectivity(). Default 0: an eighth of the mean
+    @param minSize components of fewer pixels are merged, as in enforceConnectivity(). Default 0: a twelfth of the mean
     area of the wanted superpixels, masked pixels not counted.
     @param stream stream for results on the device, any stream; ignored for results on the host. Default: the null
     stream.

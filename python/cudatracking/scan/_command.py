@@ -14,7 +14,7 @@ from ._run import lines_of, scan
 
 Number = Callable[..., Any]
 NUMBER_HELP = "about N connected superpixels, with parameters for photographs; not with --sigma, --max-dist and --color-scale"
-MIN_AREA_HELP = "split into 4-connected components and merge smaller ones (default 20, with --number an eighth of the mean area; 0: without --number do neither)"
+MIN_AREA_HELP = "split into 4-connected components and merge smaller ones (default 20, with --number a twelfth of the mean area; 0: without --number do neither)"
 
 
 def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[str], Any]) -> None:
