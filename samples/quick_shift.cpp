@@ -20,7 +20,7 @@ Options makeOptions()
 {
     return Options(
         "Quick-shift superpixels: contours, mean colours, labels and a table.",
-        {"home.jpg", "--preset=both --min-area=50 --output-dir=out folder_of_images",
+        {"home.jpg", "--number=400 home.jpg", "--preset=both --min-area=50 --output-dir=out folder_of_images",
          "--preset=lab --frames=100 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP), backendOption(),
          choice("preset", {"paper", "lab", "both"},
@@ -29,6 +29,9 @@ Options makeOptions()
          real("sigma", 0, 0, 341, "kernel bandwidth; 0: the preset's"),
          real("max-dist", 0, 0, 32767, "largest distance to a parent; 0: the preset's"),
          real("scale", 0, 0, 1e9, "factor on the colours; 0: the preset's"),
+         integer("number", 0, 0, INT_MAX,
+                 "about this many connected superpixels, with the parameters of QuickShift::forSuperpixels(); not with "
+                 "sigma, max-dist and scale; 0: as many as the preset makes"),
          integer("min-area", 20, 0, INT_MAX,
                  "split superpixels into 4-connected components and merge those of fewer pixels; 0: do neither"),
          framesOption("images or frames"), windowOption("videos: show the contours, with sliders; ESC ends"),
@@ -40,6 +43,7 @@ struct Look
     String name;
     bool lab;
     double sigma, maxDist, scale;
+    int number; //!< wanted superpixels; 0: as many as there are
 };
 
 struct Results
@@ -59,27 +63,37 @@ Mat labOf(const Mat& image)
     return lab;
 }
 
+//! Lab of 8 bits, as QuickShift::forSuperpixels() takes it.
+Mat byteLabOf(const Mat& image)
+{
+    Mat lab;
+    cvtColor(image, lab, COLOR_BGR2Lab);
+    return lab;
+}
+
 //! Runs one look at an image, on the backend of the user's choice.
 class Segmenter
 {
 public:
     Segmenter(const Look& look, bool cuda, int minArea)
-        : look_(look), cuda_(cuda), minArea_(minArea), q_(QuickShift::create(look.sigma, look.maxDist, look.scale))
+        : look_(look),
+          cuda_(cuda),
+          minArea_(minArea),
+          q_(look.number > 0 ? QuickShift::forSuperpixels()
+                             : QuickShift::create(look.sigma, look.maxDist, look.scale))
     {}
 
     Results run(const Mat& image, bool table)
     {
         Results r;
-        const Mat features = look_.lab ? labOf(image) : image;
+        const Mat features = look_.number > 0 ? byteLabOf(image) : look_.lab ? labOf(image) : image;
         TickMeter time;
         if (cuda_)
         {
             input_.upload(features);
             time.start();
             q_->compute(input_);
-            if (minArea_ > 0)
-                q_->enforceConnectivity(minArea_);
-            r.count = q_->getNumberOfSuperpixels(); // waits
+            r.count = cut(); // waits
             time.stop();
             collect(r, image, GpuMat(image), table);
         }
@@ -87,9 +101,7 @@ public:
         {
             time.start();
             q_->compute(features);
-            if (minArea_ > 0)
-                q_->enforceConnectivity(minArea_);
-            r.count = q_->getNumberOfSuperpixels();
+            r.count = cut();
             time.stop();
             collect(r, image, image, table);
         }
@@ -102,10 +114,19 @@ public:
         look_ = look;
         q_->setSigma(look.sigma);
         q_->setMaxDist(look.maxDist);
-        q_->setColorScale(look.scale);
+        if (look.number == 0)
+            q_->setColorScale(look.scale);
     }
 
 private:
+    //! Makes superpixels connected. @return their number.
+    int cut()
+    {
+        if (look_.number > 0)
+            return q_->applyNumber(look_.number);
+        return minArea_ > 0 ? q_->enforceConnectivity(minArea_) : q_->getNumberOfSuperpixels();
+    }
+
     template <typename Array> void collect(Results& r, const Mat& image, const Array& input, bool table)
     {
         Mat mask;
@@ -285,12 +306,19 @@ void doImages(Source& source, std::vector<Segmenter>& segmenters, const std::vec
 std::vector<Look> readLooks(const Options& options)
 {
     const String preset = options.text("preset");
-    std::vector<Look> looks;
-    if (preset != "lab")
-        looks.push_back({"paper", false, 6., 10., 32. / 255});
-    if (preset != "paper")
-        looks.push_back({"lab", true, 2., 8., 0.5});
     const double sigma = options.real("sigma"), maxDist = options.real("max-dist"), scale = options.real("scale");
+    std::vector<Look> looks;
+    if (const int number = options.integer("number"); number > 0)
+    {
+        if (sigma > 0 || maxDist > 0 || scale > 0)
+            throw std::runtime_error("--number has parameters of its own; give it or --sigma, --max-dist and --scale");
+        const Ptr<QuickShift> made = QuickShift::forSuperpixels();
+        return {{"number", true, made->getSigma(), made->getMaxDist(), 0., number}};
+    }
+    if (preset != "lab")
+        looks.push_back({"paper", false, 6., 10., 32. / 255, 0});
+    if (preset != "paper")
+        looks.push_back({"lab", true, 2., 8., 0.5, 0});
     for (Look& look : looks)
     {
         look.sigma = sigma > 0 ? sigma : look.sigma;

@@ -6,6 +6,7 @@
 
     faces = ct.CascadeClassifier("frontalface_default")  # every Haar and LBP cascade of OpenCV; ct.cascades() lists them
     boxes = faces.detect(image)                            # n x 4: x, y, width, height
+    labels = ct.superpixels(image, 200)                    # height x width int32, about 200 of them
     labels = ct.quickshift(image[:, :, ::-1], ratio=.5, kernel_size=3, max_dist=6)  # takes RGB; all others take BGR
     tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)
     matcher = ct.FragmentMatcher(metric="zncc"); matcher.cut(frame, regions); found = matcher.match(frame)
@@ -21,7 +22,7 @@ from ._devices import BuildInfo, Device, build_info, devices
 from ._errors import ArgumentError, error
 from ._matcher import FragmentMatcher, Match, Matches, Status
 from ._native import cv2
-from ._quickshift import QuickShift, Statistics, quickshift
+from ._quickshift import QuickShift, Statistics, quickshift, superpixels
 from ._tracking import TRACKS, Detector, Event, Found, MultiTracker, State, TLDParams, Tracker
 from ._version import __version__
 from ._windows import Field, Windows, windows
@@ -29,5 +30,6 @@ from ._windows import Field, Windows, windows
 __all__ = [
     "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Field", "Found", "FragmentMatcher",
     "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "Windows",
-    "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray", "windows",
+    "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray", "superpixels",
+    "windows",
 ]

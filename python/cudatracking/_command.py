@@ -20,7 +20,9 @@ from ._frames import Frame, Source, box, images_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
-from .scan._jobs import DEFAULT_CASCADE
+from ._quickshift import missed
+from .scan._command import MIN_AREA_HELP, NUMBER_HELP
+from .scan._jobs import DEFAULT_CASCADE, Superpixels, settings_of
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
@@ -175,26 +177,25 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 
 def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     """Cuts frames into superpixels."""
-    shift = QuickShift(options.sigma, options.max_dist, options.color_scale, device=options.device)
+    given = {name: getattr(options, name) for name in Superpixels.DEFAULTS if getattr(options, name) is not None}
+    cutter = Superpixels(settings_of("superpixels", given), options.device)
     job = Job(options, stop, ("frame", "time", "file", "label", "area", "x", "y", "width", "height", "center_x", "center_y", "blue", "green", "red"))
 
     def work(job: Job) -> str:
-        count = short = fewest = 0
+        count, wrong = 0, []
         for frame in job.frames():
-            shift.compute(frame.pixels)
-            if options.number:
-                shift.apply_tau(shift.tau_for(options.number))
-                if shift.number > options.number:
-                    short, fewest = short + 1, max(fewest, shift.number)
-            count += shift.enforce_connectivity(options.min_area) if options.min_area else shift.number
+            made = cutter.cut(frame.pixels)
+            count += made
+            if options.number and missed(options.number, made):
+                wrong.append(made)
             if job.table:
-                rows = shift.statistics(frame.pixels)
+                rows = cutter.shift.statistics(frame.pixels)
                 for label, (area, box, center, mean) in enumerate(zip(rows.areas, rows.boxes, rows.centroids, rows.means)):
                     job.table.add(frame.number, frame.time, frame.name, label, area, *box, *center, *mean)
-            job.draw(lambda: _mosaic(shift, frame.pixels, options.borders))
-        if short:
-            where = "" if job.source.still else f" in {short} of {counted(job.progress.frames, 'frame')}"
-            say(f"--number {options.number} is not reached{where}: at least {counted(fewest, 'superpixel')} with --max-dist {options.max_dist:g}\n")
+            job.draw(lambda: _mosaic(cutter.shift, frame.pixels, options.borders))
+        if wrong:
+            where = "" if job.source.still else f" in {len(wrong)} of {counted(job.progress.frames, 'frame')}"
+            say(f"--number {options.number} is not possible{where}: {counted(max(wrong, key=lambda made: abs(made - options.number)), 'superpixel')}\n")
         return counted(count, "superpixel")
 
     return job.run(work)
@@ -323,11 +324,11 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours", "photo.jpg --min-area 30 --draw mean.png --table superpixels.csv")
-    made.add_argument("--sigma", type=_number(float, 0, 341, above=True), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
-    made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), default=10., metavar="D", help="largest distance of a link (default 10)")
-    made.add_argument("--color-scale", type=_number(float, 0, 1e9), default=32. / 255, metavar="F", help="factor on colours (default 32/255)")
-    made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
-    made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
+    made.add_argument("--sigma", type=_number(float, 0, 341, above=True), metavar="S", help="bandwidth of the density, in pixels (default 6)")
+    made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
+    made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colours (default 32/255)")
+    made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
+    made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
     made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
     made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where the confidence is at most 2",
                    "folder_of_frames --radius 16 --table positions.csv")

@@ -3,6 +3,7 @@
 """Superpixels by quick shift."""
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, NamedTuple, Optional, Sequence, Union, overload
 
 import numpy as np
@@ -102,6 +103,18 @@ class QuickShift(Worker):
         self._host = True
         self._size: Optional[tuple[int, int]] = None  # rows and columns of the image of compute()
 
+    @classmethod
+    def for_superpixels(cls, device: str = "auto") -> QuickShift:
+        """Makes an object with the parameters of superpixels(): compute() takes Lab images of 8 bits, as cv2.cvtColor() with
+        COLOR_BGR2Lab makes them of uint8, and apply_number() makes the wanted number of superpixels. For many images: it keeps its memory.
+
+        Args:
+            device: where the work is done, as for QuickShift(). Default "auto".
+        """
+        made = cls(device=device)
+        made._native = call(cv2.cuda.QuickShift.forSuperpixels)
+        return made
+
     @property
     def sigma(self) -> float:
         """Bandwidth of the Gaussian kernel, in pixels."""
@@ -198,6 +211,20 @@ class QuickShift(Worker):
                 new one.
         """
         return self._get(self._native.getDistances, dtype="f4", stream=stream, out=out)
+
+    def apply_number(self, number: int, min_size: int = 0, *, stream: Any = None) -> int:
+        """Makes 4-connected superpixels of about a given number the current ones: those of enforce_connectivity() after apply_tau() with the tau
+        that brings their number nearest to it, usually within 2 %. Returns their number, which is further away where no tau leads to it: flat
+        areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
+
+        Args:
+            number: wanted number of superpixels, at least 1.
+            min_size: smallest size of a component in pixels. Default 0: a twelfth of the mean area of the wanted superpixels.
+            stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
+        """
+        with self._computed(stream) as work:
+            return int(call(self._native.applyNumber, _arrays.number(number, "number", whole=True),
+                            _arrays.number(min_size, "min_size", whole=True), **work.named))
 
     def segment(self, tau: float, *, stream: Any = None, out: Any = None) -> Array:
         """Returns the labels for a smaller max_dist, by removing longer links. Computes nothing again, and changes no other result.
@@ -343,6 +370,65 @@ def _choice(value: Any, name: str, names: Sequence[str]) -> int:
     if value not in names:
         raise ArgumentError(f"{name}: {value!r}: one of {', '.join(map(repr, names))} is needed", name, value)
     return names.index(value)
+
+
+def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask: Optional[ImageLike] = None, device: str = "auto",
+                stream: Any = None) -> Array:
+    """Returns about `number` connected superpixels of an image as labels, height x width int32, from 0. They follow borders, and their sizes
+    differ: a flat area needs few.
+
+        >>> labels = ct.superpixels(image, 200)  # doc/pics/astronaut.jpg, 512 x 512 BGR
+        >>> labels.shape, int(labels.max()) + 1
+        ((512, 512), 200)
+
+    The number is usually reached within 2 %. Where it cannot be reached within 5 %, as in flat images, a RuntimeWarning says how many there are.
+    Equals QuickShift.for_superpixels(), compute() of the image in Lab and apply_number(number). The parameters were chosen on validation
+    images of BSDS500; doc/quick_shift.md has the study. The CPU and every GPU give the same labels.
+
+    Args:
+        image: uint8, BGR or gray, on the host or a device.
+        number: wanted number of superpixels, at least 1.
+        convert2lab: True converts BGR or gray to Lab first, for images on the host only. Default True; give False for images in Lab, as
+            cv2.cvtColor() with COLOR_BGR2Lab makes them of uint8, and for images on a device.
+        mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.
+        device: "auto" (default): on the device of the image; for images on the host, on the first CUDA device, or on the CPU if there is none;
+            "cpu"; "cuda"; "cuda:<number>". On a device each call allocates and frees memory; use QuickShift.for_superpixels() in a loop.
+        stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the current
+            stream of torch or CuPy for their arrays, else the null stream. Waits.
+
+    Raises:
+        ArgumentError: an argument is out of its range, or needs another one (the message says which).
+        TypeError: an argument is of another type.
+    """
+    number, lab = _arrays.number(number, "number", whole=True), _arrays.flag(convert2lab, "convert2lab")
+    if number < 1:
+        raise ArgumentError(f"number: {number}: at least 1 is needed", "number", number)
+    source = _arrays.image(image, "image", ("u1",), (1, 3) if lab else (3,))
+    value: Any = image
+    if lab:
+        if source.host is None:
+            raise ArgumentError("image: lies on a device, and convert2lab works on the host; give Lab values and convert2lab=False", "convert2lab", True)
+        value = lab_of(source.host)
+    shift = QuickShift.for_superpixels(device).compute(value, mask=mask, stream=stream)
+    made = shift.apply_number(number)
+    if missed(number, made):
+        warnings.warn(f"number: {number} superpixels are not possible in this image; it has {made}", RuntimeWarning, stacklevel=2)
+    return shift.labels()
+
+
+def lab_of(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """BGR or gray of 8 bits in Lab, for QuickShift.for_superpixels(). OpenCV computes it in integers, so that it is the same everywhere."""
+    if not pixels.size:
+        return pixels
+    whole = np.ascontiguousarray(pixels)
+    if whole.ndim == 2 or whole.shape[2] == 1:
+        whole = call(cv2.cvtColor, whole, cv2.COLOR_GRAY2BGR)
+    return np.asarray(call(cv2.cvtColor, whole, cv2.COLOR_BGR2Lab))
+
+
+def missed(wanted: int, made: int) -> bool:
+    """True if a number of superpixels is more than 5 % away from the wanted one."""
+    return abs(made - wanted) * 20 > wanted
 
 
 @overload

@@ -93,6 +93,7 @@ class Calls:
             "QuickShift.statistics": lambda: self.shift.statistics(image),
             "QuickShift.adjacency": lambda: self.shift.adjacency(),
             "QuickShift.enforce_connectivity": lambda: self.shift.enforce_connectivity(3),
+            "QuickShift.apply_number": lambda: self.shift.apply_number(30),
             "CascadeClassifier.detect": lambda: self.faces.detect(image, mask=self.mask),
             "CascadeClassifier.detectMultiScale": lambda: self.faces.detectMultiScale(image),
             "CascadeClassifier.detectMultiScale2": lambda: self.faces.detectMultiScale2(image),

@@ -76,15 +76,19 @@ class MessagesTest(CommandCase):
     def test_number_that_is_not_reached(self):
         ct.cv2.imwrite(self.path("in.png"), frame(0))
         write_video(self.path("in.avi"), 3)
+        # Pieces of 2,000 pixels: 27,648 pixels have at most 13.
+        wanted = "--number=200", "--min-area=2000"
         with open(self.path("x.csv"), "w") as file:
-            file.write(self.call_command("superpixels", "in.png", "--min-area=0", "--number=1", "--max-dist=4")[0])
+            file.write(self.call_command("superpixels", "in.png", *wanted)[0])
         count = len(rows_of(self.path("x.csv")))
-        self.assertGreater(count, 1)
-        self.assertEqual(self.call_command("superpixels", "in.png", "--number=1", "--max-dist=4", "--draw=x.png")[1],
-                         f"--number 1 is not reached: at least {count} superpixels with --max-dist 4\n")
-        self.assertRegex(self.call_command("superpixels", "in.avi", "--number=1", "--max-dist=4", "--draw=x.avi", "--quiet")[1],
-                         r"\A--number 1 is not reached in 3 of 3 frames: at least \d+ superpixels with --max-dist 4\n\Z")
-        self.assertEqual(self.call_command("superpixels", "in.png", f"--number={count}", "--max-dist=4", "--draw=x.png")[1], "")
+        self.assertLess(count, 14)
+        self.assertEqual(self.call_command("superpixels", "in.png", *wanted, "--draw=x.png")[1], f"--number 200 is not possible: {count} superpixels\n")
+        self.assertRegex(self.call_command("superpixels", "in.avi", *wanted, "--draw=x.avi", "--quiet")[1],
+                         r"\A--number 200 is not possible in 3 of 3 frames: \d+ superpixels\n\Z")
+        self.assertEqual(self.call_command("superpixels", "in.png", "--number=200", "--draw=x.png")[1], "")
+        for option in ("--sigma=3", "--max-dist=4", "--color-scale=1"):
+            errors = self.call_command("superpixels", "in.png", "--number=200", option, code=2)[1]
+            self.assertIn("number has parameters of its own; give one or the other", errors)
 
     def test_files_that_are_no_videos(self):
         """The message fits the file, and says whether PyAV is missing, broken, or cannot read it."""

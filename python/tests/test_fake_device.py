@@ -48,6 +48,12 @@ class FakeDeviceTest(unittest.TestCase):
             np.testing.assert_array_equal(shift.adjacency(), expected.adjacency())
             with self.assertRaisesRegex(ValueError, "image: lies on the host"):
                 shift.mean_color(image)
+        lab = ct.cv2.cvtColor(image, ct.cv2.COLOR_BGR2Lab)
+        labels = ct.superpixels(DeviceArray(lab), 25, convert2lab=False)
+        self.assertIsInstance(labels, ct.DeviceArray)
+        np.testing.assert_array_equal(labels.numpy(), ct.superpixels(image, 25, device="cpu"))
+        with self.assertRaisesRegex(ValueError, "image: lies on a device.* convert2lab=False"):
+            ct.superpixels(DeviceArray(image), 25)
         labels, parents, _ = ct.quickshift(DeviceArray(image), 20, 3, 6, True, convert2lab=False, rng=None)
         np.testing.assert_array_equal(labels.numpy(), ct.quickshift(image, 20, 3, 6, convert2lab=False, rng=None, device="cpu"))
         self.assertIsInstance(parents, ct.DeviceArray)

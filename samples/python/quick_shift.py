@@ -18,6 +18,7 @@ def arguments():
     parser = common.make_parser(__doc__)
     parser.add_argument("image", help="any image that cv2.imread() takes")
     parser.add_argument("folder", help="where <image>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
+    parser.add_argument("--number", type=common.number(int, 1, common.INT_MAX), help="about this many connected superpixels, with parameters for photographs; the options below do not count then")
     parser.add_argument("--sigma", type=common.number(float, 0.01, 341), default=6., help="kernel bandwidth, pixels (default %(default)s)")
     parser.add_argument("--max-dist", type=common.number(float, 0.01, 32767), default=10., help="largest distance to a parent (default %(default)s)")
     parser.add_argument("--scale", type=common.number(float, 0, 1e9), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
@@ -50,12 +51,21 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     cuda = common.use_cuda(options)
 
-    source = image
-    if cuda:
-        source = cv2.cuda.GpuMat()
-        source.upload(image)
-    quick_shift = cv2.cuda.QuickShift.create(options.sigma, options.max_dist, options.scale)
-    quick_shift.compute(source)
+    def placed(pixels):
+        """The pixels in the memory of the backend."""
+        if not cuda:
+            return pixels
+        uploaded = cv2.cuda.GpuMat()
+        uploaded.upload(pixels)
+        return uploaded
+
+    source = placed(image)
+    if options.number:
+        quick_shift = cv2.cuda.QuickShift.forSuperpixels()
+        quick_shift.compute(placed(cv2.cvtColor(image, cv2.COLOR_BGR2Lab)))
+    else:
+        quick_shift = cv2.cuda.QuickShift.create(options.sigma, options.max_dist, options.scale)
+        quick_shift.compute(source)
     print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} backend, "
           f"{quick_shift.getNumberOfSuperpixels()} superpixels")
 
@@ -64,7 +74,8 @@ def main():
     if heights is None or len(heights) == 0:
         raise common.Failure("no pixel has a parent; try a larger --max-dist or a smaller --scale")
     cuts = []
-    for tau in (options.max_dist, options.max_dist / 2, options.max_dist / 4):
+    longest = quick_shift.getMaxDist()
+    for tau in (longest, longest / 2, longest / 4):
         # The last height that is not above tau; below the first one each pixel is a superpixel.
         at = np.searchsorted(heights.ravel(), tau, side="right") - 1
         print(f"tau {tau:g}: {counts[at, 0] if at >= 0 else image.shape[0] * image.shape[1]} superpixels")
@@ -72,7 +83,7 @@ def main():
     write(options.stem + "_cuts.png", np.hstack(cuts))
 
     # 4-connected from here on: labels, borders, mean colours and statistics are those of the joined pieces.
-    number = quick_shift.enforceConnectivity(options.min_area)
+    number = quick_shift.applyNumber(options.number) if options.number else quick_shift.enforceConnectivity(options.min_area)
     borders = image.copy()
     borders[downloaded(quick_shift.getLabelContourMask(thickLine=False)) == 255] = (0, 0, 255)
     write(options.stem + "_borders.png", borders)

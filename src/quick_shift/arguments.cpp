@@ -15,6 +15,12 @@ void checkAtLeastOne(const char* name, int value)
         CV_Error_(Error::StsOutOfRange, ("%s: %d, but it must be at least 1", name, value));
 }
 
+void checkAtLeastZero(const char* name, int value)
+{
+    if (value < 0)
+        CV_Error_(Error::StsOutOfRange, ("%s: %d, but it must be at least 0", name, value));
+}
+
 void checkTau(double tau, double most)
 {
     if (!(tau > 0.))

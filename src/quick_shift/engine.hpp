@@ -81,6 +81,9 @@ public:
     //! Replaces the labels by those of connected pieces of at least minSize pixels, where pieces can be joined. @return
     //! number of pieces.
     virtual int connect(int minSize) = 0;
+    //! Makes connected pieces, as connect() does, of the trees without links longer than tau; +inf: of all links.
+    //! @param keep replaces the labels by the pieces'. @return number of pieces.
+    virtual int connectCut(float tau, int minSize, bool keep) = 0;
 
     //! Copies a part to the host, for tiles. Waits.
     virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,

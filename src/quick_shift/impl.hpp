@@ -50,6 +50,7 @@ public:
     int countSuperpixels(double tau, Stream& stream) override;
     void applyTau(double tau, Stream& stream) override;
     double tauForSuperpixels(int number, Stream& stream) override;
+    int applyNumber(int number, int minSize, Stream& stream) override;
     void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) override;
     void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const override;
     void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const override;
@@ -85,6 +86,7 @@ private:
     //! Begins a call on the results that are visible on this stream. @return null before compute().
     std::unique_ptr<Results> resultsOn(const Stream& stream) const;
     std::unique_ptr<Results> resultsToCut(double tau, const Stream& stream) const;
+    static void writeHeights(Results& results, OutputArray heights, OutputArray counts, const Stream& stream);
     //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
     static ImageView imageForMeans(const Results& results, const Mat& host, const GpuMat& device);
     //! Calls write(view) for an output of one value per pixel; releases the array if `results` is null.

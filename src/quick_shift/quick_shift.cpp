@@ -335,6 +335,14 @@ Ptr<QuickShift> QuickShift::create(double sigma, double maxDist, double colorSca
     return makePtr<QuickShiftImpl>(sigma, maxDist, colorScale);
 }
 
+Ptr<QuickShift> QuickShift::forSuperpixels()
+{
+    const double scale = 1.; // on Lab with L from 0 to 100, which 8 bits have as 0 to 255
+    const Ptr<QuickShift> made = create(3., 60., scale);
+    made->setChannelScales(Scalar(scale * 100 / 255, scale, scale));
+    return made;
+}
+
 Ptr<QuickShift> QuickShift::load(const String& filename)
 {
     const detail::TextLimits limits = {"the parameters of a QuickShift", static_cast<size_t>(1) << 20};

@@ -5,11 +5,18 @@
 #include "impl.hpp"
 #include "arguments.hpp"
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
 using detail::handleOf;
 using detail::Output;
+
+//! Share of the mean area of a superpixel that applyNumber() lets a piece have at least, as a divisor.
+const int PIECES_PER_SUPERPIXEL = 12;
+//! Part of the number by which applyNumber() may miss it before it goes on, as a divisor.
+const int NUMBER_TOLERANCE = 50;
 
 std::unique_ptr<Results> QuickShiftImpl::resultsOn(const Stream& stream) const
 {
@@ -145,20 +152,69 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
     return cvIsInf(tau) ? results->settings().maxDist : static_cast<double>(tau);
 }
 
+int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
+{
+    const auto lock = locked();
+    checkAtLeastOne("number", number);
+    checkAtLeastZero("minSize", minSize);
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
+        return 0;
+    const int pixels = results->countAt(0.f); // no link is as short
+    const int least = minSize > 0 ? minSize : std::max(1, pixels / number / PIECES_PER_SUPERPIXEL);
+    Mat heights, counts;
+    writeHeights(*results, heights, counts, stream);
+
+    const auto connectTrees = [&](int trees, bool keep)
+    {
+        const int* const first = counts.ptr<int>();
+        const ptrdiff_t at =
+            std::lower_bound(first, first + counts.rows, trees, std::greater<int>()) - first;
+        return results->connectCut(at < counts.rows ? heights.at<float>(static_cast<int>(at)) : INFINITY, least, keep);
+    };
+    // Pieces grow in number with trees, but not strictly, so the nearest number is kept in mind.
+    int low = 0, high = pixels + 1; // trees that make too few pieces, and too many
+    int best = 0;
+    int64_t nearest = INT64_MAX;
+    for (int trees = std::min(number, pixels); high - low > 1;)
+    {
+        const int pieces = connectTrees(trees, false);
+        const int64_t error = std::abs(static_cast<int64_t>(pieces) - number);
+        if (error < nearest)
+        {
+            nearest = error;
+            best = trees;
+        }
+        if (error * NUMBER_TOLERANCE <= number)
+            break;
+        (pieces < number ? low : high) = trees;
+        const double middle = std::sqrt(static_cast<double>(std::max(low, 1)) * high);
+        trees = high > pixels ? static_cast<int>(std::min<int64_t>(int64_t(2) * low, pixels))
+                              : std::min(std::max(cvRound(middle), low + 1), high - 1);
+    }
+    return connectTrees(best, true);
+}
+
+//! Writes the merge heights and the numbers of superpixels that they leave.
+void QuickShiftImpl::writeHeights(Results& results, OutputArray heights, OutputArray counts, const Stream& stream)
+{
+    std::vector<Output> outputs;
+    results.heights(
+        [&](int n) -> HeightsViews
+        {
+            outputs.emplace_back("heights", heights, n, 1, CV_32F, placeOf(results, stream));
+            outputs.emplace_back("counts", counts, n, 1, CV_32S, placeOf(results, stream));
+            return {outputs[0].allocate(), outputs[1].allocate()};
+        });
+}
+
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
     const auto lock = locked();
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return detail::release({&heights, &counts});
-    std::vector<Output> outputs;
-    results->heights(
-        [&](int n) -> HeightsViews
-        {
-            outputs.emplace_back("heights", heights, n, 1, CV_32F, placeOf(*results, stream));
-            outputs.emplace_back("counts", counts, n, 1, CV_32S, placeOf(*results, stream));
-            return {outputs[0].allocate(), outputs[1].allocate()};
-        });
+    writeHeights(*results, heights, counts, stream);
 }
 
 // --- superpixels -----------------------------------------------------------------------------------------------------

@@ -172,6 +172,7 @@ TEST_F(Common_CudaCaptures, waitingIsRefused)
     EXPECT_THROW(q->getStatistics(input, out, noArray(), noArray(), noArray(), stream), cv::Exception);
     EXPECT_THROW(q->getMeanColor(input, host, stream), cv::Exception);
     EXPECT_THROW(q->enforceConnectivity(1, stream), cv::Exception);
+    EXPECT_THROW(q->applyNumber(5, 0, stream), cv::Exception);
     graph.end();
     EXPECT_EQ(hostAddress, host.data);
     EXPECT_EQ(outAddress, out.data);

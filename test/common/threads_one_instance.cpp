@@ -179,6 +179,7 @@ public:
             {[this](Mats&, Stream& s) { q->applyTau(5., s); },
              [this](Mats&, Stream& s) { q->enforceConnectivity(4, s); },
              [this](Mats&, Stream& s) { q->tauForSuperpixels(10, s); },
+             [this](Mats&, Stream& s) { q->applyNumber(10, 0, s); },
              [this](Mats&, Stream& s) { q->countSuperpixels(5., s); },
              [this](Mats&, Stream&) { q->computeTiled(first, Size(20, 20), false); },
              [this](Mats&, Stream&) { q->computeNoisy(first, Mat(Mat::zeros(first.size(), CV_64FC1))); },

@@ -147,6 +147,7 @@ std::vector<S> getters()
         {"getStatistics to the host", EAGER,
          [](Image& p) { p.q->getStatistics(p.colours(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
+        {"applyNumber", EAGER, [](Image& p) { p.number = p.q->applyNumber(30, 0, p.stream()); }},
         {"getSuperpixelCounts", both, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
         {"getAdjacency", EAGER, [](Image& p) { p.q->getAdjacency(p.out(0), p.stream()); }},
         {"applyTau", both, [](Image& p) { p.q->applyTau(4., p.stream()); }},

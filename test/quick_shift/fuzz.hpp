@@ -276,6 +276,10 @@ public:
         a.number("connected", q->enforceConnectivity(c.minSize, a.stream()));
         q->getLabels(a.out("connected labels", size, CV_32SC1), a.stream());
         ofSuperpixels("connected ");
+        if (c.way == QuickShiftCase::BATCH) // the number is that of all images
+            return;
+        a.number("by number", q->applyNumber(3 * c.minSize, 0, a.stream()));
+        q->getLabels(a.out("labels by number", size, CV_32SC1), a.stream());
     }
 
     const QuickShiftCase& c;

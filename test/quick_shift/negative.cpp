@@ -139,6 +139,8 @@ TEST_F(QuickShift_Messages, results)
          {"tau: 6, but it must be at most 5, the maxDist of the last compute()", [&] { q->applyTau(6); }},
          {"tau: -1, but it must be above 0", [&] { q->countSuperpixels(-1); }},
          {"number: 0, but it must be at least 1", [&] { q->tauForSuperpixels(0); }},
+         {"number: 0, but it must be at least 1", [&] { q->applyNumber(0); }},
+         {"minSize: -1, but it must be at least 0", [&] { q->applyNumber(5, -1); }},
          {"minSize: 0, but it must be at least 1", [&] { q->enforceConnectivity(0); }},
          {"image: must be a Mat with pixels, as that of the last compute() was",
           [&] { q->getMeanColor(noArray(), out); }},

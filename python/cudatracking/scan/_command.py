@@ -13,6 +13,8 @@ from ._jobs import DEFAULT_CASCADE, JOBS
 from ._run import lines_of, scan
 
 Number = Callable[..., Any]
+NUMBER_HELP = "about N connected superpixels, with parameters for photographs; not with --sigma, --max-dist and --color-scale"
+MIN_AREA_HELP = "split into 4-connected components and merge smaller ones (default 20, with --number a twelfth of the mean area; 0: without --number do neither)"
 
 
 def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[str], Any]) -> None:
@@ -51,8 +53,8 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     job.add_argument("--sigma", type=number(float, 0, 341, above=True), metavar="S", help="bandwidth of the density, in pixels (default 6)")
     job.add_argument("--max-dist", type=number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
     job.add_argument("--color-scale", type=number(float, 0, 1e9), metavar="F", help="factor on colours (default 32/255)")
-    job.add_argument("--number", type=number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
-    job.add_argument("--min-area", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
+    job.add_argument("--number", type=number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
+    job.add_argument("--min-area", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
 
 
 def read_boxes(path: str) -> dict[str, list[Any]]:

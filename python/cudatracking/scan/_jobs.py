@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._cascade import CascadeClassifier, cascade_file
 from .._errors import ArgumentError, error
-from .._quickshift import QuickShift
+from .._quickshift import QuickShift, lab_of
 from .._tracking import MultiTracker, State
 from ._files import sha256_of
 
@@ -74,22 +74,26 @@ class Superpixels(Job):
 
     COLUMNS = (("label", "int"), ("area", "int"), ("x", "int"), ("y", "int"), ("width", "int"), ("height", "int"), ("center_x", "float"),
                ("center_y", "float"), ("blue", "float"), ("green", "float"), ("red", "float"))
-    DEFAULTS = {"sigma": 6., "max_dist": 10., "color_scale": 32. / 255, "number": None, "min_area": 20}
+    DEFAULTS = {"sigma": 6., "max_dist": 10., "color_scale": 32. / 255, "number": None, "min_area": None}
     COLOR = True
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
-        self._shift = QuickShift(parameters["sigma"], parameters["max_dist"], parameters["color_scale"], device=device)
         self._number, self._min_area = parameters["number"], parameters["min_area"]
+        self.shift = (QuickShift.for_superpixels(device) if self._number else
+                      QuickShift(parameters["sigma"], parameters["max_dist"], parameters["color_scale"], device=device))
+
+    def cut(self, pixels: Pixels) -> int:
+        """Computes the superpixels of a frame. Returns their number."""
+        if self._number:
+            return self.shift.compute(lab_of(pixels)).apply_number(self._number, self._min_area)
+        self.shift.compute(pixels)
+        return self.shift.enforce_connectivity(self._min_area) if self._min_area else self.shift.number
 
     def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
         made = []
         for _, pixels in frames:
-            self._shift.compute(pixels)
-            if self._number:
-                self._shift.apply_tau(self._shift.tau_for(self._number))
-            if self._min_area:
-                self._shift.enforce_connectivity(self._min_area)
-            rows = self._shift.statistics(pixels)
+            self.cut(pixels)
+            rows = self.shift.statistics(pixels)
             made.append([np.arange(len(rows.areas)), rows.areas, *rows.boxes.T, *rows.centroids.T, *rows.means.T])
         return made
 
@@ -155,6 +159,12 @@ def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
         if name not in kind.DEFAULTS:
             raise ArgumentError(f"{name}: the job {job} has no such parameter; it has {', '.join(kind.DEFAULTS)}", name)
     made = {**kind.DEFAULTS, **parameters}
+    if kind is Superpixels:
+        for name in ("sigma", "max_dist", "color_scale"):
+            if made["number"] and name in parameters:
+                raise ArgumentError(f"{name}: {parameters[name]}: number has parameters of its own; give one or the other", name, parameters[name])
+        if made["min_area"] is None:
+            made["min_area"] = 0 if made["number"] else 20
     if kind is Detect and isinstance(made["cascade"], str):
         made["cascade"] = [made["cascade"]]
     settings = dict(made)

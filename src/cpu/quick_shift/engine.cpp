@@ -133,18 +133,19 @@ public:
     {
         state_.next.labels.resize(state_.results.labels.size());
         state_.next.counts.resize(state_.results.counts.size());
-        const Extent one = state_.results.extent.one();
-        cpu::Pieces pieces;
-        for (int i = 0; i < state_.results.extent.count; ++i)
-        {
-            const size_t at = static_cast<size_t>(i) * one.pixels();
-            cpu::splitPieces(one, state_.results.labels.data() + at, pieces);
-            for (bool joined = minSize > 1; joined;)
-                joined = cpu::joinPieces(one, minSize, pieces);
-            state_.next.counts[i] = cpu::rankPieces(pieces, state_.next.labels.data() + at);
-        }
+        connectLabels(state_.results.labels, minSize);
         useNextLabels();
         return sum(state_.results.counts);
+    }
+
+    int connectCut(float tau, int minSize, bool keep) override
+    {
+        cutLabels(tau);
+        connectLabels(state_.next.labels, minSize);
+        const int n = sum(state_.next.counts);
+        if (keep)
+            useNextLabels();
+        return n;
     }
 
     void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents, RowsView<float> distances) override
@@ -175,6 +176,21 @@ private:
         const std::vector<int> firsts = cpu::numberSuperpixels(state_.results.counts);
         for (int i = 0; i < state_.results.extent.count; ++i)
             visit(i, state_.results.labels.data() + static_cast<size_t>(i) * state_.results.extent.pixels(), firsts[i]);
+    }
+
+    //! Makes connected pieces of labels, which may be state_.next.labels: state_.next.labels and state_.next.counts.
+    void connectLabels(const std::vector<int>& labels, int minSize)
+    {
+        const Extent one = state_.results.extent.one();
+        cpu::Pieces pieces;
+        for (int i = 0; i < state_.results.extent.count; ++i)
+        {
+            const size_t at = static_cast<size_t>(i) * one.pixels();
+            cpu::splitPieces(one, labels.data() + at, pieces);
+            for (bool joined = minSize > 1; joined;)
+                joined = cpu::joinPieces(one, minSize, pieces);
+            state_.next.counts[i] = cpu::rankPieces(pieces, state_.next.labels.data() + at);
+        }
     }
 
     //! Replaces labels and counts by those of state_.next.

@@ -159,19 +159,15 @@ public:
     {
         call_.refuseCapture("enforceConnectivity()");
         ResultSet& set = used();
-        const Extent& extent = set.extent();
-        Counters* const counters = state_.scratch.counters(call_);
-        const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
-        const gpu::Pieces pieces = state_.scratch.pieces(extent, counters, call_);
-        const Labels next = state_.scratch.labels(extent, call_);
-        gpu::splitPieces(extent, set.labels(), pieces, call_.stream());
-        for (bool joined = minSize > 1; joined;)
-        {
-            gpu::joinPieces(extent, minSize, pieces, call_.stream());
-            joined = download(pieces.joined) != 0;
-        }
-        gpu::rankPieces(extent, pieces, ranking, next.labels, next.counts, call_.stream());
-        return replaceLabels(set, next);
+        return replaceLabels(set, connected(set.extent(), set.labels(), minSize));
+    }
+
+    int connectCut(float tau, int minSize, bool keep) override
+    {
+        call_.refuseCapture("applyNumber()");
+        ResultSet& set = used();
+        const Labels next = connected(set.extent(), cut(set, tau).labels, minSize);
+        return keep ? replaceLabels(set, next) : downloadCounts(next.counts, set.extent().count);
     }
 
     void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents, RowsView<float> distances) override
@@ -224,6 +220,24 @@ private:
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
         const Labels next = state_.scratch.labels(extent, call_);
         gpu::label(extent, set.trees(), tau, ranking, next.labels, next.counts, {}, false, call_.stream());
+        return next;
+    }
+
+    //! Makes connected pieces of labels, which may be those of cut(). @return labels and counts, in memory that the next
+    //! call overwrites.
+    Labels connected(const Extent& extent, const int* labels, int minSize)
+    {
+        Counters* const counters = state_.scratch.counters(call_);
+        const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
+        const gpu::Pieces pieces = state_.scratch.pieces(extent, counters, call_);
+        const Labels next = state_.scratch.labels(extent, call_);
+        gpu::splitPieces(extent, labels, pieces, call_.stream());
+        for (bool joined = minSize > 1; joined;)
+        {
+            gpu::joinPieces(extent, minSize, pieces, call_.stream());
+            joined = download(pieces.joined) != 0;
+        }
+        gpu::rankPieces(extent, pieces, ranking, next.labels, next.counts, call_.stream());
         return next;
     }
 
