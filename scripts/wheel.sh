@@ -14,10 +14,15 @@
 # a lower one run this script where they are older. The wheel's path is the last line of the output.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
+# Code of a compute capability also runs on higher ones of its major version, except for 8.7, a Jetson. GPUs of other major versions
+# get PTX that the driver compiles.
+RELEASE_ARCH=7.5,8.0,8.6,9.0,10.0,12.0 RELEASE_PTX=10.0
+[ "$(uname -m)" != aarch64 ] || RELEASE_ARCH=7.5,8.0,8.7,9.0,10.0,12.0
+
+RELEASE=0 TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
-        --release) OPTIONS+=(--cuda=on '--cuda-arch=7.5,8.0,8.6,8.9,9.0,12.0' --cuda-ptx=12.0) ;;
+        --release) RELEASE=1 OPTIONS+=(--cuda=on "--cuda-arch=$RELEASE_ARCH" "--cuda-ptx=$RELEASE_PTX") ;;
         --test) TEST=1 ;;
         --no-build) BUILD=0 ;;
         --out=?*) OUT=${argument#*=} ;;
@@ -31,12 +36,24 @@ done
 
 [ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=opencv_python3
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BUILD_DIR CV2_DIR PYTHON SOURCES CASCADES CUDA
+eval "$paths" # BUILD_DIR CV2_DIR PYTHON SOURCES CASCADES CUDA NVCC
 extension=("$CV2_DIR"/cv2.*.so)
 [ -f "${extension[0]}" ] && [ ${#extension[@]} = 1 ] ||
     die "$CV2_DIR must hold one cv2.*.so: ${extension[*]}; run without --no-build, or remove the older one"
 
 "$PYTHON" -c 'import auditwheel' 2>/dev/null || pip_install auditwheel==6.8.2 || die "pip could not install auditwheel"
+
+if [ "$CUDA" = on ]; then
+    cuobjdump=$(dirname "$NVCC")/cuobjdump
+    if [ ! -x "$cuobjdump" ]; then
+        pip_install nvidia-cuda-cuobjdump==13.5.37 || die "there is no cuobjdump beside $NVCC, and pip could not install it"
+        cuobjdump=$("$PYTHON" -c 'import nvidia, pathlib; print(next(pathlib.Path(nvidia.__path__[0]).glob("*/bin/cuobjdump")))')
+    fi
+    say "code for GPUs, by compute capability"
+    all=()
+    [ "$RELEASE" = 0 ] || all=(--all)
+    "$PYTHON" "$REPO_ROOT/scripts/lib/gpu_code.py" "${all[@]}" --cuobjdump "$cuobjdump" "${extension[0]}" >&2
+fi
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
