@@ -1,6 +1,6 @@
 # Builds the library and the samples with an OpenCV that is installed: CMakeLists.txt includes this where it is not read by a
 # build of OpenCV. What such a build would generate, the dispatch of files to instruction sets above all, is made here.
-find_package(OpenCV REQUIRED COMPONENTS core imgproc video OPTIONAL_COMPONENTS imgcodecs videoio highgui)
+find_package(OpenCV REQUIRED COMPONENTS core imgproc video OPTIONAL_COMPONENTS imgcodecs videoio highgui tracking)
 if(OpenCV_VERSION VERSION_LESS 4.10)
   message(FATAL_ERROR "OpenCV_DIR: OpenCV ${OpenCV_VERSION} in ${OpenCV_DIR}, but 4.10 or newer is needed")
 endif()
@@ -105,6 +105,9 @@ if(TARGET opencv_imgcodecs AND TARGET opencv_videoio)
     add_executable(cudatracking_${sample} "${sample_file}")
     target_link_libraries(cudatracking_${sample} PRIVATE cudatracking opencv_imgcodecs opencv_videoio)
     target_compile_definitions(cudatracking_${sample} PRIVATE "CUDATRACKING_VERSION=\"${PROJECT_VERSION}\"")
+    if(TARGET opencv_tracking) # peers of the benchmark
+      target_link_libraries(cudatracking_${sample} PRIVATE opencv_tracking)
+    endif()
     if(TARGET opencv_highgui) # windows are optional
       target_link_libraries(cudatracking_${sample} PRIVATE opencv_highgui)
       target_compile_definitions(cudatracking_${sample} PRIVATE CUDATRACKING_SAMPLES_WINDOW=1)

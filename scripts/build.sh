@@ -15,6 +15,7 @@
 #   --no-python          do not build the cv2 module
 #   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's
 #                        sanitizers, without CUDA and cv2; builds the tests only, for scripts/test.sh --sanitize=KIND
+#   --compiler=clang     with clang and clang++, in a build of its own (default: cc and c++)
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
 #                        shows in minutes whether the sources suit another OpenCV or CUDA
@@ -34,7 +35,7 @@ source "$REPO_ROOT/scripts/lib/toolchain.sh"
 source "$REPO_ROOT/scripts/lib/sources.sh"
 
 CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 DNN=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
-TARGETS=() EXTRA=()
+COMPILER='' TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --cuda=auto|--cuda=on|--cuda=off) CUDA=${1#*=} ;;
@@ -48,6 +49,8 @@ while [ $# -gt 0 ]; do
         --no-python) WITH_PYTHON=0 ;;
         --sanitize=address|--sanitize=thread) SANITIZE=${1#*=} ;;
         --sanitize=*) die "--sanitize=${1#*=}: address or thread" ;;
+        --compiler=clang) COMPILER=clang ;;
+        --compiler=*) die "--compiler=${1#*=}: clang" ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
@@ -88,6 +91,7 @@ if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
 [ "$DNN" = 0 ] || name+=-dnn
 [ "$SHARED" = 0 ] || name+=-shared
 [ -z "$SANITIZE" ] || name+=-$SANITIZE
+[ -z "$COMPILER" ] || name+=-$COMPILER
 BUILD_DIR=$BUILD_ROOT/$name
 SOURCES=$BUILD_ROOT/src/opencv_contrib_python-$SDIST
 CASCADES=$SOURCES/$cascades
@@ -104,6 +108,7 @@ esac
 mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
 need_build_tools "$WITH_PYTHON"
+[ -z "$COMPILER" ] || has "$COMPILER" "$COMPILER++" || need_packages "$COMPILER"
 unpack_opencv "$VERSION" "$SDIST" "$SDIST_SHA" "$SOURCES"
 NPP=''
 [ "$CUDA" = off ] || need_npp "$NVCC" "$NVCC_VERSION"
@@ -146,6 +151,7 @@ options=(
     -DOPENCV_SKIP_PYTHON_LOADER=ON -DOPENCV_PYTHON3_INSTALL_PATH=python
     -DPYTHON3_LIMITED_API=ON -DPYTHON3_LIMITED_API_VERSION=0x03090000 # one cv2 for Python 3.9 and newer
 )
+[ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
     WITH_WEBP WITH_AVIF WITH_GDAL WITH_GTK WITH_QT WITH_EIGEN WITH_LAPACK WITH_ADE WITH_VTK WITH_QUIRC WITH_1394 WITH_GSTREAMER \

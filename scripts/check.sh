@@ -147,7 +147,9 @@ texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }
 texts error-codes "the table of error codes, the tests of codes, and the codes that src throws"
 texts figures "quoted figures stand on the pages that their rows link to"
 texts units "headers and SECURITY.md: limits in MiB and KiB"
+texts version "README.md and CHANGELOG.md agree on the version and whether it is released"
 check "the checks of texts find what they look for" "$PYTHON" scripts/lib/test_check_texts.py
+check "every GPU gets code of a release" "$PYTHON" scripts/lib/test_gpu_code.py
 check "OpenCV's binding parser reads ${#public_headers[@]} public headers" \
     "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "${public_headers[@]}"
 check "${#public_headers[@]} public headers compile alone" alone "${public_headers[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the wheel that scripts/wheel.sh made into fresh virtual environments and runs the tests of python/tests there: alone with
-# numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5; those of scan once more with PyAV, pyarrow and Ray. Compiles nothing.
+# numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5; those of scan and Ray Data once more with PyAV, pyarrow and Ray. Compiles nothing.
 #
 #   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--device] [--tests=PATTERN] [--table]
 #
@@ -105,6 +105,6 @@ environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbcli
 run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdf]*.py" # what was skipped for want of these packages
 environment scan av pyarrow 'ray[data]'
-run_tests scan "" "test_scan*.py" # what was skipped for want of these
+run_tests scan "" "test_[rs][ac]*.py" # what was skipped for want of these
 sed 's/^/FAILED  /' "$scratch/failed" >&2
 total_of "$scratch"/*.count

@@ -4,20 +4,29 @@
 #
 #   scripts/wheel.sh [--release] [--test] [--no-build] [--out=DIR] [options of scripts/build.sh, such as --cuda=off]
 #
-#   --release    for all GPUs from compute capability 7.5 on (compiles about six times as long as for one)
+#   --release    for all GPUs from compute capability 7.5 on (compiles about six times as long as for one), and with --glibc=2.17
+#   --glibc=V    links for version V of the C library and newer ones, 2.17 or above, with libstdc++ inside (downloads 100 MB)
 #   --test       then run scripts/test_wheel.sh on it
 #   --no-build   pack what was built last with the same options
 #   --out=DIR    where the wheel goes (default: build/wheel)
 #   --help
 #
-# One wheel serves all Python versions from 3.9 on. Its manylinux tag is the lowest that this machine's C and C++ libraries allow; for
-# a lower one run this script where they are older. The wheel's path is the last line of the output.
+# One wheel serves all Python versions from 3.9 on. Without --glibc its manylinux tag is the lowest that this machine's C and C++
+# libraries allow. The wheel's path is the last line of the output.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+source "$REPO_ROOT/scripts/lib/old_glibc.sh"
 
-TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
+# Code of a compute capability also runs on higher ones of its major version, except for 8.7, a Jetson. GPUs of other major versions
+# get PTX that the driver compiles.
+RELEASE_ARCH=7.5,8.0,8.6,9.0,10.0,12.0 RELEASE_PTX=10.0
+[ "$(uname -m)" != aarch64 ] || RELEASE_ARCH=7.5,8.0,8.7,9.0,10.0,12.0
+
+RELEASE=0 GLIBC='' TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
-        --release) OPTIONS+=(--cuda=on '--cuda-arch=7.5,8.0,8.6,8.9,9.0,12.0' --cuda-ptx=12.0) ;;
+        --release) RELEASE=1 GLIBC=${GLIBC:-2.17} OPTIONS+=(--cuda=on "--cuda-arch=$RELEASE_ARCH" "--cuda-ptx=$RELEASE_PTX") ;;
+        --glibc=2.[1-9][0-9]) GLIBC=${argument#*=} ;;
+        --glibc=*) die "$argument: such as 2.17" ;;
         --test) TEST=1 ;;
         --no-build) BUILD=0 ;;
         --out=?*) OUT=${argument#*=} ;;
@@ -31,18 +40,36 @@ done
 
 [ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=opencv_python3
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BUILD_DIR CV2_DIR PYTHON SOURCES CASCADES CUDA
+eval "$paths" # BUILD_DIR CV2_DIR PYTHON SOURCES CASCADES CUDA NVCC
 extension=("$CV2_DIR"/cv2.*.so)
 [ -f "${extension[0]}" ] && [ ${#extension[@]} = 1 ] ||
     die "$CV2_DIR must hold one cv2.*.so: ${extension[*]}; run without --no-build, or remove the older one"
 
 "$PYTHON" -c 'import auditwheel' 2>/dev/null || pip_install auditwheel==6.8.2 || die "pip could not install auditwheel"
 
+if [ "$CUDA" = on ]; then
+    cuobjdump=$(dirname "$NVCC")/cuobjdump
+    if [ ! -x "$cuobjdump" ]; then
+        pip_install nvidia-cuda-cuobjdump==13.5.37 || die "there is no cuobjdump beside $NVCC, and pip could not install it"
+        cuobjdump=$("$PYTHON" -c 'import nvidia, pathlib; print(next(pathlib.Path(nvidia.__path__[0]).glob("*/bin/cuobjdump")))')
+    fi
+    say "code for GPUs, by compute capability"
+    all=()
+    [ "$RELEASE" = 0 ] || all=(--all)
+    "$PYTHON" "$REPO_ROOT/scripts/lib/gpu_code.py" "${all[@]}" --cuobjdump "$cuobjdump" "${extension[0]}" >&2
+fi
+
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
+if [ -n "$GLIBC" ]; then
+    mkdir "$stage/linked"
+    linked=$stage/linked/$(basename "${extension[0]}")
+    link_for_glibc "$GLIBC" "$BUILD_DIR" "${extension[0]#"$BUILD_DIR/"}" "$linked"
+    extension=("$linked")
+fi
 cmake --install "$BUILD_DIR" --component licenses --prefix "$stage/licenses" >/dev/null
 "$PYTHON" "$REPO_ROOT/scripts/lib/stage_wheel.py" --repository "$REPO_ROOT" --opencv "$SOURCES/opencv" --cascades "$CASCADES" --licenses "$stage/licenses" \
-    --extension "${extension[0]}" --cuda "$CUDA" "$stage/wheel"
+    --extension "${extension[0]}" --cuda "$CUDA" --glibc "$GLIBC" "$stage/wheel"
 strip --strip-unneeded "$stage"/wheel/cudatracking/_extension/cv2.*.so
 "$PYTHON" -m wheel pack --dest-dir "$stage" "$stage/wheel" >/dev/null
 made=("$stage"/cudatracking-*.whl)

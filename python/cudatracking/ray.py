@@ -1,18 +1,57 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Classes for Ray Data. Ray itself is not needed to import them."""
+"""Stages of pipelines: callable classes that take a batch, a dict of columns, and return it with more columns, as Ray Data's map_batches()
+and map_groups() want them. Ray itself is not needed to import them; doc/pipelines.md shows them with Ray Data, dask and torch.
+
+A pickled stage is its arguments: the copy in another process makes its own object of the class it works with.
+"""
 from __future__ import annotations
 
+import functools
 import os
-from typing import Any, Union
+from collections.abc import Sequence
+from typing import Any, Optional, Union
 
 import numpy as np
+import numpy.typing as npt
 
+from ._arrays import ImageLike
 from ._cascade import CascadeClassifier
+from ._errors import ArgumentError
+from ._matcher import FragmentMatcher
+from ._quickshift import QuickShift
+from ._tracking import State, TLDParams, Tracker
+
+Batch = dict[str, Any]
 
 
-class Detect:
-    """Finds objects in the images of batches: a callable class for ray.data.Dataset.map_batches().
+def _column(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """One Python object or array per row; numpy would join arrays of one size to one of more dimensions."""
+    made = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        made[i] = value
+    return made
+
+
+class _Stage:
+    _made_by: Any
+
+    def __init__(self, column: str, rgb: bool, made_by: Any) -> None:
+        self._name, self._rgb, self._made_by = column, rgb, made_by
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return self._made_by, ()
+
+    def _bgr(self, image: ImageLike) -> npt.NDArray[Any]:
+        pixels = np.asarray(image)
+        return pixels[..., [2, 1, 0, 3][:pixels.shape[2]]] if self._rgb and pixels.ndim == 3 and pixels.shape[2] in (3, 4) else pixels
+
+    def _images(self, batch: Batch) -> list[npt.NDArray[Any]]:
+        return [self._bgr(image) for image in batch[self._name]]
+
+
+class Detect(_Stage):
+    """Finds objects in images: a stage for ray.data.Dataset.map_batches().
 
         found = images.map_batches(ct.ray.Detect, fn_constructor_kwargs={"cascade": "frontalface_default"}, concurrency=2, num_gpus=1)
 
@@ -27,18 +66,114 @@ class Detect:
     """
 
     def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes] = "frontalface_default", *, column: str = "image", rgb: bool = True, **named: Any) -> None:
-        self._column, self._rgb = column, rgb
+        super().__init__(column, rgb, functools.partial(type(self), cascade, column=column, rgb=rgb, **named))
         self._classifier = CascadeClassifier(cascade, **{"max_candidates": 65536, **named})
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        images = [np.asarray(image) for image in batch[self._column]]
-        if self._rgb:
-            images = [image[..., [2, 1, 0, 3][:image.shape[2]]] if image.ndim == 3 and image.shape[2] in (3, 4) else image for image in images]
-        found = self._classifier.detect_batch(images)
-        columns = {"boxes": [one.boxes.tolist() for one in found], "neighbors": [one.neighbors.tolist() for one in found],
-                   "weights": [one.weights.tolist() for one in found]}
-        made = dict(batch)
-        for name, values in columns.items():
-            made[name] = np.empty(len(values), object)
-            made[name][:] = values
-        return made
+    def __call__(self, batch: Batch) -> Batch:
+        found = self._classifier.detect_batch(self._images(batch))
+        return {**batch, "boxes": _column([one.boxes.tolist() for one in found]), "neighbors": _column([one.neighbors.tolist() for one in found]),
+                "weights": _column([one.weights.tolist() for one in found])}
+
+
+class Match(_Stage):
+    """Finds given templates in images: a stage for ray.data.Dataset.map_batches().
+
+        found = images.map_batches(ct.ray.Match, fn_constructor_kwargs={"templates": logos, "metric": "zncc"}, concurrency=2, num_gpus=1)
+
+    Each row gets the columns `locations`, `scores`, `confidence` and `status`, arrays of one row per template: the members of
+    cudatracking.Matches.
+
+    Args:
+        templates: list of images, of the type and channels of those of the column.
+        areas: a box (x, y, width, height) per template, in which it is searched. Default: the whole image.
+        column: of the images, uint8 or uint16: height x width (gray), x 3 or x 4. Their sizes may differ. Default "image".
+        rgb: whether images and templates of three or four channels are RGB, as those of ray.data.read_images(); else BGR. Default True.
+        named: further arguments of FragmentMatcher, such as metric, peaks and device.
+    """
+
+    def __init__(self, templates: Sequence[ImageLike], areas: Optional[Any] = None, *, column: str = "image", rgb: bool = True, **named: Any) -> None:
+        super().__init__(column, rgb, functools.partial(type(self), templates, areas, column=column, rgb=rgb, **named))
+        self._areas = areas
+        self._matcher = FragmentMatcher(**named)
+        self._matcher.set([self._bgr(image) for image in templates])
+
+    def __call__(self, batch: Batch) -> Batch:
+        found = [self._matcher.match(image, self._areas) for image in self._images(batch)]
+        return {**batch, **{name: _column([getattr(one, name) for one in found]) for name in ("locations", "scores", "confidence", "status")}}
+
+
+class Segment(_Stage):
+    """Divides images into superpixels: a stage for ray.data.Dataset.map_batches().
+
+        segmented = images.map_batches(ct.ray.Segment, fn_constructor_kwargs={"min_size": 20}, concurrency=2, num_gpus=1)
+
+    Each row gets the columns `labels`, a height x width array of int32, and `superpixels`, their number.
+
+    Args:
+        min_size: 0: superpixels as quick shift gives them, which may consist of several parts. Otherwise QuickShift.enforce_connectivity()
+            is called with it. Default 0.
+        column: of the images, uint8, uint16 or float32, height x width with 1 to 4 channels. Their sizes may differ. Default "image".
+        rgb: whether images of three or four channels are RGB, as those of ray.data.read_images(); else BGR. Default True.
+        named: arguments of QuickShift, such as sigma, max_dist and device.
+    """
+
+    def __init__(self, min_size: int = 0, *, column: str = "image", rgb: bool = True, **named: Any) -> None:
+        super().__init__(column, rgb, functools.partial(type(self), min_size, column=column, rgb=rgb, **named))
+        self._min_size = min_size
+        self._superpixels = QuickShift(**named)
+
+    def __call__(self, batch: Batch) -> Batch:
+        labels, numbers = [], []
+        for image in self._images(batch):
+            self._superpixels.compute(image)
+            if self._min_size:
+                self._superpixels.enforce_connectivity(self._min_size)
+            labels.append(np.asarray(self._superpixels.labels()))
+            numbers.append(self._superpixels.number)
+        return {**batch, "labels": _column(labels), "superpixels": np.array(numbers, np.int32)}
+
+
+class Track(_Stage):
+    """Tracks one object through each video: a stage for ray.data.Dataset.groupby().map_groups(), where a group has all frames of a video.
+
+        tracked = frames.groupby("video").map_groups(ct.ray.Track, fn_constructor_kwargs={"seed": 3}, concurrency=2, num_gpus=1)
+
+    The group is sorted by the frame's number. Each row gets the columns `box`, x, y, width, height as float64 in pixels, `located`, whether
+    there is one, `state`, a name of cudatracking.State, and `score`. The first frame has the box that was given, a score of 1 and the state TRACKING.
+
+    Args:
+        params: a TLDParams. Default: TLDParams().
+        box: (x, y, width, height) of the object in the first frame of every group. Default: that of the column `start`.
+        column: of the images, uint8: height x width (gray), x 3 or x 4, all of a group of one size. Default "image".
+        frame: column of the frames' numbers. Default "frame".
+        start: column of the object's box, of which only that of the first frame is read. Default "box".
+        rgb: whether images of three or four channels are RGB; else BGR. Default True.
+        device: of the Tracker. Default "auto".
+        members: members of TLDParams by name, such as seed=3.
+    """
+
+    def __init__(self, params: Optional[TLDParams] = None, *, box: Optional[Sequence[float]] = None, column: str = "image", frame: str = "frame", start: str = "box",
+                 rgb: bool = True, device: str = "auto", **members: Any) -> None:
+        super().__init__(column, rgb, functools.partial(type(self), params, box=box, column=column, frame=frame, start=start, rgb=rgb, device=device, **members))
+        self._box, self._frame, self._start = box, frame, start
+        self._tracker = functools.partial(Tracker, params, device=device, **members)
+        self._tracker()  # refuses wrong arguments
+
+    def __call__(self, batch: Batch) -> Batch:
+        order = np.argsort(np.asarray(batch[self._frame]), kind="stable")
+        made = {name: _column(values)[order] if isinstance(values, list) else np.asarray(values)[order] for name, values in batch.items()}
+        if self._box is None and self._start not in batch:
+            raise ArgumentError(f"box: there is none, and no column {self._start!r} that has it", "box")
+        rows: list[tuple[Any, bool, str, float]] = []
+        tracker = self._tracker()
+        for i, image in enumerate(self._images(made)):
+            if i == 0:
+                box = [float(value) for value in (made[self._start][0] if self._box is None else self._box)]
+                tracker.init(image, box)
+                rows.append((box, True, State.TRACKING.name, 1.))
+            else:
+                x, y, width, height, score, state, located = np.asarray(tracker.update_async(image)).ravel()[:7]
+                rows.append(([x, y, width, height], bool(located), State(int(state)).name, float(score)))
+        boxes, located, states, scores = zip(*rows) if rows else ([], [], [], [])
+        return {**made, "box": np.array(boxes, np.float64).reshape(-1, 4), "located": np.array(located, bool), "state": np.array(states, str),
+                "score": np.array(scores, np.float64)}

@@ -919,35 +919,5 @@ class MissingTest(unittest.TestCase):
                 scan([path], os.path.join(folder, "out"), "detect")
 
 
-class RayDataTest(unittest.TestCase):
-    def test_batches(self):
-        classifier = ct.CascadeClassifier("lbp_frontalface", min_neighbors=0)
-        images = [frame(0), frame(5)]
-        expected = [classifier.detect(image).tolist() for image in images]
-        self.assertTrue(all(expected))
-        batch = ct.ray.Detect("lbp_frontalface", min_neighbors=0)({"image": np.stack([image[:, :, ::-1] for image in images]), "name": np.array(["a", "b"])})
-        self.assertEqual(([list(boxes) for boxes in batch["boxes"]], list(batch["name"])), (expected, ["a", "b"]))
-        gray = ct.ray.Detect("lbp_frontalface", min_neighbors=0, column="luma")({"luma": [frame(0)[:, :, 0], frame(5)[:90, :, 1]]})
-        self.assertEqual(list(gray["boxes"][1]), classifier.detect(frame(5)[:90, :, 1]).tolist())
-        self.assertEqual(len(ct.ray.Detect()({"image": np.zeros((0, 9, 9, 3), np.uint8)})["boxes"]), 0)
-
-    @needs_ray
-    def test_dataset(self):
-        try:
-            import ray.data
-        except ImportError as missing:
-            self.skipTest(f"Ray Data needs more: {missing}")
-        images = [frame(step)[:, :, ::-1] for step in range(4)]
-        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        self.addCleanup(ray.shutdown)
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        found = ray.data.from_items([{"number": i, "image": image} for i, image in enumerate(images)]).map_batches(
-            ct.ray.Detect, fn_constructor_kwargs={"cascade": "lbp_frontalface", "min_neighbors": 0}, concurrency=1, batch_size=2)
-        rows = sorted(found.take_all(), key=lambda row: row["number"])
-        classifier = ct.CascadeClassifier("lbp_frontalface", min_neighbors=0)
-        for row, image in zip(rows, images):
-            self.assertEqual([list(one) for one in row["boxes"]], classifier.detect(image[:, :, ::-1]).tolist())
-
-
 if __name__ == "__main__":
     unittest.main()

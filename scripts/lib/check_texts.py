@@ -4,6 +4,7 @@ CHECK is one of
     error-codes  the table in cudatracking.hpp has the codes and causes of test/common/error_codes.cpp, and every code that src throws
     figures      figures that a page quotes, between 'quoted figures: begin' and 'end', stand on a page that their row links to
     units        headers and SECURITY.md give limits in MiB and KiB, as the code does
+    version      README.md and CHANGELOG.md say of the package's version what is so: released or not
 Prints one line per finding and exits with 1 when there is any.
 """
 import posixpath
@@ -87,7 +88,16 @@ def check_units(root):
                 yield f"{path.relative_to(root)}:{number}: {amount}: MB is 10^6 bytes; the limits of the code are in MiB"
 
 
-CHECKS = {"error-codes": check_error_codes, "figures": check_figures, "units": check_units}
+def check_version(root):
+    """A version is released when CHANGELOG.md has a section of it: '## 0.1.0 (2026-12-01)'."""
+    version = re.search(r'__version__ = "(.*)"', read(root, "python/cudatracking/_version.py")).group(1)
+    released = re.search(rf"^## {re.escape(version)}\b", read(root, "CHANGELOG.md"), re.M)
+    said = f"| version {version}{'' if released else ', not released yet'} |"
+    if said not in read(root, "README.md"):
+        yield f"README.md: does not say '{said}', as _version.py and CHANGELOG.md do"
+
+
+CHECKS = {"error-codes": check_error_codes, "figures": check_figures, "units": check_units, "version": check_version}
 
 if __name__ == "__main__":
     main(CHECKS, __doc__)

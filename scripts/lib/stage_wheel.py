@@ -1,6 +1,6 @@
 """Lays out the files of the Python package as `wheel pack` wants them, or lists a wheel.
 
-    stage_wheel.py --repository R --opencv O --cascades C --licenses L --extension F --cuda on|off FOLDER
+    stage_wheel.py --repository R --opencv O --cascades C --licenses L --extension F --cuda on|off [--glibc VERSION] FOLDER
     stage_wheel.py --list WHEEL
 """
 import argparse
@@ -41,13 +41,16 @@ This wheel contains, compiled into cudatracking/_extension/cv2*.so:
   - opencv_cudatracking (LICENSE)
   - OpenCV: core, imgproc, imgcodecs, video, videoio, highgui{contrib} (OpenCV-LICENSE, OpenCV-COPYRIGHT)
   - what OpenCV brings along (files of this folder with the names of the libraries)
-{cuda}and, as files, in cudatracking/cascades:
+{cuda}{library}and, as files, in cudatracking/cascades:
   - cascades of OpenCV; each file names its author, and its own licence where that is not OpenCV's
 """
 CUDA_NOTICE = """\
   - the CUDA runtime (cudart_static), (c) NVIDIA Corporation, under the CUDA Toolkit End User License Agreement, which lists it as
     redistributable: https://docs.nvidia.com/cuda/eula/
   - CUB, Thrust and libcu++ of the CUDA Toolkit, Apache License 2.0 with LLVM exceptions and BSD-3-Clause
+"""
+LIBRARY_NOTICE = """\
+  - libstdc++ of GCC, under the GNU General Public License with the GCC Runtime Library Exception
 """
 
 
@@ -86,7 +89,8 @@ def stage(options):
             shutil.copy(os.path.join(folder, name), licenses)
     cuda = options.cuda == "on"
     with open(os.path.join(licenses, "NOTICE"), "w", encoding="utf-8") as file:
-        file.write(NOTICE.format(contrib=", cudev" if cuda else "", cuda=CUDA_NOTICE if cuda else ""))
+        file.write(NOTICE.format(contrib=", cudev" if cuda else "", cuda=CUDA_NOTICE if cuda else "",
+                                 library=LIBRARY_NOTICE if options.glibc else ""))
 
     abi3 = ".abi3." in os.path.basename(options.extension)
     tag = "cp39-abi3" if abi3 else "cp{0}{1}-cp{0}{1}".format(*sys.version_info[:2])
@@ -94,6 +98,7 @@ def stage(options):
         file.write(f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\nTag: {tag}-linux_{os.uname().machine}\n")
     expression = "Apache-2.0 AND BSD-3-Clause AND IJG AND Zlib AND libpng-2.0 AND LicenseRef-Intel-OpenCV"
     expression += " AND LicenseRef-NVIDIA-CUDA-EULA" if cuda else ""
+    expression += " AND GPL-3.0-or-later WITH GCC-exception-3.1" if options.glibc else ""
     with open(os.path.join(info, "METADATA"), "w", encoding="utf-8") as file:
         page = os.path.join(options.repository, "doc", "python.md")
         description = open(page, encoding="utf-8").read() if os.path.exists(page) else ""
@@ -120,7 +125,7 @@ def show(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("repository", "opencv", "cascades", "licenses", "extension", "cuda"):
+    for name in ("repository", "opencv", "cascades", "licenses", "extension", "cuda", "glibc"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--list", metavar="WHEEL")
     parser.add_argument("folder", nargs="?")

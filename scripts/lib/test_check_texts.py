@@ -61,6 +61,13 @@ class CheckTexts(unittest.TestCase):
             self.assertEqual(len(self.findings("units", {"include/a.hpp": text, "SECURITY.md": ""})), count)
             self.assertEqual(len(self.findings("units", {"SECURITY.md": text})), count)
 
+    def test_version(self):
+        version = {"python/cudatracking/_version.py": '__version__ = "0.2.0"\n'}
+        for readme, changelog, count in (("| version 0.2.0 |", "## Unreleased\n## 0.2.0 (2026-12-01)\n", 0), ("| version 0.2.0, not released yet |", "## 0.2.01\n", 0),
+                                         ("| version 0.2.0, not released yet |", "## 0.2.0\n", 1), ("| version 0.2.0 |", "## 0.1.0\n", 1),
+                                         ("| version 0.1.0 |", "## 0.2.0\n", 1)):
+            self.assertEqual(len(self.findings("version", {**version, "README.md": readme, "CHANGELOG.md": changelog})), count, (readme, changelog))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,146 @@
+"""Stages of pipelines: results are those of the classes they work with, in batches, after pickling, and in Ray Data."""
+import pickle
+import unittest
+
+import numpy as np
+
+import cudatracking as ct
+from scenes import box, frame
+from test_scan import needs_ray
+
+IMAGES = [frame(0), frame(5), frame(9)[:100, :120]]
+AREA = (10, 12, 40, 30)
+TEMPLATES = [np.ascontiguousarray(IMAGES[0][20:36, 30:46]), np.ascontiguousarray(IMAGES[0][40:60, 50:66])]
+DETECT = {"cascade": "lbp_frontalface", "min_neighbors": 0}
+MATCH = {"templates": [template[:, :, ::-1] for template in TEMPLATES], "metric": "zncc", "peaks": 3}
+SEGMENT = {"min_size": 8, "sigma": 2., "max_dist": 4.}
+FRAMES = [frame(step) for step in range(6)]
+
+
+def rgb(images):
+    return [image[:, :, ::-1] for image in images]
+
+
+def listed(name, value):
+    """A value of a row as numbers and lists, which can be compared. Tracker.score has single precision."""
+    return np.asarray(value, np.float32 if name == "score" else None).tolist()
+
+
+def rows_of(batch):
+    return [{name: listed(name, values[i]) for name, values in batch.items() if name != "image"} for i in range(len(batch["image"]))]
+
+
+def detected(images):
+    return [{"boxes": one.boxes.tolist(), "neighbors": one.neighbors.tolist(), "weights": one.weights.tolist()}
+            for one in ct.CascadeClassifier("lbp_frontalface", min_neighbors=0, max_candidates=65536).detect_batch(images)]
+
+
+def matched(images, areas=None):
+    matcher = ct.FragmentMatcher("zncc", peaks=3)
+    matcher.set(TEMPLATES)
+    found = [matcher.match(image, areas).numpy() for image in images]
+    return [{name: getattr(one, name).tolist() for name in ("locations", "scores", "confidence", "status")} for one in found]
+
+
+def segmented(images):
+    rows = []
+    for image in images:
+        superpixels = ct.QuickShift(2., 4.).compute(image)
+        number = superpixels.enforce_connectivity(8)
+        rows.append({"labels": np.asarray(superpixels.labels()).tolist(), "superpixels": number})
+    return rows
+
+
+def tracked(images, start):
+    tracker = ct.Tracker(seed=3)
+    tracker.init(images[0], start)
+    rows = [{"box": [float(value) for value in start], "located": True, "state": "TRACKING", "score": 1.}]
+    for image in images[1:]:
+        located, _ = tracker.update(image)
+        rows.append({"box": list(tracker.box), "located": located, "state": tracker.state.name, "score": tracker.score})
+    return rows
+
+
+class BatchesTest(unittest.TestCase):
+    def check(self, stage, wanted, images, **columns):
+        for made in (stage, pickle.loads(pickle.dumps(stage))):
+            self.assertEqual(rows_of(made({"image": images, **columns})), wanted)
+
+    def test_detect(self):
+        wanted = detected(IMAGES)
+        self.assertTrue(all(row["boxes"] for row in wanted[:2]))
+        self.check(ct.ray.Detect(**DETECT), wanted, rgb(IMAGES))
+        self.check(ct.ray.Detect(**DETECT), [{**row, "name": "a"} for row in wanted[:2]], np.stack(rgb(IMAGES[:2])), name=np.array(["a", "a"]))
+        self.check(ct.ray.Detect(**DETECT, rgb=False), wanted, IMAGES)
+        luma = [np.ascontiguousarray(image[:, :, 1]) for image in IMAGES]
+        found = ct.ray.Detect(**DETECT, column="luma")({"luma": luma, "image": luma})
+        self.assertEqual([{name: row[name] for name in ("boxes", "neighbors", "weights")} for row in rows_of(found)], detected(luma))
+
+    def test_match(self):
+        self.check(ct.ray.Match(**MATCH), matched(IMAGES), rgb(IMAGES))
+        self.check(ct.ray.Match(**{**MATCH, "templates": TEMPLATES}, rgb=False), matched(IMAGES), IMAGES)
+        areas = [(20, 10, 60, 50), (30, 30, 60, 60)]
+        wanted = matched(IMAGES, areas)
+        self.assertNotEqual(wanted, matched(IMAGES))
+        self.check(ct.ray.Match(**MATCH, areas=areas), wanted, rgb(IMAGES))
+
+    def test_segment(self):
+        self.check(ct.ray.Segment(**SEGMENT), segmented(IMAGES), rgb(IMAGES))
+        plain = ct.QuickShift(2., 4.).compute(IMAGES[0])
+        found = ct.ray.Segment(sigma=2., max_dist=4.)({"image": rgb(IMAGES[:1])})
+        self.assertEqual(int(found["superpixels"][0]), plain.number)
+        self.assertNotEqual(plain.number, segmented(IMAGES[:1])[0]["superpixels"])
+
+    def test_track(self):
+        wanted = [{**row, "frame": number} for number, row in enumerate(tracked(FRAMES, box(0)))]
+        self.assertTrue(wanted[-1]["located"])
+        mixed = [4, 0, 3, 5, 1, 2]
+        shuffled, numbers = rgb([FRAMES[i] for i in mixed]), np.array(mixed)
+        self.check(ct.ray.Track(seed=3, box=box(0)), wanted, shuffled, frame=numbers)
+        boxes = [None] * len(mixed)
+        boxes[mixed.index(0)] = box(0)
+        self.check(ct.ray.Track(seed=3), wanted, np.stack(shuffled), frame=numbers, box=boxes)
+        self.check(ct.ray.Track(ct.TLDParams(seed=3), start="given"), [{**row, "given": list(box(0))} for row in wanted], shuffled, frame=numbers,
+                   given=np.array([box(0)] * len(mixed)))
+        stage = ct.ray.Track(seed=3, box=box(0))  # each group is a video of its own
+        self.assertEqual(*[rows_of(stage({"image": rgb(FRAMES), "frame": np.arange(6)})) for _ in range(2)])
+
+    def test_empty_batches(self):
+        for stage in (ct.ray.Detect(), ct.ray.Match(**MATCH), ct.ray.Segment(), ct.ray.Track(box=box(0))):
+            made = stage({"image": np.zeros((0, 9, 9, 3), np.uint8), "frame": np.zeros(0, int)})
+            self.assertEqual({len(values) for values in made.values()}, {0})
+
+    def test_wrong_arguments(self):
+        with self.assertRaisesRegex(ct.ArgumentError, "box: there is none, and no column 'box'"):
+            ct.ray.Track()({"image": rgb(FRAMES), "frame": np.arange(6)})
+        for make, error, message in ((lambda: ct.ray.Track(trees=0), ct.error, "trees"), (lambda: ct.ray.Segment(sigma=-1), ct.error, "sigma"),
+                                     (lambda: ct.ray.Match(TEMPLATES, metric="ncc"), ct.error, "metric"), (lambda: ct.ray.Detect("no_such"), ct.error, "no_such")):
+            with self.assertRaisesRegex(error, message):
+                make()
+
+
+class RayDataTest(unittest.TestCase):
+    @needs_ray
+    def test_datasets(self):
+        try:
+            import ray.data
+        except ImportError as missing:
+            self.skipTest(f"Ray Data needs more: {missing}")
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        self.addCleanup(ray.shutdown)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        images = ray.data.from_items([{"number": i, "image": image} for i, image in enumerate(rgb(IMAGES))])
+        for stage, named, wanted in ((ct.ray.Detect, DETECT, detected(IMAGES)), (ct.ray.Match, MATCH, matched(IMAGES)), (ct.ray.Segment, SEGMENT, segmented(IMAGES))):
+            with self.subTest(stage.__name__):
+                found = images.map_batches(stage, fn_constructor_kwargs=named, concurrency=1, batch_size=2).take_all()
+                found.sort(key=lambda row: row["number"])
+                self.assertEqual([{name: listed(name, row[name]) for name in wanted[0]} for row in found], wanted)
+        frames = ray.data.from_items([{"video": video, "frame": i, "image": image, "box": list(box(0))} for video in "ab" for i, image in enumerate(rgb(FRAMES))])
+        found = frames.random_shuffle(seed=1).groupby("video").map_groups(ct.ray.Track, fn_constructor_kwargs={"seed": 3}, concurrency=1).take_all()
+        found.sort(key=lambda row: (row["video"], row["frame"]))
+        wanted = tracked(FRAMES, box(0))
+        self.assertEqual([{name: listed(name, row[name]) for name in wanted[0]} for row in found], wanted * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
