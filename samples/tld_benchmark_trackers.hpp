@@ -51,10 +51,11 @@ namespace detail {
 class OursFollower : public Follower
 {
 public:
-    OursFollower(int seed, bool cuda) : cuda_(cuda)
+    OursFollower(int seed, bool filter, bool cuda) : cuda_(cuda)
     {
         cv::cuda::TLDParams params;
         params.seed = seed;
+        params.filter = filter;
         tracker_ = cv::cuda::TrackerTLD::create(params);
     }
     void take(const cv::Mat& frame) override { cuda_ ? onDevice_.upload(frame) : Follower::take(frame); }
@@ -145,6 +146,7 @@ inline std::vector<Option> trackerOptions()
     const int mostRuns = 1 << 20;
     return {integer("seeds", 10, 1, mostRuns, "runs of TrackerTLD on each, with one seed after the other"),
             integer("first-seed", 1, 0, INT_MAX - mostRuns, "first seed"),
+            integer("filter", cv::cuda::TLDParams().filter, 0, 1, "1: TrackerTLD with TLDParams.filter, 0: without"),
             flag("peers", "also OpenCV's trackers, as far as this build has them"),
             integer("peer-seeds", 3, 1, mostRuns, "runs of peers that draw random numbers: MIL, legacyTLD"),
             text("only", "", "only these trackers, names as printed, with commas between them"),
@@ -157,9 +159,10 @@ inline std::vector<Option> trackerOptions()
 inline std::vector<Contender> makeContenders(const Options& options, bool cuda, std::vector<std::string>& absent)
 {
     using namespace detail;
-    std::vector<Contender> all = {{cuda ? "TLD-CUDA" : "TLD-CPU", false, options.integer("seeds"), [cuda](int seed) {
-                                       return std::unique_ptr<Follower>(new OursFollower(seed, cuda));
-                                   }}};
+    const bool filter = options.integer("filter") != 0;
+    std::vector<Contender> all = {{cuda ? "TLD-CUDA" : "TLD-CPU", false, options.integer("seeds"),
+                                   [filter, cuda](int seed)
+                                   { return std::unique_ptr<Follower>(new OursFollower(seed, filter, cuda)); }}};
     for (const char* name : {"nano-backbone", "nano-head", "vit", "peer-seeds"})
         if (options.given(name) && !options.flag("peers"))
             throw UsageError(std::string("--") + name + " needs --peers");

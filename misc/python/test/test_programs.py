@@ -33,7 +33,7 @@ RANGES = {
     "tld": {"first-frame": ("-1", ABOVE_INT), "frames": ("-1", ABOVE_INT), "seed": ("-1", ABOVE_INT),
             "image-every": ("-1", ABOVE_INT)},
     "tld_benchmark": {"frames": ("-1", ABOVE_INT), "threads": ("-1", "65537"), "seeds": ("0", "1048577"), "first-seed": ("-1", "2146435072"),
-                      "peer-seeds": ("0", "1048577")},
+                      "filter": ("-1", "2"), "peer-seeds": ("0", "1048577")},
     "quick_shift.py": {"sigma": ("0", "342"), "max-dist": ("0", "32768"), "scale": ("-1", "inf"), "min-area": ("0", ABOVE_INT, "1_0", " 7")},
     "tld.py": {"frames": ("-1", ABOVE_INT)},
 }
