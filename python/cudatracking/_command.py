@@ -329,7 +329,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colours (default 32/255)")
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
-    made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
+    made.add_argument("--borders", action="store_true", help="with --draw: borders instead of mean colours")
     made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where the confidence is at most 2",
                    "folder_of_frames --radius 16 --table positions.csv")
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: 16 x 16 pixels, one every 32 pixels from 16,16 on)")
@@ -352,6 +352,8 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     if not options.command:
         say(parser.format_help())
         parser.exit(2, "error: a COMMAND is needed\n")
+    if options.command == "superpixels" and options.borders and not options.draw:
+        about.error("argument --borders: needs --draw")
     return options
 
 

@@ -87,7 +87,7 @@ class CommandTest(CommandCase):
                                  (["detect", "in.avi", "--min-size=-3"], "--min-size: -3"), (["detect", "in.avi", "second.avi"], "second.avi"),
                                  (["detect", "in.avi", "--frames=0"], "--frames: 0"), (["superpixels", "in.avi", "--sigma=abc"], "'abc' is no number"),
                                  (["superpixels", "in.avi", "--sigma=nan"], "--sigma: nan"), (["track", "in.avi"], "--box"), (["track", "in.avi", "--box=1,2,3"], "'1,2,3'"),
-                                 (["match", "in.avi", "--metric=ncc"], "'ncc'"), (["detect", "in.avi", "--cas=x"], "--cas")):
+                                 (["superpixels", "in.avi", "--borders"], "--borders: needs --draw"), (["match", "in.avi", "--metric=ncc"], "'ncc'"), (["detect", "in.avi", "--cas=x"], "--cas")):
             done = self.run_command(*arguments, code=2)
             self.assertIn(words, done.stderr)
         for name in ((), ("detect",), ("info",)):
