@@ -207,7 +207,7 @@ private:
     cuda::Stream stream_;
     cuda::HostMem pinned_, hostLocations_, hostConfidence_; //!< page-locked: copies to and from it do not wait
     GpuMat frame_, areas_, locations_, confidence_;
-    const bool replays_;
+    [[maybe_unused]] const bool replays_; //!< read in builds with CUDA
     int calls_ = 0;
 };
 
