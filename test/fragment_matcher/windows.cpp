@@ -56,7 +56,10 @@ Mat motionField(RNG& rng, Size size)
     Mat field(size, CV_32FC1);
     rng.fill(field, RNG::UNIFORM, -40., 40.);
     for (int i = 0; i < 3 + size.area() / 4; ++i)
-        field.at<float>(uniform(rng, Point(), Point(size))) = specialValue(rng);
+    {
+        const float value = specialValue(rng);
+        field.at<float>(uniform(rng, Point(), Point(size))) = value;
+    }
     return field;
 }
 
@@ -156,7 +159,8 @@ Result randomMatches(RNG& rng, int count, int peaks)
     for (int i = 0; i < count / 4; ++i)
     {
         const int row = rng.uniform(0, count);
-        result.refined.at<Point2f>(row, 0) = Point2f(specialValue(rng), specialValue(rng));
+        const float x = specialValue(rng), y = specialValue(rng);
+        result.refined.at<Point2f>(row, 0) = Point2f(x, y);
         result.scores.at<float>(row, 0) = specialValue(rng);
         result.confidence.at<float>(row) = specialValue(rng);
         if (i % 4 == 0)
