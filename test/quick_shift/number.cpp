@@ -61,17 +61,17 @@ void expectNumber(QuickShift& q, int number, int minSize, int leastArea)
 
 TEST(QuickShift_Number, nearestCut)
 {
-    const Mat image = randomImage(9801, Size(44, 31), CV_8UC3, 5);
+    const Mat image = randomImage(9801, Size(30, 21), CV_8UC3, 5);
     Mat mask = Mat::zeros(image.size(), CV_8U);
-    mask(Rect(5, 4, 14, 20)).setTo(255);
+    mask(Rect(5, 4, 14, 15)).setTo(255);
     for (const Mat& valid : {Mat(), mask})
     {
         SCOPED_TRACE(valid.empty() ? "whole" : "masked");
         const int pixels = valid.empty() ? static_cast<int>(image.total()) : countNonZero(valid);
         const Ptr<QuickShift> q = shiftOf(2., 40., 0.3, image, valid);
         const Mat before = labelsOf(*q);
-        for (const int number : {1, 2, 5, 11, 24, 50, 107, 5000})
-            for (const int minSize : {0, 1, 9})
+        for (const int number : {1, 2, 11, 24, 107, 5000})
+            for (const int minSize : {0, 9})
                 expectNumber(*q, number, minSize, std::max(1, pixels / number / 12));
         q->applyTau(40.);
         EXPECT_TRUE(sameBits(before, labelsOf(*q))) << "trees stay";
