@@ -79,8 +79,7 @@ public:
         : look_(look),
           cuda_(cuda),
           minArea_(minArea),
-          q_(look.number > 0 ? QuickShift::forSuperpixels()
-                             : QuickShift::create(look.sigma, look.maxDist, look.scale))
+          q_(look.number > 0 ? QuickShift::forSuperpixels() : QuickShift::create(look.sigma, look.maxDist, look.scale))
     {}
 
     Results run(const Mat& image, bool table)

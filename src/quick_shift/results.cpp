@@ -168,8 +168,7 @@ int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
     const auto connectTrees = [&](int trees, bool keep)
     {
         const int* const first = counts.ptr<int>();
-        const ptrdiff_t at =
-            std::lower_bound(first, first + counts.rows, trees, std::greater<int>()) - first;
+        const ptrdiff_t at = std::lower_bound(first, first + counts.rows, trees, std::greater<int>()) - first;
         return results->connectCut(at < counts.rows ? heights.at<float>(static_cast<int>(at)) : INFINITY, least, keep);
     };
     // Pieces grow in number with trees, but not strictly, so the nearest number is kept in mind.

@@ -87,7 +87,7 @@ TEST(QuickShift_Number, squares)
     const Ptr<QuickShift> q = shiftOf(1., 30., 1., image, Mat());
     for (const int number : {12, 7, 1})
     {
-        ASSERT_EQ(12, q->applyNumber(number)) << number;
+        ASSERT_EQ(12, q->applyNumber(number, 1)) << number;
         for (int y = 0; y < image.rows; ++y)
             for (int x = 0; x < image.cols; ++x)
                 ASSERT_EQ(y / 20 * 4 + x / 20, labelsOf(*q).at<int>(y, x)) << x << ", " << y;

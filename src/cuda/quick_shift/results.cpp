@@ -223,8 +223,8 @@ private:
         return next;
     }
 
-    //! Makes connected pieces of labels, which may be those of cut(). @return labels and counts, in memory that the next
-    //! call overwrites.
+    //! Makes connected pieces of labels, which may be those of cut(). @return labels and counts, in memory that the
+    //! next call overwrites.
     Labels connected(const Extent& extent, const int* labels, int minSize)
     {
         Counters* const counters = state_.scratch.counters(call_);
