@@ -213,9 +213,9 @@ class QuickShift(Worker):
         return self._get(self._native.getDistances, dtype="f4", stream=stream, out=out)
 
     def apply_number(self, number: int, min_size: int = 0, *, stream: Any = None) -> int:
-        """Makes 4-connected superpixels of about a given number the current ones: those of enforce_connectivity() after apply_tau() with the tau
-        that brings their number nearest to it, usually within 2 %. Returns their number, which is further away where no tau leads to it: flat
-        areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
+        """Makes 4-connected superpixels of about a given number the current ones: those of enforce_connectivity() after apply_tau(), with
+        the tau, of those that bisection tries, that brings their number nearest to it, usually within 2 %. Returns their number, which can be
+        further away: flat areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
 
         Args:
             number: wanted number of superpixels, at least 1.

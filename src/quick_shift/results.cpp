@@ -171,11 +171,11 @@ int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
         const ptrdiff_t at = std::lower_bound(first, first + counts.rows, trees, std::greater<int>()) - first;
         return results->connectCut(at < counts.rows ? heights.at<float>(static_cast<int>(at)) : INFINITY, least, keep);
     };
-    // Pieces grow in number with trees, though not strictly, until most of them are smaller than `least` and are joined.
-    int low = 0, high = pixels + 1; // trees that make too few pieces, and too many or fewer again
-    int lowPieces = 0, best = 0;
+    // Pieces grow in number with trees, but not strictly, and not where most are smaller than `least`, so the nearest
+    // number is kept in mind.
+    int low = 0, high = pixels + 1; // trees that make too few pieces, and too many
+    int best = 0;
     int64_t nearest = INT64_MAX;
-    bool reached = false; // some trees made enough pieces
     for (int trees = std::max(std::min(number, pixels / least), 1); high - low > 1;)
     {
         const int pieces = connectTrees(trees, false);
@@ -187,14 +187,7 @@ int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
         }
         if (error * NUMBER_TOLERANCE <= number)
             break;
-        reached = reached || pieces >= number;
-        if (pieces >= number || (!reached && pieces < lowPieces))
-            high = trees;
-        else
-        {
-            low = trees;
-            lowPieces = pieces;
-        }
+        (pieces < number ? low : high) = trees;
         const double middle = std::sqrt(static_cast<double>(std::max(low, 1)) * high);
         trees = high > pixels ? static_cast<int>(std::min<int64_t>(int64_t(2) * low, pixels))
                               : std::min(std::max(cvRound(middle), low + 1), high - 1);

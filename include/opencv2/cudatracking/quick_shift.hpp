@@ -325,12 +325,12 @@ public:
     @throws cv::Exception if number is below 1. */
     CV_WRAP virtual double tauForSuperpixels(int number, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Makes 4-connected superpixels of about a given number the current ones: the labels of
-    enforceConnectivity(minSize) after applyTau() with the tau that brings their number nearest to it. Waits.
+    enforceConnectivity(minSize) after applyTau(). Waits.
 
-    Several values of tau are tried until the number is within 2 % of the wanted one, usually five. It stays further
-    away where no tau leads to it: constant areas cannot be divided, maxDist limits how far superpixels can be merged,
-    and minSize how many there can be. With forSuperpixels(), all 200 test images of BSDS500 reach 200, 400 and 800
-    within 2 %. Discards the effect of enforceConnectivity() and applyTau().
+    Values of tau are tried by bisection until the number is within 2 % of the wanted one, usually five; else the one
+    with the nearest number is taken: constant areas cannot be divided, maxDist limits how far superpixels can be
+    merged, minSize how many there can be, and in noise some numbers are missed. With forSuperpixels(), all 200 test
+    images of BSDS500 reach 200, 400, 800 within 2 %. Discards the effect of enforceConnectivity() and applyTau().
     @param number wanted number of superpixels, at least 1 (after computeBatch(): of all images together).
     @param minSize components of fewer pixels are merged, as in enforceConnectivity(). Default 0: a twelfth of the mean
     area of the wanted superpixels, masked pixels not counted.
