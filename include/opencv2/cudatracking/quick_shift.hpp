@@ -332,7 +332,7 @@ public:
     merged, minSize how many there can be, and in noise some numbers are missed. With forSuperpixels(), all 200 test
     images of BSDS500 reach 200, 400, 800 within 2 %. Discards the effect of enforceConnectivity() and applyTau().
     @param number wanted number of superpixels, at least 1 (after computeBatch(): of all images together).
-    @param minSize components of fewer pixels are merged, as in enforceConnectivity(). Default 0: a twelfth of the mean
+    @param minSize components of fewer pixels are merged into larger neighbours. Default 0: a twelfth of the mean
     area of the wanted superpixels, masked pixels not counted.
     @param stream stream for results on the device, any stream; ignored for results on the host. Default: the null
     stream.
