@@ -404,6 +404,8 @@ def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask
     if number < 1:
         raise ArgumentError(f"number: {number}: at least 1 is needed", "number", number)
     source = _arrays.image(image, "image", ("u1",), (1, 3) if lab else (3,))
+    if not lab and len(source.shape) != 3:
+        raise ArgumentError(f"image: shape {source.shape}: height x width x 3, Lab, is needed without convert2lab", "image", source.shape)
     value: Any = image
     if lab:
         if source.host is None:

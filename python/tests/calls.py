@@ -10,7 +10,7 @@ REGIONS, AREAS = [(30, 50, 17, 17), (100, 20, 16, 24)], [(20, 40, 50, 50), (90, 
 # Methods that do no work on arrays of a device, or drop a model, which frees memory.
 OTHERS = {
     "FragmentMatcher": {"remove", "clear", "size", "warp", "metric", "peaks", "device", "workspace_bytes"},
-    "QuickShift": {"sigma", "max_dist", "device", "workspace_bytes"},
+    "QuickShift": {"for_superpixels", "sigma", "max_dist", "device", "workspace_bytes"},
     "CascadeClassifier": {"clone", "scales", "load", "empty", "getOriginalWindowSize", "getFeatureType", "isOldFormatCascade", "name",
                           "window_size", "feature_type", "stages", "scale_factor", "min_neighbors", "min_size", "max_size", "find_largest",
                           "max_objects", "max_candidates", "device", "workspace_bytes"},

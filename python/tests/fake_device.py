@@ -258,8 +258,8 @@ def patched():
         ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view))]
     for name, real in REAL.items():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
-        stack.append(mock.patch.object(CUDA, name, types.SimpleNamespace(
-            **{**others, "create": lambda *args, real=real: Native(real.create(*args))})))
+        makers = {key: lambda *args, make=getattr(real, key): Native(make(*args)) for key in ("create", "forSuperpixels") if hasattr(real, key)}
+        stack.append(mock.patch.object(CUDA, name, types.SimpleNamespace(**others, **makers)))
     return stack
 
 

@@ -22,7 +22,7 @@ ALWAYS = {"device", "params", "workspace_bytes", "init", "compute", "clear", "le
 FILES = {"save", "load", "save_object", "add_from_file"}
 FRESH = {
     "CascadeClassifier": None,  # everything: it has its cascade
-    "QuickShift": ALWAYS, "FragmentMatcher": ALWAYS, "Detector": ALWAYS,
+    "QuickShift": ALWAYS | {"for_superpixels"}, "FragmentMatcher": ALWAYS, "Detector": ALWAYS,
     "Tracker": ALWAYS - {"update_async"} | {"state", "score", "box"},  # LOST, 0 and zeros: there is no object
     "MultiTracker": ALWAYS | {"update"},  # of no objects
 }
