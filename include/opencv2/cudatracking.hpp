@@ -43,12 +43,12 @@ The rules below hold for all classes; a class says so where it differs. Terms: d
   host array, those of a CPU call to host arrays only: a GpuMat output throws.
 
 ### Which calls wait, and which calls CUDA graphs can capture
-A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
-device when the input is a GpuMat; all others do not use it. initRounded(), addRounded(), learnRounded() and
+A call *waits* when it returns only after its stream has executed the work. The table lists the methods that use the
+device when the input is a GpuMat. initRounded(), addRounded(), learnRounded() and
 resetToRounded() behave like the methods without "Rounded".
 
-"Host outputs" in the table: the call waits if an output is a Mat, UMat or std::vector, and cannot be captured then.
-With outputs in GpuMat or HostMem it returns at once and can be captured.
+"Host outputs" in the table, HostMem not among them: the call waits if an output is a Mat, UMat or std::vector, and
+cannot be captured then. With outputs in GpuMat or HostMem it returns at once and can be captured.
 
 | class               | methods                                                   | waits        | capturable         |
 |---------------------|-----------------------------------------------------------|--------------|--------------------|
@@ -64,7 +64,7 @@ With outputs in GpuMat or HostMem it returns at once and can be captured.
 | QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no                 |
 | QuickShift          | computeNoisy (works on the host)                          | yes          | no                 |
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no                 |
-| QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no                 |
+| QuickShift          | getAdjacency, enforceConnectivity, applyNumber            | yes          | no                 |
 | CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | without waiting    |
 | CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no                 |
 | CascadeClassifierEx | countPasses                                               | yes          | no                 |
@@ -110,8 +110,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   threads, streams and devices.
 - Calls of several threads on one instance, const methods included, are executed one after another, and share its state:
   the labels that you get after compute() may belong to the image of another thread.
-- Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and the
-  callback would wait without end for a thread that waits for this stream inside a call of the same instance.
+- Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and it
+  would deadlock with a thread that waits for this stream inside a call of the same instance.
 - An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw.
   So do calls with a stream of another device, if the module was built with CUDA 12.8 or newer. Create one instance per
   device.
@@ -126,9 +126,9 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   In Python, give all outputs: those that are left out are made by the call and released after it.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
-- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before a call of a
-  method that has no Stream, and before one on another stream than the replay's, synchronize the replay's stream. Before
-  the next replay, wait until the work of that method is done. Two graphs of one instance must not run at the same time.
+- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before a call
+  without a Stream, or on another stream than the replay's, synchronize the replay's stream; before the next replay,
+  wait until the work of that call is done. Two graphs of one instance must not run at the same time.
 - Calls of one instance on several streams of one capture are executed one after the other.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
@@ -174,7 +174,7 @@ A lack of host memory can also throw std::bad_alloc.
 - Methods that write files write them completely or leave the old file unchanged. A new file takes the name of the old
   one and has its permissions from the first byte on. The owner, other hard links and access control lists of the old
   file are lost. A symbolic link is kept, and the file that it leads to is written.
-- A file that is write-protected, for others than root, is refused, also where its folder can be written.
+- A write-protected file is refused, except to root, also where its folder can be written.
 - A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over; it
   keeps its owner, hard links and access control lists. A full disk leaves it as it was; a crash in mid-write can leave
   a mixture of old and new.

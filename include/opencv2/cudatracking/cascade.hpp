@@ -121,7 +121,7 @@ public:
     >>> faces.detectMultiScale(image)                         # doc/pics/astronaut.jpg
     array([[177,  66,  95,  95]], dtype=int32)
     @endcode
-    In Python use create(): the constructor raises TypeError, or makes an instance whose methods do. Calls of several
+    In Python use create(): the constructor, or each method of what it makes, raises TypeError. Calls of several
     threads on one instance are executed one after another.
     @param filename path of a cascade: XML, YAML or JSON, new or old format, at most 8 MiB. Default: none; empty() is
     then true.
@@ -315,7 +315,7 @@ public:
     /** @brief Returns how many objects per image the matrices of detectAsync() can hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
     /** @brief Sets how many candidates per image detectAsync() can group. Needs 48 bytes of device memory per
-    candidate and image, never for more candidates than the image has windows.
+    candidate and image; no image has more candidates than windows.
     @param count number of candidates, 1 to 65,536. Default 8192.
     @throws cv::Exception if the value is out of its range; the old one is kept. */
     CV_WRAP virtual void setMaxCandidates(int count) = 0;
@@ -330,10 +330,10 @@ public:
     CV_WRAP virtual void getScales(Size imageSize, CV_OUT std::vector<double>& scales,
                                    CV_OUT std::vector<Size>& layerSizes) const = 0;
     /** @brief Counts how many windows of an image pass each stage, with the parameters of this instance, for tuning. It
-    is slower than detection. A GpuMat is downloaded and counted on the CPU, which gives the numbers of both backends;
+    is slower than detection. A GpuMat is downloaded and counted on the CPU; the numbers of both backends are the same;
     the call then waits.
     @param image CV_8U, 1, 3 or 4 channels, Mat or GpuMat.
-    @param passes CV_32SC1, one row per scale, 3 + stages columns of numbers of windows: on the grid; not skipped; not
+    @param passes CV_32SC1, one row per scale, 3 + stages columns of numbers of windows: all; not skipped; not
     skipped and with enough contrast; then, for each stage, that passed it. A window
     is skipped if the one before it in its row failed stage 0. Host array, or GpuMat if image is a GpuMat.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.

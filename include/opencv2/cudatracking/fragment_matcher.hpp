@@ -96,8 +96,8 @@ __CUDA graphs__: fragments given as Mat are uploaded by the first match() with a
 graph keeps the parameters, the search areas on the host and the set of fragments of its capture. Each replay reads
 again the frame, and search areas and predictions in device memory. What edits of fragments do:
 - Calls of updateFragment(), setFragments() or cutFragments() that keep number, sizes and type of the fragments, and
-  which ones have weights: replays use the new contents; if they are given as Mat, after the next match() outside of a
-  capture.
+  which ones have weights: replays use the new contents; of those given as Mat only after the next match() outside of
+  a capture.
 - Other edits: capture again. The graph keeps its old set of fragments, and which of their contents it sees after
   further edits is undefined.
 
@@ -151,7 +151,7 @@ public:
         FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< no peak: it does not fit into its area, or its weights in device memory are all 0
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE = 3 //!< no peak: its area, in device memory, is larger than Params::maxSearchArea in the frame
+        AREA_TOO_LARGE = 3 //!< no peak: its area in device memory, clipped, is larger than Params::maxSearchArea
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.
@@ -190,9 +190,9 @@ public:
     @endcode
     Calls of several threads on one instance are executed one after another.
     @param params parameters. Default: Params(), that is the defaults of all members below.
-    metric: SAD (0, default), uint8 only, or SSD (1), the weighted sum of absolute or squared differences divided by the
-    sum of weights, 0 is perfect; ZNCC (2), weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of
-    uint8 of at most 53,824 pixels. Fragments of uint16 have at most 16,843,523 pixels times channels.
+    metric: SAD (0, default; uint8 alone) or SSD (1): the weighted sum of absolute or squared differences divided by the
+    sum of weights, 0 is perfect; ZNCC (2): weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of
+    uint8 have at most 53,824 pixels. Fragments of uint16 have at most 16,843,523 pixels times channels.
     exclusion: rule for the offset (dx, dy) between two peaks: SQUARE (0, default), max(|dx|, |dy|) >= d; CROSS (1),
     min(|dx|, |dy|) >= d.
     exclusionDistance: d in pixels, 1 to 32767; default 0, which means half of the smaller side of the fragment,
@@ -218,7 +218,7 @@ public:
     /** @brief Returns a copy of the parameters; create() explains them. */
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
-    /** @brief setFragments() for a single template instead of a list. In Python it has that name, too.
+    /** @brief setFragments() for a single template instead of a list. In Python: setFragments().
     @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 32,767 pixels, Mat or GpuMat. It is
     copied.
     @param weights weights of its size, in the same memory: CV_8UC1, or CV_32FC1 with values in [0,1]. Default: none,
@@ -237,8 +237,8 @@ public:
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all of one type, CV_8U or CV_16U with 1, 3 or 4 channels (the
     fourth is ignored). Sides are 1 to 32,767 pixels and may differ; of 16 bits, pixels times channels are at most
-    16,843,523, and match() on the device refuses fragments whose largest width times largest height is above 100
-    million. One array in place of the list is one fragment; then weights is one array, too.
+    16,843,523, and match() on the device refuses them if the largest width of all times the largest height is above
+    100 million. One array in place of the list is one fragment; then weights is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.

@@ -47,8 +47,8 @@ never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 
 __Mask__ (optional, CV_8UC1): pixels where it is 0 are *masked*. They do not contribute to densities and get density 0,
 parent -1, distance +infinity and label -1. Pixels of CV_32F images are masked, too, if a channel is NaN or its
-absolute value is 1e15 or more; if scales differ between channels or are outside of [1/1024, 1024], its absolute value
-times the scale.
+absolute value is 1e15 or more; with scales that differ between channels or are outside of [1/1024, 1024], if its
+absolute value times the scale is.
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 
@@ -64,7 +64,7 @@ computeNoisy().
 __Precision__: weights are rounded to multiples of 2^-23 and summed exactly. For 8-bit photographs the relative error of
 a density is at most 1e-5 (measured for sigma up to 9 and scales up to 4); doc/quick_shift.md, "Accuracy", has the bound
 for all images. Where two densities differ by less than the error, a pixel may get another parent than with real
-numbers. With high contrast, 255 scale / sigma above 100, and maxDist above 5 this happens to many pixels.
+numbers. With high contrast (255 scale / sigma above 100) and maxDist above 5 this happens to many pixels.
 
 __Determinism__: bitwise identical between the backends, from run to run, and between compute() and computeTiled(). On
 different machines this holds if exp() of both C libraries rounds to the same floats, which it nearly always does.
@@ -219,8 +219,8 @@ public:
     with N times the rows; parents and labels are numbered within their image. getStatistics() and getAdjacency() number
     superpixels across the batch: label + getSuperpixelCounts() of all previous images.
     @param images list of Mat or of GpuMat; an empty list clears the results. Or one array in host memory: N x height x
-    width x channels, or N x height x width with one channel. Refused are arrays of two dimensions, and of three with a
-    last one of 1 to 4, because they could be one image.
+    width of 1 to 4 channels, or N x height x width x channels. Refused are arrays of two dimensions, and of three with
+    a last one of 1 to 4, because they could be one image.
     @param labels list with one output CV_32SC1 for each image, Mat or GpuMat: in C++ a std::vector, which is resized,
     or noArray().
     @param masks list with one mask for each image: CV_8UC1 of the image's size, in the same memory; pixels where it is
@@ -233,7 +233,7 @@ public:
     void computeStack(InputArray images, OutputArrayOfArrays labels, InputArrayOfArrays masks = noArray(),
                       Stream& stream = cv::cuda::noStream());
 
-    /** @brief computeStack() without its form for one array: in C++ either may be called for a list. */
+    /** @brief computeStack() for lists only; for a list C++ may call either. */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
                                       InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
@@ -279,8 +279,8 @@ public:
     CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Gets the density of each pixel: the sum of the Gaussian weights of the pixels around it, its own weight 1
     included. Waits only if results on the device go to a Mat, UMat or std::vector.
-    @param density CV_32FC1, at least 1 unless normalised; 0 where masked. The sum is exact, but for two roundings, to
-    32 bits and to float.
+    @param density CV_32FC1, at least 1 unless normalised; 0 where masked. The exact sum of the rounded weights,
+    rounded to 32 bits, then to float.
     @param stream stream for results on the device, any stream: the call is executed after the last compute(); ignored
     for results on the host. Default: the null stream. */
     CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = cv::cuda::noStream()) const = 0;
@@ -327,10 +327,10 @@ public:
     /** @brief Makes 4-connected superpixels of about a given number the current ones: the labels of
     enforceConnectivity(minSize) after applyTau(). Waits.
 
-    Values of tau are tried by bisection until the number is within 2 % of the wanted one, usually five; else the one
-    with the nearest number is taken: constant areas cannot be divided, maxDist limits how far superpixels can be
-    merged, minSize how many there can be, and in noise some numbers are missed. With forSuperpixels(), all 200 test
-    images of BSDS500 reach 200, 400, 800 within 2 %. Discards the effect of enforceConnectivity() and applyTau().
+    Bisection tries values of tau, usually five, until the number is within 2 % of the wanted one; else the one with
+    the nearest number is taken: constant areas cannot be divided, maxDist limits how far superpixels can be merged,
+    minSize how many there can be, and in noise some numbers are missed. With forSuperpixels(), all 200 test images of
+    BSDS500 reach 200, 400, 800 within 2 %. Discards the effect of enforceConnectivity() and applyTau().
     @param number wanted number of superpixels, at least 1 (after computeBatch(): of all images together).
     @param minSize components of fewer pixels are merged into larger neighbours. Default 0: a twelfth of the mean
     area of the wanted superpixels, masked pixels not counted.

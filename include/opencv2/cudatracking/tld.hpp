@@ -47,7 +47,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384. 0: the shorter side of the object divided by 1.44 = 1.2^2 and
-    rounded down, but at least 12 and at most 24, so that small objects have two smaller scales. Default 0. */
+    rounded down, but at least 12 and at most 24: two smaller scales for most small objects. Default 0. */
     CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.
@@ -59,7 +59,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int trees;    //!< number of ferns, 1 to 16. Default 10.
     CV_PROP_RW int features; //!< pixel comparisons per fern, 1 to 16; trees * features at most 164. Default 13.
     /** Threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. init() raises
-    it to the highest posterior among windows of the background, above which even the box given to init() may not be.
+    it to the highest posterior among windows of the background; even the box given to init() may fail then.
     Default 0.5. */
     CV_PROP_RW double fernThreshold;
     /** Maximum number of windows per frame that reach the nearest-neighbour stage, 1 to 128; those with the highest
@@ -180,7 +180,7 @@ ones: 0.5 is a tie. The *conservative similarity* is the same with the first hal
 order of getTemplates(). Both are 1 if there are no negative templates. Formulas: doc/tld.md, "The detector".
 
 __Table of detections__: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
-passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of
+passed the variance filter, windows above the fern threshold, accepted ones, 0, 0, 0). n rows follow in the order of
 windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 

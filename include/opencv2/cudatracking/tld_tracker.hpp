@@ -57,7 +57,7 @@ __State__ after a frame:
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, after
+__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, in the last of
 maxUnsupported unsupported frames in a row, or in the first unsupported frame after maxProbation frames in which nothing
 confirmed it. After failed flow, flow from the last box is tried again in the next retryFrames frames.
 
@@ -255,7 +255,7 @@ public:
     /** @brief Tracks the object in the next frame. Uses the null stream and waits.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set.
-    Each of the four numbers is rounded by itself; init() of a Rect2d, initRounded(), rounds edges. Unchanged if false
+    Each of the four numbers is rounded by itself; initRounded(), init() in Python, rounds edges. Unchanged if false
     is returned.
     @return true if the object is located: the detector finds at least weak evidence of it at the box, and the score is
     at least TLDParams.minReplyScore. If getState() is UNCERTAIN the box may be wrong.
@@ -312,7 +312,7 @@ public:
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it. Edges of a floating-point box are rounded to whole
     pixels.
-    @param boundingBox box inside of the image, sides at least 12 and TLDParams.minWindow; a Rect2d: resetToRounded().
+    @param boundingBox box inside of the image, sides at least 12 and at least TLDParams.minWindow.
     @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame: after load() of a
     file of TLDDetector until the next frame. */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
@@ -334,7 +334,7 @@ public:
     CV_WRAP virtual void save(const String& filename) const = 0;
     /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB. A
     file of TLDDetector has no position: the state is LOST until the object is detected. The file is checked completely
-    before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer this.
+    before it is used, so it may come from an untrusted source; read() does not offer this.
     @param filename path.
     @throws cv::Exception naming file and node if something is not valid; the tracker is unchanged then. */
     CV_WRAP virtual void load(const String& filename) = 0;
@@ -412,7 +412,7 @@ public:
     one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is a third one,
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is
     neither the last frame nor the next one that an earlier add() was given; nothing is added then. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
@@ -423,7 +423,7 @@ public:
     one gray value.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is a third one,
+    @throws cv::Exception if an argument is invalid, if there are 1,024 objects, and if the image is
     neither the last frame nor the next one that an earlier add() was given; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Removes an object. The rows of later objects in results move up; their ids do not change.
@@ -483,8 +483,8 @@ public:
     or has started it, or -1; confidence of the filter.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, if there is not enough memory for the frame, if CUDA fails, or if
-    fewer ids are left than there are boxes that may start objects. The frame has not been processed then, but for two
-    cases, in which it has, so that the next frame comes next:
+    fewer ids are left than there are boxes that may start objects. The frame has then not been processed, except in
+    two cases, after which the next frame comes:
     - memory or CUDA fails while an object starts: objects have ended, those that started before are kept, and results
       has the rows of getIds();
     - memory for results is missing after that: only results are lost. */
