@@ -46,7 +46,7 @@ class Status(enum.IntEnum):
 
 
 class Match(NamedTuple):
-    """Matches of one fragment, called peaks, best first.
+    """Matches of one fragment, called peaks, best first (not with search="three_step").
 
     Attributes:
         locations: peaks x 2 int32, (x, y) of the top-left corner in the frame.
@@ -68,7 +68,7 @@ class Matches:
     """Matches of n fragments with k peaks each: numpy arrays, or DeviceArray if the frame is on a device.
 
     Attributes:
-        locations: n x k x 2 int32, (x, y) of the top-left corner in the frame, best first; (-1, -1) if there is no such peak.
+        locations: n x k x 2 int32, (x, y) of the top-left corner in the frame, best first (not with search="three_step"); (-1, -1) if there is no such peak.
         scores: n x k float32: a perfect match has 0 with SAD and SSD, 1 with ZNCC; 0 where there is no peak.
         confidence: n float32: second score / best score (ZNCC: (1 - second) / (1 - best)); larger is more distinct. Infinite if only the
             best match is perfect, 1 if both are, -1 if there is no second peak.
@@ -138,14 +138,14 @@ class FragmentMatcher(Worker):
             perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments of uint8 up to 53824 pixels.
             Capital letters mean the same. Images of uint16 take "ssd" and "zncc".
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
-        subpixel_fit: curve through these scores: "parabola" (default), for SAD two lines; "gaussian", for "zncc" alone: less bias in images of
+        subpixel_fit: curve through these scores: "parabola" (default; SAD: two lines); "gaussian", for "zncc" alone: less bias in images of
             particles.
         peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
-        exclusion: what two peaks that are reported keep: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d, so that the second
+        exclusion: distance of any two reported peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d, so that the second
             peak of a long edge lies off the edge.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
-        max_search_area: largest (width, height) of search areas in device memory, clipped to the frame; bounds memory and work. 0 (default): the
+        max_search_area: largest (width, height) of search areas on a device (not on the host), clipped to the frame; bounds memory and work. 0 (default): the
             largest one of the areas, if they are on the host or come from predict_areas(); else the size of the frame. Give it for areas of torch
             or CuPy, and for calls that a graph captures.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,

@@ -214,8 +214,7 @@ class QuickShift(Worker):
 
     def apply_number(self, number: int, min_size: int = 0, *, stream: Any = None) -> int:
         """Makes 4-connected superpixels of about a given number the current ones: those of enforce_connectivity() after apply_tau(), with
-        the tau, of those that bisection tries, that brings their number nearest to it, usually within 2 %. Returns their number, which can be
-        further away: flat areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
+        the tau, found by bisection, that comes nearest, usually within 2 %. Returns their number, which can be further away: flat areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
 
         Args:
             number: wanted number of superpixels, at least 1.

@@ -82,7 +82,7 @@ def _tuning(default: Any, text: str) -> Any:
 
 @dataclass
 class TLDParams:
-    """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
+    """Parameters of Tracker, MultiTracker and Detector. Making one of these three checks the ranges.
 
     Start with seed, learning, mirror and min_reply_score; clip_boxes, filter and the parameters of boxes switch features on; the others
     tune the algorithm. doc/glossary.md has the terms: relative and conservative similarity, ferns, posterior, cluster.
@@ -102,7 +102,7 @@ class TLDParams:
     min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
     scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
     scales: int = _tuning(10, "number of scales below and also above the initial size of the object, 0 to 20.")
-    step_percent: int = _tuning(10, "step between windows in percent: in x of their shorter side, in y of their height. 1 to 100.")
+    step_percent: int = _tuning(10, "step between windows in percent: x, of their shorter side; y, of their height. 1 to 100.")
     # Ferns.
     trees: int = _tuning(10, "number of ferns, 1 to 16.")
     features: int = _tuning(13, "pixel comparisons per fern, 1 to 16; trees * features is at most 164.")
@@ -142,8 +142,8 @@ class TLDParams:
     max_unsupported: int = _tuning(3,
         "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
     max_probation: int = _tuning(100,
-        "after so many successive frames in which neither similarity nor a cluster of detections confirms the box, one without support (see State) "
-        "ends in LOST; 0: no limit.")
+        "after so many successive frames in which neither similarity nor a cluster of detections confirms the box, the first unsupported frame (see "
+        "State) ends in LOST; 0: no limit.")
     jump_margin: float = _tuning(0.1,
         "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
         "in score. 0 to 1.")
@@ -378,7 +378,7 @@ class Tracker(_Frames):
     def score(self) -> float:
         """Score of the box, 0 to 1: how sure the detector is that the object is there. Waits.
 
-        It is the largest mean posterior (doc/glossary.md) of the windows that support the box. It is 0 without one and if the object is lost, and 1 directly after
+        It is the largest mean posterior (doc/glossary.md) of the windows that support the box. It is 0 if there is none or the object is lost, and 1 directly after
         init() and reset_to().
         """
         return float(self._ask(self._native.getTrackingScore))
@@ -503,7 +503,7 @@ class MultiTracker(_Frames):
 
         Args:
             image: frame, of the size and type of the first one.
-            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256; each number is rounded. Each
+            boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, each rounded. Each
                 box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, correct_by_boxes,
                 find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
@@ -528,7 +528,7 @@ class MultiTracker(_Frames):
 
         Args:
             image: frame, of the size and type of the first one.
-            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256. An empty list: it has found
+            boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels. An empty list: it has found
                 nothing. Default None: it did not run.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.

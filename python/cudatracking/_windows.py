@@ -27,7 +27,7 @@ class Field(NamedTuple):
     """Motion of the windows of a grid: arrays of its rows x columns, numpy or DeviceArray as the matches were.
 
     Attributes:
-        u, v: float32, motion in x and y in pixels, down and to the right; NaN where it is not valid.
+        u, v: float32, motion in pixels, to the right and down; NaN where it is not valid.
         score: float32, score of the match; 0 where there is none.
         confidence: float32, confidence of the match; -1 where there is no second peak.
         valid: whether there is a match: bool, on a device uint8.
@@ -46,7 +46,7 @@ class Windows:
 
     Attributes:
         regions: n x 4 int32, windows (x, y, width, height), for FragmentMatcher.cut().
-        areas: n x 4 int32, search areas, for FragmentMatcher.match(); on a device if the offset was there.
+        areas: n x 4 int32, search areas, for FragmentMatcher.match(); on a device if the offset given to windows() was there.
         shape: (rows, columns) of the grid.
         frame, size: (width, height) of the images and of a window; step: distance (x, y) from window to window; in pixels.
     """
