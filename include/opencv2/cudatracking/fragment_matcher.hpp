@@ -190,7 +190,7 @@ public:
     @endcode
     Calls of several threads on one instance are executed one after another.
     @param params parameters. Default: Params(), that is the defaults of all members below.
-    metric: SAD (0, default; uint8 alone) or SSD (1): the weighted sum of absolute or squared differences divided by the
+    metric: SAD (0, default), of uint8 alone, or SSD (1): weighted sum of absolute or squared differences divided by the
     sum of weights, 0 is perfect; ZNCC (2): weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of
     uint8 have at most 53,824 pixels. Fragments of uint16 have at most 16,843,523 pixels times channels.
     exclusion: rule for the offset (dx, dy) between two peaks: SQUARE (0, default), max(|dx|, |dy|) >= d; CROSS (1),
