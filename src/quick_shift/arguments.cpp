@@ -9,16 +9,10 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-void checkAtLeastOne(const char* name, int value)
+void checkAtLeast(int least, const char* name, int value)
 {
-    if (value < 1)
-        CV_Error_(Error::StsOutOfRange, ("%s: %d, but it must be at least 1", name, value));
-}
-
-void checkAtLeastZero(const char* name, int value)
-{
-    if (value < 0)
-        CV_Error_(Error::StsOutOfRange, ("%s: %d, but it must be at least 0", name, value));
+    if (value < least)
+        CV_Error_(Error::StsOutOfRange, ("%s: %d, but it must be at least %d", name, value, least));
 }
 
 void checkTau(double tau, double most)

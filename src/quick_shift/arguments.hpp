@@ -12,8 +12,7 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-void checkAtLeastOne(const char* name, int value);
-void checkAtLeastZero(const char* name, int value);
+void checkAtLeast(int least, const char* name, int value);
 //! @param most largest tau for which results have links; +inf without results.
 void checkTau(double tau, double most);
 void checkTile(Size tile);

@@ -144,7 +144,7 @@ void QuickShiftImpl::applyTau(double tau, Stream& stream)
 double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
     const auto lock = locked();
-    checkAtLeastOne("number", number);
+    checkAtLeast(1, "number", number);
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return 0.;
@@ -155,8 +155,8 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
 {
     const auto lock = locked();
-    checkAtLeastOne("number", number);
-    checkAtLeastZero("minSize", minSize);
+    checkAtLeast(1, "number", number);
+    checkAtLeast(0, "minSize", minSize);
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return 0;
@@ -299,7 +299,7 @@ void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
     const auto lock = locked();
-    checkAtLeastOne("minSize", minSize);
+    checkAtLeast(1, "minSize", minSize);
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
         return 0;
