@@ -139,7 +139,7 @@ METHODS = {
     "cudatracking": ours,
     "SLIC": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLIC, size)),
     "SEEDS": seeds,
-    "LSC": ximgproc(cv2.ximgproc.createSuperpixelLSC),
+    "LSC": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelLSC(lab, size)),
     "SLICO": ximgproc(lambda lab, size: cv2.ximgproc.createSuperpixelSLIC(lab, cv2.ximgproc.SLICO, size)),
     "SLIC, scikit-image": scikit("slic", n_segments=lambda image, number: number, start_label=lambda image, number: 0),
     # These two take no number; these parameters spread over about the same range.
