@@ -114,6 +114,27 @@ std::vector<Case> areaCases()
     return cases;
 }
 
+//! Areas in device memory of which the host does not know the size: many, few, one; small and large.
+std::vector<Case> noLimitCases()
+{
+    std::vector<Case> cases;
+    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
+    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+    {
+        const auto add = [&](const char* name, int side, int count, int reach)
+        {
+            cases.push_back({cv::format("%s_%s", metrics[metric], name), Size(1920, 1080), Size(side, side), CV_8UC3,
+                             count, reach, metric, false, 0});
+        };
+        add("A", 16, 1000, 16);
+        add("10000_of_16_in_48", 16, 10000, 16);
+        add("1_of_16_in_48", 16, 1, 16);
+        add("100_of_64_in_96", 64, 100, 16);
+        add("1_of_64_in_264", 64, 1, 100);
+    }
+    return cases;
+}
+
 //! A BGR fragment of each side in 1080p, for curves (scripts/fragment_matcher_plots.sh).
 std::vector<Case> plotCases()
 {
@@ -404,8 +425,8 @@ struct DeviceMatch
 
     const Ptr<FragmentMatcher> matcher;
     cuda::Stream stream;
-    const GpuMat frame, areas;
-    GpuMat locations, scores, confidence;
+    const GpuMat frame;
+    GpuMat areas, locations, scores, confidence;
 };
 
 #endif
@@ -508,6 +529,50 @@ PERF_TEST_P(FragmentMatcher_CudaImages, match, testing::ValuesIn(imageCases())) 
 PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaAreas, match, testing::ValuesIn(areaCases())) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
+
+//! Areas in device memory without Params::maxSearchArea, beside the same call with it.
+class FragmentMatcher_CudaNoLimit : public perf::TestBaseWithParam<Case>
+{};
+
+PERF_TEST_P(FragmentMatcher_CudaNoLimit, match, testing::ValuesIn(noLimitCases()))
+{
+    requireDevice();
+#ifdef HAVE_CUDA
+    const Case c = GetParam();
+    const Input input(c);
+    DeviceMatch device(c, input);
+    const double limitedUs = device.medianUs(20);
+    FragmentMatcher::Params params = device.matcher->getParams();
+    params.maxSearchArea = Size();
+    device.matcher->setParams(params);
+    const auto timeOfCall = [&] // of a call with waiting
+    {
+        const double begin = static_cast<double>(getTickCount());
+        device.matchAndWait();
+        return (static_cast<double>(getTickCount()) - begin) / getTickFrequency() * 1e6;
+    };
+    device.matchAndWait(), device.matchAndWait(); // the first one has no areas of calls before, and both may allocate
+    const double us = device.medianUs(20);
+    input.checkLocations(Mat(device.locations));
+    // Calls that expect smaller areas, as all areas grow after each call before them.
+    std::vector<Rect> smaller = input.areas;
+    for (Rect& area : smaller)
+        area.width -= c.reach, area.height -= c.reach;
+    std::vector<double> grown;
+    for (int i = 0; i < 20; ++i)
+    {
+        device.areas.upload(Mat(smaller));
+        device.matchAndWait();
+        device.areas.upload(Mat(input.areas));
+        grown.push_back(timeOfCall());
+    }
+    input.checkLocations(Mat(device.locations));
+    TEST_CYCLE_N(1) device.matchAndWait();
+    PerfRow(c.name, "cuda", "kernel", us).set("with_limit_us", limitedUs).set("ratio", us / limitedUs);
+    PerfRow(c.name, "cuda", "grown", medianOf(grown));
+    SANITY_CHECK_NOTHING();
+#endif
+}
 
 // --- cuFFT -----------------------------------------------------------------------------------------------------------
 

@@ -305,6 +305,29 @@ void Downloads::Batch::finish()
         call_.wait("downloading results");
 }
 
+// --- Feedback --------------------------------------------------------------------------------------------------------
+
+Feedback::~Feedback()
+{
+    const OutsideOfCapture outside;
+    if (number_)
+        ignore(cudaFreeHost(const_cast<unsigned long long*>(number_)));
+}
+
+unsigned long long* Feedback::put(const Call&)
+{
+    if (!number_)
+    {
+        void* memory = nullptr;
+        cudaCheck(cudaHostAlloc(&memory, sizeof(*number_), cudaHostAllocDefault),
+                  "allocating page-locked memory for a number");
+        workspace_.bytes_ += sizeof(*number_);
+        number_ = static_cast<unsigned long long*>(memory);
+        *number_ = initial_;
+    }
+    return const_cast<unsigned long long*>(number_);
+}
+
 }}} // namespace cv::cuda::detail
 
 #endif // HAVE_CUDA

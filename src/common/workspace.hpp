@@ -9,6 +9,7 @@
 //   DeviceTable   values of the host that kernels read, uploaded when they change
 //   Uploader      pinned memory for asynchronous uploads
 //   Downloads     device memory for results on their way to the host
+//   Feedback      a number that kernels leave to the host, for later calls
 //
 // What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured
 // call notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both
@@ -95,6 +96,7 @@ private:
     friend class Call;
     friend class DeviceBuffer;
     friend class DeviceTable;
+    friend class Feedback;
     friend class Uploader;
 
     struct Retired
@@ -287,6 +289,28 @@ public:
 private:
     Workspace& workspace_;
     std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
+};
+
+/** A number that kernels store for later calls in page-locked host memory. The host reads it without a wait, so it can
+be that of any earlier call or replay. Declared before device memory of the instance, whose release waits for all
+kernels that may still store it. */
+class Feedback
+{
+public:
+    //! @param initial the number until a kernel has stored one.
+    Feedback(Workspace& workspace, uint64_t initial) : workspace_(workspace), initial_(initial) {}
+    ~Feedback();
+    Feedback(const Feedback&) = delete;
+    Feedback& operator=(const Feedback&) = delete;
+
+    //! Returns where kernels of a call store the number, in one access.
+    unsigned long long* put(const Call& call);
+    uint64_t get() const { return number_ ? *number_ : initial_; }
+
+private:
+    Workspace& workspace_;
+    const uint64_t initial_;
+    volatile unsigned long long* number_ = nullptr;
 };
 
 }}} // namespace cv::cuda::detail

@@ -85,8 +85,10 @@ SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& fr
     {
         const GpuMat list = deviceArray("searchAreas", searchAreas);
         areas.list = listOf("searchAreas", list, 4, getFragmentCount()).as<Rect4>();
-        areas.limitWidth = params_.maxSearchArea.width > 0 ? params_.maxSearchArea.width : frame.view.cols;
-        areas.limitHeight = params_.maxSearchArea.height > 0 ? params_.maxSearchArea.height : frame.view.rows;
+        const Size limit = params_.maxSearchArea;
+        areas.limitWidth = limit.width > 0 ? limit.width : frame.view.cols;
+        areas.limitHeight = limit.height > 0 ? limit.height : frame.view.rows;
+        areas.limited = limit.width > 0 && limit.height > 0;
         return areas;
     }
     memory = areasFrom(searchAreas, getFragmentCount());

@@ -7,6 +7,7 @@
 
 #ifdef HAVE_CUDA
 
+#include "bytes/larger_areas.hpp"
 #include "choose.hpp"
 #include "common/stages.hpp"
 #include "fragments.hpp"
@@ -23,6 +24,7 @@ using detail::cudaCheck;
 using detail::Parts;
 using gpu::Batch;
 using gpu::Best;
+using gpu::Job;
 typedef detail::Downloads::Batch Results;
 
 class CudaEngine final : public Engine
@@ -49,12 +51,13 @@ private:
     MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric, bool fullSearch) const;
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch);
-    void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
-                const std::vector<Part>& parts, const Outputs& out);
+    SearchAreas expectedAreas(const SearchAreas& areas) const;
+    void search(const Call& call, const std::vector<Part>& parts, Plan* larger, const SearchAreas& expected, Job job);
     bool reserve(const Call& call, Plan& plan, int batch);
     template <class Body> void forBatches(const Call& call, Batch batch, Plan& plan, const Body& body);
 
     detail::Workspace workspace_{"FragmentMatcher"}; // declared before the buffers that belong to it
+    detail::Feedback largestArea_{workspace_, static_cast<uint64_t>(INT_MAX) << 32 | INT_MAX}; //!< LargerAreas::largest
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
@@ -148,34 +151,70 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitHeight = areas.limitHeight;
     }
     const MatchCase given = caseOf(frame, fragments, settings.metric, settings.search == SEARCH_FULL);
-    const std::vector<Part> parts = chooseRoutes(given, fragments_.sizes(), areas);
+    const FragmentSizes& sizes = fragments_.sizes();
+    // Images of 16 bits have no route by byte sums, and walk needs no limit if it reports by itself.
+    const bool expects = areas.onDevice && !areas.limited && !frame.deep() &&
+                         (settings.search == SEARCH_FULL || settings.peaks > 1);
+    const SearchAreas expected = expects ? expectedAreas(areas) : areas;
+    std::unique_ptr<Plan> larger;
+    if (expects)
+        larger = std::make_unique<LargerAreasPlan>(given, wholeLoad(given, sizes, areas),
+                                                   Extent{expected.limitWidth, expected.limitHeight},
+                                                   Extent{areas.limitWidth, areas.limitHeight}, largestArea_.put(call));
+    const std::vector<Part> parts = chooseRoutes(given, sizes, expected);
     uploadAreas(call, areas, parts, batch);
-    search(call, frame, batch, settings, parts, out);
+    search(call, parts, larger.get(), expected, {frame, batch, settings, nullptr, out, call.stream()});
     results.finish();
 }
 
-//! Runs the stages walk, score, findPeaks and report.
-void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batch& all, const Settings& settings,
-                        const std::vector<Part>& parts, const Outputs& out)
+//! Returns areas on the device with a limit that is no larger than the areas of an earlier call, as far as there was
+//! one.
+SearchAreas CudaEngine::expectedAreas(const SearchAreas& areas) const
 {
-    const bool walks = settings.search == SEARCH_THREE_STEP;
-    Best* const walked =
-        walks ? walked_.reserve<Best>(call, all.count, "the results of the three-step search") : nullptr;
-    if (walks && settings.peaks == 1) // walk reports by itself
-        return gpu::walk(frame, all, settings, walked, out, call.stream());
-    Batch batch = all;
-    for (const Part& part : parts)
+    SearchAreas expected = areas;
+    const uint64_t largest = largestArea_.get();
+    expected.limitWidth = std::min(areas.limitWidth, static_cast<int>(largest >> 32));
+    expected.limitHeight = std::min(areas.limitHeight, static_cast<int>(largest & 0xffffffff));
+    return expected;
+}
+
+/** Runs the stages walk, score, findPeaks and report.
+@param larger plan for areas that are larger than expected; null: there are none.
+@param job all fragments of the call. */
+void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Plan* larger, const SearchAreas& expected,
+                        Job job)
+{
+    if (job.settings.search == SEARCH_THREE_STEP)
     {
-        batch.count = part.load.count;
-        forBatches(call, batch, *part.choice.plan,
+        Best* const walked =
+            walked_.reserve<Best>(call, job.batch.count, "the results of the three-step search");
+        gpu::walk(job.frame, job.batch, job.settings, walked, job.outputs, call.stream());
+        if (job.settings.peaks == 1)
+            return; // walk has reported
+        job.walked = walked;
+    }
+    const auto run = [&](Plan& plan, Job all)
+    {
+        forBatches(call, all.batch, plan,
                    [&](const Batch& some)
                    {
-                       if (walks)
-                           gpu::walk(frame, some, settings, walked, out, call.stream());
-                       part.choice.plan->run({frame, some, settings, walked, out, call.stream()});
+                       Job part = all;
+                       part.batch = some;
+                       part.walked = all.walked ? all.walked + some.first : nullptr;
+                       plan.run(part);
                    });
-        batch.first += batch.count;
+    };
+    Job part = job;
+    part.batch.limitWidth = expected.limitWidth;
+    part.batch.limitHeight = expected.limitHeight;
+    for (const Part& some : parts)
+    {
+        part.batch.count = some.load.count;
+        run(*some.choice.plan, part);
+        part.batch.first += part.batch.count;
     }
+    if (larger)
+        run(*larger, job);
 }
 
 //! Reserves memory for `batch` entries of a plan; returns true if some of it is 0 before and after a launch.
@@ -200,8 +239,9 @@ bool CudaEngine::reserve(const Call& call, Plan& plan, int batch)
 //! Calls body(batch) for batches of as many entries as one launch matches, with memory for the plan.
 template <class Body> void CudaEngine::forBatches(const Call& call, Batch batch, Plan& plan, const Body& body)
 {
-    const int end = batch.first + batch.count, step = entriesOf(plan, batch.count);
-    const bool usesZeros = reserve(call, plan, step);
+    const int end = batch.first + batch.count, entries = entriesOf(plan, batch.count);
+    const int step = plan.matchesAll() ? batch.count : entries;
+    const bool usesZeros = reserve(call, plan, entries);
     // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not
     // 0.
     const bool zeroAfter = zerosAreZero_ || (usesZeros && !call.capturing());

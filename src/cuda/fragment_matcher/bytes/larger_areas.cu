@@ -1,0 +1,100 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, listLargerAreas: search areas on the device that are larger than a call expects, and the size that the
+// next calls expect. One block, bound by latency.
+
+#include "../common/device.hpp"
+#include "larger_areas.hpp"
+#include <cub/block/block_scan.cuh>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using namespace device;
+using gpu::LargerAreas;
+
+const int THREADS = 1024;
+
+//! Numbers of windows and of their tiles.
+struct Counts
+{
+    int windows;
+    long long tiles;
+};
+
+__device__ __forceinline__ Counts operator+(const Counts& a, const Counts& b)
+{
+    return {a.windows + b.windows, a.tiles + b.tiles};
+}
+
+__global__ void __launch_bounds__(THREADS)
+    listLargerKernel(const ByteImageView frame, const Batch batch, const LargerAreas larger)
+{
+    using Scan = cub::BlockScan<Counts, THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
+    __shared__ typename Scan::TempStorage storage;
+    __shared__ int largest[2]; // width, height
+    detail::letNextKernelBegin();
+    detail::waitForKernelBefore();
+    if (threadIdx.x < 2)
+        largest[threadIdx.x] = 0;
+    Counts before = {0, 0};
+    int width = 0, height = 0;
+    for (int first = 0; first < batch.count; first += THREADS)
+    {
+        const int e = first + threadIdx.x;
+        Counts mine = {0, 0};
+        int tilesX = 0;
+        if (e < batch.count)
+        {
+            Entry entry;
+            const int status = openEntry(frame, batch, e, entry);
+            const Rect4 area = areaOf(frame, batch, entry.i);
+            larger.areas[entry.i] = area;
+            if (status == STATUS_FOUND)
+            {
+                width = ::max(width, area.width);
+                height = ::max(height, area.height);
+                tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
+                if (area.width > larger.expected.width || area.height > larger.expected.height)
+                    mine = {1, static_cast<long long>(tilesX) * detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS)};
+            }
+        }
+        Counts to, all;
+        Scan(storage).InclusiveSum(mine, to, all);
+        if (mine.windows > 0)
+        {
+            const int k = before.windows + to.windows - 1;
+            larger.windows[k] = {e, tilesX};
+            larger.tilesTo[k] = before.tiles + to.tiles;
+        }
+        before = before + all;
+        __syncthreads(); // storage can be used again, and `largest` is 0
+    }
+    atomicMax(largest, width);
+    atomicMax(largest + 1, height);
+    for (int slot = threadIdx.x; slot < larger.slots; slot += THREADS)
+        larger.done[slot] = 0;
+    __syncthreads(); // `largest` is complete
+    if (threadIdx.x > 0)
+        return;
+    *larger.counts = {before.tiles, before.windows, 0};
+    // in one access, as the host may read it at any time
+    *const_cast<volatile unsigned long long*>(larger.largest) =
+        static_cast<unsigned long long>(largest[0]) << 32 | static_cast<unsigned>(largest[1]);
+}
+
+} // namespace
+
+namespace gpu {
+
+void listLargerAreas(const Job& job, const LargerAreas& larger)
+{
+    detail::launchEarly("listLargerAreas", listLargerKernel, dim3(1), dim3(THREADS), 0, job.stream, job.frame,
+                        job.batch, larger);
+}
+
+} // namespace gpu
+
+}}} // namespace cv::cuda::fragment_matcher
