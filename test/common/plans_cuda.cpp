@@ -133,7 +133,9 @@ struct Known
 };
 const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchFusedBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
+                       {"matchFusedDeepBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchTilesKernel", plans::tuning::TILE_STATIC_BYTES},
+                       {"matchLargerKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"computeMeansKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"matchSlicesKernel", plans::tuning::SLICE_STATIC_BYTES},
                        {"matchBandTilesKernel", plans::tuning::BAND_TILE_STATIC_BYTES},
@@ -174,6 +176,12 @@ TEST_F(Common_CudaPlans, staticMemory)
         if (n % 10 == 2)
             run(fuzz::makeTldCase, fuzz::runTld);
     }
+    Scene scene = randomScene(77, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS);
+    scene.areas.assign(scene.templates.size(), Rect(0, 0, 40, 40));
+    const Ptr<FM> matcher = matcherOnDevice(scene);
+    const GpuMat frame(scene.frame), areas = uploadAreas(scene.areas);
+    for (int again = 0; again < 2; ++again) // the second call expects areas like those of the first
+        runOnDevice(*matcher, frame, areas);
     const size_t limit = static_cast<size_t>(attributeOf(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     std::vector<int> seen(sizeof(KNOWN) / sizeof(KNOWN[0]), 0);
     for (const faults::Launched& k : faults::launched())

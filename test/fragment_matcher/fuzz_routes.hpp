@@ -123,16 +123,18 @@ inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
     }
 }
 
-//! Fragments of 16 bits: small and large ones, and such that are wider than the bands in shared memory.
+//! Fragments of 16 bits: small ones, or also large ones and such that are wider than the bands in shared memory.
 inline void addDeep(RNG& rng, FragmentMatcherCase& c, int weightKind)
 {
+    const bool small = onceIn(rng, 2);
     for (int count = rng.uniform(1, 5); count > 0; --count)
     {
-        const int kind = rng.uniform(0, 3);
+        const int kind = small ? 0 : rng.uniform(0, 3);
         const Size size = kind == 0   ? uniform(rng, Size(8, 8), Size(26, 26))
                           : kind == 1 ? uniform(rng, Size(30, 30), Size(90, 90))
                                       : uniform(rng, Size(300, 1), Size(700, 9));
-        const Size positions = uniform(rng, Size(1, 1), kind == 1 ? Size(150, 100) : Size(53, 61));
+        const Size most = small ? Size(40, 40) : kind == 1 ? Size(150, 100) : Size(53, 61);
+        const Size positions = uniform(rng, Size(1, 1), most);
         addAimed(rng, c, size, positions, weightKind);
     }
 }

@@ -15,6 +15,7 @@
 #include "../../src/cuda/fragment_matcher/matrix/band_tiles.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/deep_bands.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/fused_bands.hpp"
+#include "../../src/cuda/fragment_matcher/matrix/fused_deep_bands.hpp"
 #include "../../src/cuda/fragment_matcher/transforms/transforms.hpp"
 
 namespace opencv_test { namespace plans {
@@ -153,6 +154,14 @@ inline const char* wrongWith(const gpu::TransformPlan&, const gpu::BandPlan& ban
     return wrongWithBoxes(bands, c);
 }
 
+//! FUSED_DEEP_BANDS: sums of two correlations; S(I) of a channel.
+inline const char* wrongWith(const gpu::FusedDeepBands&, const Case& c)
+{
+    CT_HOLDS(2 * c.channels * c.pixels * PRODUCT <= BITS_32);
+    CT_HOLDS(c.pixels * 65535 <= BITS_32);
+    return nullptr;
+}
+
 //! DEEP_BANDS: BandSums of a step; everything else is 64 bits, and the parts of ZNCC 127.
 inline const char* wrongWith(const gpu::DeepPlan& plan, const Case& c)
 {
@@ -171,6 +180,8 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
                               fm::Extent fragment)
 {
     const sums::Case c(given, fragment);
+    if (route == "FUSED_DEEP_BANDS")
+        return sums::wrongWith(gpu::FusedDeepBands(), c);
     if (route == "DEEP_BANDS")
         return sums::wrongWith(fm::planDeepBands(given, load), c);
     if (const char* const wrong = sums::wrongInGeneral(c))

@@ -118,8 +118,9 @@ TEST(FragmentMatcher_Plans, smallWindows)
     {
         const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
         const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
+        const bool deep = metric != FM::SAD && rng.uniform(0, 4) == 0;
         MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
-                       multiprocessors);
+                       multiprocessors, deep);
         // Unweighted SSD goes by matrix instructions when there is a lot to do: some fragments stand for many.
         const bool many = metric == FM::SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
         const int sizes = rng.uniform(1, 6), least = many ? 16 : 1, most = many || rng.uniform(0, 3) ? 36 : 120;
@@ -143,6 +144,7 @@ TEST(FragmentMatcher_Plans, smallWindows)
     expectMoreThan(4000, routes,
                    {"FUSED", "TILES", "FUSED_BANDS SSD", "FUSED_BANDS SSD weighted", "FUSED_BANDS ZNCC",
                     "FUSED_BANDS ZNCC weighted"});
+    expectMoreThan(300, routes, {"FUSED_DEEP_BANDS SSD", "FUSED_DEEP_BANDS ZNCC"});
 }
 
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.

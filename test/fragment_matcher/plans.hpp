@@ -125,6 +125,8 @@ const Routes ROUTE_NAMES = {"FUSED",
                             "FUSED_BANDS SSD weighted",
                             "FUSED_BANDS ZNCC",
                             "FUSED_BANDS ZNCC weighted",
+                            "FUSED_DEEP_BANDS SSD",
+                            "FUSED_DEEP_BANDS ZNCC",
                             "DEEP_BANDS"};
 
 inline std::string nameOf(const fm::Route& route, const fm::MatchCase& given)
@@ -202,6 +204,31 @@ inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& g
     CT_HOLDS(given.weighted || parts <= plan.planesAt);
     CT_HOLDS(parts <= plan.mapAt());
     CT_HOLDS(plan.mapAt() + window.width * window.height * wide <= words);
+    return nullptr;
+}
+
+//! matchFusedDeepBands(), one fragment. @param words of dynamic shared memory behind the scratch.
+inline const char* wrongWith(const gpu::FusedDeepBands& plan, const fm::MatchCase& given, Extent fragment,
+                             Extent window, int words)
+{
+    const int channels = given.frame.channels, planes = 2 * channels;
+    const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
+    CT_HOLDS(!given.weighted && given.frame.deep() && fragment.height >= gpu::FUSED_BAND_ROWS);
+    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    CT_HOLDS(blocks <= 16 && plan.warps > 0 && plan.warps <= tuning::FUSED_DEEP_WARPS);
+    CT_HOLDS(plan.warps * (16 / blocks) * gpu::FUSED_BAND_ROWS >= window.height);
+    CT_HOLDS(ceilDiv(areaWidth, 4) <= plan.pitch && areaHeight * plan.pitch <= plan.planeWords);
+    const int lastRow = (window.height - 1) / gpu::FUSED_BAND_ROWS * gpu::FUSED_BAND_ROWS +
+                        ceilDiv(fragment.height, gpu::FUSED_BAND_ROWS) * gpu::FUSED_BAND_ROWS + gpu::FUSED_BAND_ROWS -
+                        2;
+    CT_HOLDS(lastRow * plan.pitch + 2 * (blocks - 1) + 8 * (chunks - 1) + 7 < plan.planeWords);
+    CT_HOLDS(planes * plan.planeWords <= plan.templatesAt && plan.templatesAt % 4 == 0); // copies of 16 bytes
+    CT_HOLDS(plan.templatesAt + planes * fragment.height * (8 * chunks + 8) <= plan.tablesAt);
+    CT_HOLDS(2 * window.width * window.height <= plan.tablesAt && plan.tablesAt % 2 == 0);
+    CT_HOLDS(areaWidth < plan.tablePitch && (areaHeight + 1) * plan.tablePitch <= plan.tableElements);
+    const int tables = 2 + (given.metric == fm::Metric::ZNCC ? channels : 0);
+    CT_HOLDS(plan.tablesAt + tables * plan.tableElements <= words);
     return nullptr;
 }
 
@@ -494,12 +521,13 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
     const std::string route = choice.route->name;
     const int batch = fm::entriesOf(*choice.plan, load.count);
     CT_HOLDS(batch > 0 && batch <= load.count);
-    if (route == "FUSED" || route == "FUSED_BANDS")
+    if (route == "FUSED" || route == "FUSED_BANDS" || route == "FUSED_DEEP_BANDS")
     {
         const gpu::FusedPlan bytes = fm::planFused(given, load).value_or(gpu::FusedPlan());
         const gpu::FusedBands bands = fm::planFusedBands(given, load).value_or(gpu::FusedBands());
-        const bool isBands = route == "FUSED_BANDS";
-        const size_t shared = isBands ? bands.sharedBytes : bytes.sharedBytes;
+        const gpu::FusedDeepBands deep = fm::planFusedDeepBands(given, load).value_or(gpu::FusedDeepBands());
+        const bool isBands = route == "FUSED_BANDS", isDeep = route == "FUSED_DEEP_BANDS";
+        const size_t shared = isDeep ? deep.sharedBytes : isBands ? bands.sharedBytes : bytes.sharedBytes;
         CT_HOLDS(!isBands || bands.warps > 0);
         CT_HOLDS(shared > gpu::ONE_BLOCK_SCRATCH_BYTES);
         CT_HOLDS(shared <= given.shared.dynamicBytes(gpu::ONE_BLOCK_STATIC_BYTES));
@@ -508,8 +536,9 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
         {
             if (group.window.empty())
                 continue;
-            const char* const wrong = isBands ? wrongWith(bands, given, group.fragment, group.window, words)
-                                              : wrongWith(bytes, given, group.fragment, group.window, words);
+            const char* const wrong = isDeep    ? wrongWith(deep, given, group.fragment, group.window, words)
+                                      : isBands ? wrongWith(bands, given, group.fragment, group.window, words)
+                                                : wrongWith(bytes, given, group.fragment, group.window, words);
             if (wrong)
                 return wrong;
         }

@@ -12,6 +12,7 @@
 
 #include "bands_device.hpp"
 #include "deep_bands.hpp"
+#include "deep_value.hpp"
 #include "../common/find_peaks.hpp"
 #include <cub/warp/warp_scan.cuh>
 
@@ -169,18 +170,6 @@ __device__ __forceinline__ DeepSums sumsAt(const DeepPlan& plan, const DeepMemor
     for (int c = 0; IMAGE && c < CHANNELS; ++c)
         sums.image[c] = box(1 + c);
     return sums;
-}
-
-//! Returns the value of a position, without weights divided by 255 (SSD).
-template <Metric METRIC, bool WEIGHTED, int CHANNELS>
-__device__ __forceinline__ uint64_t valueOf(const DeepSums& sums, const TemplateSums& templ, double deviation)
-{
-    constexpr uint64_t Q = WEIGHTED ? 1 : 255;
-    if (!isCorrelation(METRIC))
-        return templ.qT2 / Q - 2 * sums.cross + sums.squares;
-    const DeepSums weighted = {
-        Q * sums.cross, Q * sums.squares, {Q * sums.image[0], Q * sums.image[1], Q * sums.image[2]}};
-    return znccToValue(deepZnccScore(weighted, templ, CHANNELS, deviation));
 }
 
 template <Metric METRIC, bool WEIGHTED, int CHANNELS>

@@ -1,0 +1,94 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Route FUSED_DEEP_BANDS: plan and cost.
+#include "../../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "fused_deep_bands.hpp"
+#include "../route.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::ceilDiv;
+using detail::roundUp;
+using gpu::FusedDeepBands;
+
+namespace {
+
+//! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedDeepBands() cannot
+//! match them.
+bool widen(FusedDeepBands& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const int lanes = gpu::FUSED_BAND_ROWS, planes = 2 * given.frame.channels;
+    const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
+    if (window.width > gpu::BAND_COLS || fragment.height < lanes ||
+        2 * termsOf(fragment, given) > gpu::BAND_TERMS || // two correlations of bytes share a sum
+        static_cast<int64_t>(area.width) * area.height >
+            static_cast<int64_t>(tuning::ONE_BLOCK_SHARED_BYTES)) // before int sizes could overflow
+        return false;
+    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
+    FusedDeepBands wider = plan;
+    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * lanes));
+    wider.areaWidth = std::max(plan.areaWidth, area.width);
+    wider.areaHeight = std::max(plan.areaHeight, area.height);
+    // Includes words outside the area that the last rows and columns of positions read and ignore.
+    wider.rows = std::max({plan.rows, wider.areaHeight,
+                           (window.height - 1) / lanes * lanes + roundUp(fragment.height, lanes) + lanes - 1});
+    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
+    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::templateStep(chunks));
+    wider.tablePitch = (wider.areaWidth + 1) | 1;
+    wider.tableElements = wider.tablePitch * (wider.areaHeight + 1);
+    wider.mapWords = std::max(plan.mapWords, 2 * window.width * window.height);
+    wider.templatesAt = planes * wider.planeWords;
+    wider.tablesAt = roundUp(std::max(wider.templatesAt + wider.templateWords, wider.mapWords), 4);
+    const int tableWords = 2 + (isCorrelation(given.metric) ? given.frame.channels : 0);
+    wider.sharedBytes =
+        gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * (wider.tablesAt + static_cast<size_t>(tableWords) * wider.tableElements);
+    if (wider.warps > tuning::FUSED_DEEP_WARPS || wider.sharedBytes > oneBlockBytes(given))
+        return false;
+    plan = wider;
+    return true;
+}
+
+class FusedDeepBandsPlan final : public Plan
+{
+public:
+    FusedDeepBandsPlan(const MatchCase&, const Load&, const FusedDeepBands& thePlan) : plan(thePlan) {}
+
+    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
+    CostTerms terms(const MatchCase&, const Load&) const override { return {}; } // it applies only where it is quicker
+    void run(const gpu::Job& job) const override { gpu::matchFusedDeepBands(job, plan); }
+
+private:
+    const FusedDeepBands plan;
+};
+
+} // namespace
+
+std::optional<FusedDeepBands> planFusedDeepBands(const MatchCase& given, const Load& load)
+{
+    const bool few = load.count < given.multiprocessors;
+    if (given.weighted || given.scoresOnly ||
+        (few && load.fragment.height * gpu::bandChunks(load.fragment.width) > tuning::FUSED_DEEP_FEW_ROWS))
+        return std::nullopt;
+    FusedDeepBands plan = {};
+    for (const SizeGroup& group : load.groups) // an empty window has only a status to report
+        if (!group.window.empty() && !widen(plan, group.window, group.fragment, given))
+            return std::nullopt;
+    return plan;
+}
+
+static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {}};
+
+extern const Route FUSED_DEEP_BANDS;
+const Route FUSED_DEEP_BANDS = {"FUSED_DEEP_BANDS", planBy<FusedDeepBandsPlan, planFusedDeepBands>, FACTORS, nullptr,
+                                true};
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

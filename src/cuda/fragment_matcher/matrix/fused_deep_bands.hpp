@@ -1,0 +1,53 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, route FUSED_DEEP_BANDS: SSD and ZNCC of images of 16 bits without weights by matrix instructions in one
+// kernel, one block per fragment, for small windows.
+#ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
+#define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
+
+#include "../common/one_block.hpp"
+#include "fused_bands.hpp"
+#include <optional>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace tuning {
+
+//! Most warps per block.
+const int FUSED_DEEP_WARPS = 8;
+//! Blocks of that many warps per multiprocessor that registers must allow: 128 per thread, of which sums take 48.
+const int FUSED_DEEP_BLOCKS = 2;
+//! Most rows of a fragment times chunks of 32 columns if there are fewer fragments than multiprocessors: several blocks
+//! per fragment are quicker beyond.
+const int FUSED_DEEP_FEW_ROWS = 32;
+
+} // namespace tuning
+
+namespace gpu {
+
+//! Plan of matchFusedDeepBands().
+struct FusedDeepBands
+{
+    int warps;                 //!< warps per block
+    int areaWidth, areaHeight; //!< largest area, pixels
+    int rows, columns;         //!< rows, and words per row, that positions read, including those outside their window
+    int pitch, planeWords;     //!< words per row and per plane of the image: high bytes of all channels, low bytes
+    int templateWords;         //!< words of all planes of a template, likewise
+    int tablePitch;            //!< elements from row to row of a table of sums, odd: no conflicts of banks
+    int tableElements;         //!< elements per table
+    int mapWords;              //!< words of the values of the largest window, which replace planes and templates
+    int templatesAt, tablesAt; //!< offsets in words from ONE_BLOCK_SCRATCH_BYTES on
+    size_t sharedBytes;        //!< shared memory per block
+};
+
+void matchFusedDeepBands(const Job& job, const FusedDeepBands& plan);
+
+} // namespace gpu
+
+//! Plans windows of all groups; nothing if the route does not apply.
+std::optional<gpu::FusedDeepBands> planFusedDeepBands(const MatchCase& given, const Load& load);
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
