@@ -56,7 +56,8 @@ struct MatchCall
 
     fm::SearchAreas searchAreas() const
     {
-        return {{areas.empty() ? nullptr : areas.data(), sizeof(Rect4)}, areasOnDevice, limit.width, limit.height};
+        return {{areas.empty() ? nullptr : areas.data(), sizeof(Rect4)}, areasOnDevice, limit.width, limit.height,
+                true};
     }
     fm::FragmentSizes sizes() const
     {

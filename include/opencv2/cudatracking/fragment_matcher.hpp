@@ -94,7 +94,8 @@ and parameters; their calls are executed one after another.
 
 __CUDA graphs__: fragments given as Mat are uploaded by the first match() with a GpuMat, which must not be captured. A
 graph keeps the parameters, the search areas on the host and the set of fragments of its capture. Each replay reads
-again the frame, and search areas and predictions in device memory. What edits of fragments do:
+again the frame, and search areas and predictions in device memory. Without Params::maxSearchArea it is planned for
+areas as large as those of a call before the capture. What edits of fragments do:
 - Calls of updateFragment(), setFragments() or cutFragments() that keep number, sizes and type of the fragments, and
   which ones have weights: replays use the new contents; of those given as Mat only after the next match() outside of
   a capture.
@@ -168,7 +169,9 @@ public:
         CV_PROP_RW int search;            //!< Search. Default FULL
         /** Largest width and height of search areas that are in device memory, pixels; it bounds the memory and time of
         a call, which cannot see these areas. Areas are clipped to the frame before they are compared with it. Width and
-        height are checked independently; 0 means the width or height of the frame. Default (0,0). */
+        height are checked independently; 0 means the width or height of the frame. Default (0,0). If a side is 0, a
+        call with 8 bits is planned for areas as large as those of a call before; what is larger is found, too, but
+        takes longer. The first call is planned for areas of the size of the frame. */
         CV_PROP_RW Size maxSearchArea;
     };
 
@@ -204,7 +207,8 @@ public:
     search: FULL (0, default), exhaustive; THREE_STEP (1), approximate three-step search for the best position.
     maxSearchArea: largest (width, height) of search areas in device memory after they are clipped to the frame;
     default (0, 0), the size of the frame. Both sides are checked independently. Set it if areas are in device memory:
-    it bounds the memory and time of a call.
+    it bounds the memory and time of a call. Without it a call of uint8 is planned for areas as large as those of a call
+    before: others are found, too, but larger ones take longer.
     @throws cv::Exception if a member of params is out of its range, or if subpixelFit is GAUSSIAN and metric is not
     ZNCC. */
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
