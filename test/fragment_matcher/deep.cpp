@@ -278,6 +278,40 @@ TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
             }
 }
 
+//! Many fragments in windows that one block each matches: up to 128 columns, sums of black and white, areas that the frame
+//! clips.
+TEST_F(FragmentMatcher_CudaDeep, manySmallWindows)
+{
+    RNG rng(0x16B17A);
+    for (const int type : {CV_16UC1, CV_16UC3, CV_16UC4})
+        for (const int metric : {FM::SSD, FM::ZNCC})
+            for (int round = 0; round < 6; ++round)
+            {
+                SCOPED_TRACE(cv::format("type %d metric %d round %d", type, metric, round));
+                const bool wide = round % 3 == 2, walks = round == 4;
+                Scene scene;
+                scene.params = makeParams(metric, round % 5 + 1, round % 2 ? FM::CROSS : FM::SQUARE, round % 3 * 4,
+                                          walks ? FM::THREE_STEP : FM::FULL, round > 1);
+                scene.frame = randomImage(rng, Size(330, 250), type, 3);
+                if (round % 2)
+                    cv::threshold(scene.frame, scene.frame, 30000, 65535, THRESH_BINARY);
+                for (int i = 0; i < 300; ++i)
+                {
+                    const Size fragment = uniform(rng, Size(1, 4), wide ? Size(30, 8) : Size(27, 27));
+                    const Size area = fragment + uniform(rng, Size(-1, -1), wide ? Size(128, 9) : Size(36, 36));
+                    const Point at = uniform(rng, Point(-9, -9), Point(320, 240));
+                    scene.templates.push_back(
+                        scene.frame(Rect(uniform(rng, Point(), Point(300, 220)), fragment)).clone());
+                    scene.areas.push_back(Rect(at, area));
+                }
+                if (walks)
+                    scene.predictions = Mat(300, 1, CV_32SC2, Scalar::all(100));
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
 //! From 8 to 16 bits and back on one instance: nothing of the other type's fragments stays in device memory.
 TEST_F(FragmentMatcher_CudaDeep, typesInTurn)
 {
