@@ -278,8 +278,8 @@ TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
             }
 }
 
-//! Many fragments in windows that one block each matches: up to 128 columns, sums of black and white, areas that the frame
-//! clips.
+//! Many fragments in windows that one block each matches: up to 128 columns, sums of black and white, areas that the
+//! frame clips.
 TEST_F(FragmentMatcher_CudaDeep, manySmallWindows)
 {
     RNG rng(0x16B17A);

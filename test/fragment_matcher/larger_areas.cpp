@@ -73,7 +73,9 @@ Result truthOf(const Scene& scene)
 struct OnDevice
 {
     explicit OnDevice(const Scene& scene)
-        : matcher(matcherOnDevice(scene)), frame(uploadRoi(scene.frame)), areas(uploadAreas(scene.areas)),
+        : matcher(matcherOnDevice(scene)),
+          frame(uploadRoi(scene.frame)),
+          areas(uploadAreas(scene.areas)),
           predictions(uploadRoi(scene.predictions))
     {
         if (scene.params.search == FM::THREE_STEP)
@@ -206,4 +208,4 @@ TEST_F(FragmentMatcher_CudaLargerAreas, moreThanMemoryHolds)
         }
 }
 
-}} // namespace opencv_test::(anonymous)
+}} // namespace opencv_test

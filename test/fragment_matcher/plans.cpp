@@ -119,8 +119,8 @@ TEST(FragmentMatcher_Plans, smallWindows)
         const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
         const int multiprocessors = MULTIPROCESSORS[rng.uniform(0, 8)];
         const bool deep = metric != FM::SAD && rng.uniform(0, 4) == 0;
-        MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
-                       multiprocessors, deep);
+        MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4], multiprocessors,
+                       deep);
         // Unweighted SSD goes by matrix instructions when there is a lot to do: some fragments stand for many.
         const bool many = metric == FM::SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
         const int sizes = rng.uniform(1, 6), least = many ? 16 : 1, most = many || rng.uniform(0, 3) ? 36 : 120;

@@ -153,8 +153,8 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
     const MatchCase given = caseOf(frame, fragments, settings.metric, settings.search == SEARCH_FULL);
     const FragmentSizes& sizes = fragments_.sizes();
     // Images of 16 bits have no route by byte sums, and walk needs no limit if it reports by itself.
-    const bool expects = areas.onDevice && !areas.limited && !frame.deep() &&
-                         (settings.search == SEARCH_FULL || settings.peaks > 1);
+    const bool expects =
+        areas.onDevice && !areas.limited && !frame.deep() && (settings.search == SEARCH_FULL || settings.peaks > 1);
     const SearchAreas expected = expects ? expectedAreas(areas) : areas;
     std::unique_ptr<Plan> larger;
     if (expects)
@@ -186,8 +186,7 @@ void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Plan* 
 {
     if (job.settings.search == SEARCH_THREE_STEP)
     {
-        Best* const walked =
-            walked_.reserve<Best>(call, job.batch.count, "the results of the three-step search");
+        Best* const walked = walked_.reserve<Best>(call, job.batch.count, "the results of the three-step search");
         gpu::walk(job.frame, job.batch, job.settings, walked, job.outputs, call.stream());
         if (job.settings.peaks == 1)
             return; // walk has reported

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, listLargerAreas: search areas on the device that are larger than a call expects, and the size that the
-// next calls expect. One block, bound by latency.
+// FragmentMatcher, listLargerAreas: search areas on the device that are larger than a call expects, and the size that
+// the next calls expect. One block, bound by latency.
 
 #include "../common/device.hpp"
 #include "larger_areas.hpp"

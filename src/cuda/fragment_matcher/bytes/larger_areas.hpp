@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: search areas on the device without a limit. The host cannot see them, so a call expects them to be no
-// larger than those of the calls before, chooses its routes for that, and then matches what is larger by byte sums in
-// tiles.
+// FragmentMatcher: search areas on the device without a limit. The host cannot see them, so a call expects them to be
+// no larger than those of the calls before, chooses its routes for that, and then matches what is larger by byte sums
+// in tiles.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LARGER_AREAS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LARGER_AREAS_HPP
 
@@ -31,13 +31,13 @@ struct LargerCounts
 //! Areas that are larger than expected.
 struct LargerAreas
 {
-    Extent expected;         //!< largest area that others match, pixels
-    int slots;               //!< windows whose values are in memory at a time
-    int blocks;              //!< blocks that take tiles
-    Rect4* areas;            //!< all areas, clipped: one per fragment. A copy, as the caller's may change meanwhile
-    LargerWindow* windows;   //!< in the order of the batch
-    long long* tilesTo;      //!< tiles of each listed window and of those before it
-    unsigned* done;          //!< windows that are finished, per slot
+    Extent expected;       //!< largest area that others match, pixels
+    int slots;             //!< windows whose values are in memory at a time
+    int blocks;            //!< blocks that take tiles
+    Rect4* areas;          //!< all areas, clipped: one per fragment. A copy, as the caller's may change meanwhile
+    LargerWindow* windows; //!< in the order of the batch
+    long long* tilesTo;    //!< tiles of each listed window and of those before it
+    unsigned* done;        //!< windows that are finished, per slot
     LargerCounts* counts;
     unsigned long long* largest; //!< largest width << 32 | largest height of the areas that are searched
 };

@@ -467,9 +467,9 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     const Share share = shareOf<BOUNDED, WIDE>(windows, tiles, batch.count, settings.subpixel);
     if (share.parts == 0)
         return;
-    matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED, Value>(
-        frame, batch, settings, plan, windows, tiles, share, fragmentOf(batch, share.entry),
-        walked ? walked + share.entry : nullptr, out);
+    matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED, Value>(frame, batch, settings, plan, windows, tiles, share,
+                                                                fragmentOf(batch, share.entry),
+                                                                walked ? walked + share.entry : nullptr, out);
 }
 
 //! A tile that a block has taken.
@@ -516,9 +516,9 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
         if (taken.entry < 0)
             return;
         const Share share = {taken.slot, taken.tile, 0, Best::NONE, 1, ALL_STRIPS, false};
-        if (!matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, false, Value>(
-                frame, batch, settings, plan, windows, {}, share, fragmentOf(batch, taken.entry),
-                walked ? walked + taken.entry : nullptr, out))
+        if (!matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, false, Value>(frame, batch, settings, plan, windows, {}, share,
+                                                                       fragmentOf(batch, taken.entry),
+                                                                       walked ? walked + taken.entry : nullptr, out))
             continue;
         __syncthreads(); // the values have been read
         if (threadIdx.x == 0)

@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC of 16 bits of many small windows by matrix instructions: score, findPeaks and report of a
-// fragment by one block.
+// FragmentMatcher, SSD and ZNCC of 16 bits of many small windows by matrix instructions: score, findPeaks and report of
+// a fragment by one block.
 //
 // A sum of products is four correlations of bytes, which a lane adds up in three registers per position, one for each
 // place value. Sums of the image are differences of four elements of tables of sums over all rows and columns before an
 // element, in shared memory, exact modulo their width.
 //
-// Cost for N fragments of w x h pixels, C channels, M positions each: 4 C N M h 32 ceil((w + 7) / 32) products of bytes;
-// bytes: each area and fragment once. Bound by latency and by the matrix units.
+// Cost for N fragments of w x h pixels, C channels, M positions each: 4 C N M h 32 ceil((w + 7) / 32) products of
+// bytes; bytes: each area and fragment once. Bound by latency and by the matrix units.
 
 #include "choice.hpp"
 #include "deep_value.hpp"

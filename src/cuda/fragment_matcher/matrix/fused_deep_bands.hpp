@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route FUSED_DEEP_BANDS: SSD and ZNCC of images of 16 bits without weights by matrix instructions in one
-// kernel, one block per fragment, for small windows.
+// FragmentMatcher, route FUSED_DEEP_BANDS: SSD and ZNCC of images of 16 bits without weights by matrix instructions in
+// one kernel, one block per fragment, for small windows.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
 
