@@ -295,6 +295,7 @@ TEST_F(FragmentMatcher_CudaDeep, manySmallWindows)
                 scene.frame = randomImage(rng, Size(330, 250), type, 3);
                 if (round % 2)
                     cv::threshold(scene.frame, scene.frame, 30000, 65535, THRESH_BINARY);
+                const int weights = round >= 4 ? SOME_WEIGHTS : round == 3 ? WEIGHTS_8U : NO_WEIGHTS;
                 for (int i = 0; i < 300; ++i)
                 {
                     const Size fragment = uniform(rng, Size(1, 4), wide ? Size(30, 8) : Size(27, 27));
@@ -302,8 +303,11 @@ TEST_F(FragmentMatcher_CudaDeep, manySmallWindows)
                     const Point at = uniform(rng, Point(-9, -9), Point(320, 240));
                     scene.templates.push_back(
                         scene.frame(Rect(uniform(rng, Point(), Point(300, 220)), fragment)).clone());
+                    scene.weights.push_back(weightsOf(rng, fragment, weights, i));
                     scene.areas.push_back(Rect(at, area));
                 }
+                if (weights == NO_WEIGHTS)
+                    scene.weights.clear();
                 if (walks)
                     scene.predictions = Mat(300, 1, CV_32SC2, Scalar::all(100));
                 expectEnginesAgree(scene);

@@ -144,7 +144,9 @@ TEST(FragmentMatcher_Plans, smallWindows)
     expectMoreThan(4000, routes,
                    {"FUSED", "TILES", "FUSED_BANDS SSD", "FUSED_BANDS SSD weighted", "FUSED_BANDS ZNCC",
                     "FUSED_BANDS ZNCC weighted"});
-    expectMoreThan(300, routes, {"FUSED_DEEP_BANDS SSD", "FUSED_DEEP_BANDS ZNCC"});
+    expectMoreThan(300, routes,
+                   {"FUSED_DEEP_BANDS SSD", "FUSED_DEEP_BANDS SSD weighted", "FUSED_DEEP_BANDS ZNCC",
+                    "FUSED_DEEP_BANDS ZNCC weighted"});
 }
 
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.

@@ -127,7 +127,9 @@ const Routes ROUTE_NAMES = {"FUSED",
                             "FUSED_BANDS ZNCC",
                             "FUSED_BANDS ZNCC weighted",
                             "FUSED_DEEP_BANDS SSD",
+                            "FUSED_DEEP_BANDS SSD weighted",
                             "FUSED_DEEP_BANDS ZNCC",
+                            "FUSED_DEEP_BANDS ZNCC weighted",
                             "DEEP_BANDS"};
 
 inline std::string nameOf(const fm::Route& route, const fm::MatchCase& given)
@@ -212,9 +214,11 @@ inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& g
 inline const char* wrongWith(const gpu::FusedDeepBands& plan, const fm::MatchCase& given, Extent fragment,
                              Extent window, int words)
 {
-    const int channels = given.frame.channels, planes = 2 * channels;
+    const int channels = given.frame.channels;
+    const bool zncc = given.metric == fm::Metric::ZNCC;
+    const int planes = gpu::deepImagePlanes(channels, given.weighted);
     const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
-    CT_HOLDS(!given.weighted && given.frame.deep() && fragment.height >= gpu::FUSED_BAND_ROWS);
+    CT_HOLDS(given.frame.deep() && fragment.height >= gpu::FUSED_BAND_ROWS);
     CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
     CT_HOLDS(blocks <= 16 && plan.warps > 0 && plan.warps <= tuning::FUSED_DEEP_WARPS);
@@ -225,11 +229,19 @@ inline const char* wrongWith(const gpu::FusedDeepBands& plan, const fm::MatchCas
                         2;
     CT_HOLDS(lastRow * plan.pitch + 2 * (blocks - 1) + 8 * (chunks - 1) + 7 < plan.planeWords);
     CT_HOLDS(planes * plan.planeWords <= plan.templatesAt && plan.templatesAt % 4 == 0); // copies of 16 bytes
-    CT_HOLDS(plan.templatesAt + planes * fragment.height * (8 * chunks + 8) <= plan.tablesAt);
-    CT_HOLDS(2 * window.width * window.height <= plan.tablesAt && plan.tablesAt % 2 == 0);
+    const int bandWords = gpu::deepBandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8);
+    CT_HOLDS(plan.templatesAt + bandWords <= plan.sumsAt && plan.sumsAt % 2 == 0);
+    const int positions = window.width * window.height;
+    CT_HOLDS(positions <= plan.mapElements && plan.mapAt % 2 == 0);
+    if (given.weighted) // a map for each sum
+    {
+        CT_HOLDS(plan.mapAt >= plan.sumsAt);
+        CT_HOLDS(plan.mapAt + 2 * (2 + (zncc ? channels : 0)) * plan.mapElements <= words);
+        return nullptr;
+    }
+    CT_HOLDS(plan.mapAt + 2 * positions <= plan.sumsAt);
     CT_HOLDS(areaWidth < plan.tablePitch && (areaHeight + 1) * plan.tablePitch <= plan.tableElements);
-    const int tables = 2 + (given.metric == fm::Metric::ZNCC ? channels : 0);
-    CT_HOLDS(plan.tablesAt + tables * plan.tableElements <= words);
+    CT_HOLDS(plan.sumsAt + (2 + (zncc ? channels : 0)) * plan.tableElements <= words);
     return nullptr;
 }
 

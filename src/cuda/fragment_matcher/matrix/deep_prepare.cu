@@ -9,6 +9,7 @@
 
 #include "bands_device.hpp"
 #include "deep_bands.hpp"
+#include "deep_device.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -19,81 +20,6 @@ using gpu::DeepMemory;
 using gpu::DeepPlan;
 
 const int THREADS = tuning::BAND_PREPARE_THREADS;
-
-//! Stores four pixels of a row in all planes.
-template <bool WEIGHTED, int CHANNELS>
-__device__ void preparePixels(const ByteImageView& frame, int x, int y, const BandPlan& plan, uint8_t* planes)
-{
-    constexpr int SQUARES = gpu::deepSquareBytes(CHANNELS);
-    uint32_t high[CHANNELS] = {}, low[CHANNELS] = {};
-    [[maybe_unused]] uint32_t squares[SQUARES] = {}; // bytes of the sums, high ones first
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-    {
-        if (x + k >= plan.region.width)
-            break;
-        const uint16_t* const pixel =
-            reinterpret_cast<const uint16_t*>(frame.pixel(plan.region.x + x + k, plan.region.y + y));
-        uint64_t sum = 0;
-#pragma unroll
-        for (int c = 0; c < CHANNELS; ++c)
-        {
-            const uint32_t value = __ldg(pixel + c);
-            high[c] |= (value >> 8) << (8 * k);
-            low[c] |= (value & 0xff) << (8 * k);
-            sum += static_cast<uint64_t>(value) * value;
-        }
-        if (WEIGHTED)
-#pragma unroll
-            for (int b = 0; b < SQUARES; ++b)
-                squares[b] |= static_cast<uint32_t>(sum >> (8 * (SQUARES - 1 - b)) & 0xff) << (8 * k);
-    }
-    uint8_t* const to = planes + static_cast<size_t>(y) * plan.pitch + x;
-    const auto store = [&](int plane, uint32_t word)
-    { *reinterpret_cast<uint32_t*>(to + plane * plan.planeBytes) = word; };
-#pragma unroll
-    for (int c = 0; c < CHANNELS; ++c)
-    {
-        store(c, high[c]);
-        store(CHANNELS + c, low[c]);
-    }
-    if (WEIGHTED)
-#pragma unroll
-        for (int b = 0; b < SQUARES; ++b)
-            store(2 * CHANNELS + b, squares[b]);
-}
-
-//! Returns byte `byte`, 0 is the highest of three, of q T of four pixels, from the bytes of T.
-__device__ __forceinline__ uint32_t productBytes(uint32_t high, uint32_t low, uint32_t weights, int byte)
-{
-    uint32_t bytes = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-    {
-        const uint32_t value = (high >> (8 * k) & 0xff) << 8 | (low >> (8 * k) & 0xff);
-        const uint32_t product = value * (weights >> (8 * k) & 0xff);
-        bytes |= (product >> (16 - 8 * byte) & 0xff) << (8 * k);
-    }
-    return bytes;
-}
-
-//! Returns word k of row v of a plane of bands (gpu::deepBandPlanes()) of a template; 0 outside the template.
-template <bool WEIGHTED>
-__device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const DeviceFragment& fragment, int channels,
-                                                 int plane, int v, int k)
-{
-    if (v >= fragment.height || k < 0 || k >= fragment.pitch)
-        return 0;
-    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
-    const uint32_t* const word = arena + fragment.words + static_cast<size_t>(v) * fragment.pitch + k;
-    if (!WEIGHTED)
-        return __ldg(word + plane * planeWords);
-    const uint32_t weights = __ldg(word + 2 * channels * planeWords);
-    if (plane == 3 * channels)
-        return weights;
-    const int byte = plane / channels, c = plane - byte * channels;
-    return productBytes(__ldg(word + c * planeWords), __ldg(word + (channels + c) * planeWords), weights, byte);
-}
 
 //! Returns the word that a lane holds of 16 rows of a band: rows 4 (lane % 4) to 4 (lane % 4) + 3 of column lane / 4.
 template <bool WEIGHTED>
@@ -120,7 +46,8 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t item = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
         const int words = plan.pitch / 4, y = static_cast<int>(item / words), x = 4 * static_cast<int>(item % words);
         if (y < plan.region.height)
-            preparePixels<WEIGHTED, CHANNELS>(frame, x, y, plan, memory.planes);
+            storePixels<WEIGHTED, CHANNELS>(frame, plan.region, x, y, plan.planeBytes,
+                                            memory.planes + static_cast<size_t>(y) * plan.pitch + x);
         return;
     }
     const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;

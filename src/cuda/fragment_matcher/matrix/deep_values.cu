@@ -12,7 +12,7 @@
 
 #include "bands_device.hpp"
 #include "deep_bands.hpp"
-#include "deep_value.hpp"
+#include "deep_device.hpp"
 #include "../common/find_peaks.hpp"
 #include <cub/warp/warp_scan.cuh>
 

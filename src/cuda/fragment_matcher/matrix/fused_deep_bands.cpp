@@ -21,7 +21,8 @@ namespace {
 //! match them.
 bool widen(FusedDeepBands& plan, Extent window, Extent fragment, const MatchCase& given)
 {
-    const int lanes = gpu::FUSED_BAND_ROWS, planes = 2 * given.frame.channels;
+    const int lanes = gpu::FUSED_BAND_ROWS, channels = given.frame.channels;
+    const bool weighted = given.weighted, image = isCorrelation(given.metric);
     const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
     if (window.width > gpu::BAND_COLS || fragment.height < lanes ||
         2 * termsOf(fragment, given) > gpu::BAND_TERMS || // two correlations of bytes share a sum
@@ -40,15 +41,19 @@ bool widen(FusedDeepBands& plan, Extent window, Extent fragment, const MatchCase
     // Neighbouring groups of rows begin half of the banks apart: no conflicts.
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
     wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
-    wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::templateStep(chunks));
+    wider.templateWords = std::max(plan.templateWords, gpu::deepBandPlanes(channels, weighted) * fragment.height *
+                                                           gpu::templateStep(chunks));
     wider.tablePitch = (wider.areaWidth + 1) | 1;
     wider.tableElements = wider.tablePitch * (wider.areaHeight + 1);
-    wider.mapWords = std::max(plan.mapWords, 2 * window.width * window.height);
-    wider.templatesAt = planes * wider.planeWords;
-    wider.tablesAt = roundUp(std::max(wider.templatesAt + wider.templateWords, wider.mapWords), 4);
-    const int tableWords = 2 + (isCorrelation(given.metric) ? given.frame.channels : 0);
-    wider.sharedBytes =
-        gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * (wider.tablesAt + static_cast<size_t>(tableWords) * wider.tableElements);
+    wider.mapElements = std::max(plan.mapElements, window.width * window.height);
+    wider.templatesAt = gpu::deepImagePlanes(channels, weighted) * wider.planeWords;
+    wider.sumsAt = wider.templatesAt + wider.templateWords;
+    if (!weighted)
+        wider.sumsAt = std::max(wider.sumsAt, roundUp(2 * wider.mapElements, 4));
+    wider.mapAt = weighted ? wider.sumsAt : 0;
+    const size_t sumWords = weighted ? size_t(2) * gpu::deepSums(channels, weighted, image) * wider.mapElements
+                                     : size_t(2 + (image ? channels : 0)) * wider.tableElements;
+    wider.sharedBytes = gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * (wider.sumsAt + sumWords);
     if (wider.warps > tuning::FUSED_DEEP_WARPS || wider.sharedBytes > oneBlockBytes(given))
         return false;
     plan = wider;
@@ -73,7 +78,7 @@ private:
 std::optional<FusedDeepBands> planFusedDeepBands(const MatchCase& given, const Load& load)
 {
     const bool few = load.count < given.multiprocessors;
-    if (given.weighted || given.scoresOnly ||
+    if (given.scoresOnly ||
         (few && load.fragment.height * gpu::bandChunks(load.fragment.width) > tuning::FUSED_DEEP_FEW_ROWS))
         return std::nullopt;
     FusedDeepBands plan = {};
@@ -83,7 +88,7 @@ std::optional<FusedDeepBands> planFusedDeepBands(const MatchCase& given, const L
     return plan;
 }
 
-static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {}};
+static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}};
 
 extern const Route FUSED_DEEP_BANDS;
 const Route FUSED_DEEP_BANDS = {"FUSED_DEEP_BANDS", planBy<FusedDeepBandsPlan, planFusedDeepBands>, FACTORS, nullptr,

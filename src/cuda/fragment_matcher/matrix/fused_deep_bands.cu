@@ -4,15 +4,17 @@
 // FragmentMatcher, SSD and ZNCC of 16 bits of many small windows by matrix instructions: score, findPeaks and report of
 // a fragment by one block.
 //
-// A sum of products is four correlations of bytes, which a lane adds up in three registers per position, one for each
-// place value. Sums of the image are differences of four elements of tables of sums over all rows and columns before an
-// element, in shared memory, exact modulo their width.
+// A sum of products is four correlations of bytes (with weights six), which a lane adds up in three (four) registers per
+// position, one for each place value. Without weights, sums of the image are differences of four elements of tables of
+// sums over all rows and columns before an element, in shared memory, exact modulo their width. With weights they are
+// correlations of bytes, too, one after the other, added up in a map of all positions.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: 4 C N M h 32 ceil((w + 7) / 32) products of
-// bytes; bytes: each area and fragment once. Bound by latency and by the matrix units.
+// bytes, when weighted 6 C + 4 or 5 (ZNCC: and 2 C) in place of 4 C; bytes: each area and fragment once. Bound by
+// latency and by the matrix units.
 
 #include "choice.hpp"
-#include "deep_value.hpp"
+#include "deep_device.hpp"
 #include "fused_deep_bands.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -24,40 +26,28 @@ using gpu::FusedDeepBands;
 
 const int THREADS = 32 * tuning::FUSED_DEEP_WARPS;
 
-//! Stores the high and the low bytes of an area, plane by plane.
-template <int CHANNELS>
+//! Stores the planes of bytes of an area.
+template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void storePlanes(const ByteImageView& frame, const Rect4& area, const FusedDeepBands& plan,
                                             uint32_t* planes)
 {
     if (area.width <= 0)
         return;
     for (Steps at((area.width + 3) / 4); at.row < area.height; at.next())
-    {
-        const int count = ::min(4, area.width - 4 * at.col);
-        uint32_t high[CHANNELS] = {}, low[CHANNELS] = {};
-#pragma unroll
-        for (int k = 0; k < 4; ++k)
-        {
-            if (k >= count)
-                break;
-            const uint16_t* const pixel =
-                reinterpret_cast<const uint16_t*>(frame.pixel(area.x + 4 * at.col + k, area.y + at.row));
-#pragma unroll
-            for (int c = 0; c < CHANNELS; ++c)
-            {
-                const uint32_t value = __ldg(pixel + c);
-                high[c] |= (value >> 8) << (8 * k);
-                low[c] |= (value & 0xff) << (8 * k);
-            }
-        }
-        uint32_t* const to = planes + at.row * plan.pitch + at.col;
-#pragma unroll
-        for (int c = 0; c < CHANNELS; ++c)
-        {
-            to[c * plan.planeWords] = high[c];
-            to[(CHANNELS + c) * plan.planeWords] = low[c];
-        }
-    }
+        storePixels<WEIGHTED, CHANNELS>(frame, area, 4 * at.col, at.row, 4 * static_cast<size_t>(plan.planeWords),
+                                        reinterpret_cast<uint8_t*>(planes + at.row * plan.pitch + at.col));
+}
+
+//! Stores the planes of bytes of a template with weights.
+template <int CHANNELS>
+__device__ __forceinline__ void storeTemplate(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* templ)
+{
+    const int step = templateStep(bandChunks(fragment.width));
+    for (Steps at(step); at.row < fragment.height; at.next())
+#pragma unroll 1
+        for (int plane = 0; plane < gpu::deepBandPlanes(CHANNELS, true); ++plane)
+            templ[(plane * fragment.height + at.row) * step + at.col] =
+                templateWord<true>(arena, fragment, CHANNELS, plane, at.row, at.col - 4);
 }
 
 /** Sums of the area of a block over all rows and columns before an element: of squares over all channels and, with
@@ -144,51 +134,111 @@ private:
     }
 };
 
-//! Stores S(IT) of the positions of a warp in `map`. The planes and the template must not be read any more after the
-//! barrier in it. @param works false: the warp has no positions.
-template <int CHANNELS>
-__device__ __forceinline__ void correlate(const FusedDeepBands& plan, const Entry& entry, const LaneBlocks& lane,
-                                          bool works, const uint32_t* planes, const uint32_t* templ, uint64_t* map)
+//! Positions of a lane, and operands of its warp.
+struct Lane
 {
-    const LanePositions mine(entry.window, lane, plan.pitch);
-    LaneSums high, middle, low; // at most gpu::BAND_TERMS products each
-    clear(high), clear(middle), clear(low);
-    if (works)
+    const FusedDeepBands& plan;
+    const LanePositions mine;
+    const int cols, chunks;
+    const uint32_t *planes, *templ; //!< templ: from the lane's first word on
+    BandOperands from;
+
+    __device__ __forceinline__ Lane(const FusedDeepBands& thePlan, const Entry& entry, const LaneBlocks& blocks,
+                                    const uint32_t* thePlanes, const uint32_t* theTemplate)
+        : plan(thePlan),
+          mine(entry.window, blocks, thePlan.pitch),
+          cols(entry.window.cols),
+          chunks(bandChunks(entry.fragment.width)),
+          planes(thePlanes),
+          from{}
     {
-        const int chunks = bandChunks(entry.fragment.width), before = 8 * (threadIdx.x % 4) - threadIdx.x % 32 / 4;
-        BandOperands from = {};
+        const int lane = threadIdx.x % 32, before = 8 * (lane % 4) - lane / 4;
         from.pitch = plan.pitch;
         from.step = templateStep(chunks);
         from.height = entry.fragment.height;
         from.shift = 8 * (before & 3);
-        const int templatePlane = from.height * from.step;
-        templ += 4 + (before >> 2);
-#pragma unroll 1
-        for (int k = 0; k < chunks * CHANNELS; ++k)
-        {
-            const int chunk = k / CHANNELS, c = k - chunk * CHANNELS;
+        templ = theTemplate + 4 + (before >> 2);
+    }
+    //! Prepares for addPlane() of a chunk of 32 columns. @param band first plane of the template. @param bandStep planes
+    //! from one to the next.
+    __device__ __forceinline__ void open(int chunk, int plane, int band, int bandStep)
+    {
+        const uint32_t* const image = planes + plane * plan.planeWords + 8 * chunk;
+        const int bandWords = from.height * from.step;
+        from.first = image + mine.at[0];
+        from.second = image + mine.at[1];
 #pragma unroll
-            for (int half = 0; half < 2; ++half) // high and low bytes of the image
-            {
-                const uint32_t* const plane = planes + (half * CHANNELS + c) * plan.planeWords + 8 * chunk;
-                from.first = plane + mine.at[0];
-                from.second = plane + mine.at[1];
-                from.rows[0] = templ + c * templatePlane + 8 * chunk;
-                from.rows[1] = from.rows[0] + CHANNELS * templatePlane;
-                addPlane<2>(from, half == 0 ? high : middle, half == 0 ? middle : low, low);
-            }
+        for (int k = 0; k < 3; ++k)
+            from.rows[k] = templ + (band + k * bandStep) * bandWords + 8 * chunk;
+    }
+    //! Calls body(k, index) for the positions in the window, k = 4j + q.
+    template <class Body> __device__ __forceinline__ void forPositions(const Body& body) const
+    {
+#pragma unroll
+        for (int k = 0; k < 4 * LANE_ROWS; ++k)
+        {
+            const int index = mine.indexOf(k);
+            if (mine.inside >> k & 1)
+                body(k, (index >> 16) * cols + (index & 0xffff));
+        }
+    }
+};
+
+/** Stores S(qIT) of the positions of a warp in `map`, without weights S(IT). Contains a barrier, before which planes and
+template have been read. @param works false: the warp has no positions. */
+template <bool WEIGHTED, int CHANNELS> __device__ __forceinline__ void correlate(Lane& lane, bool works, uint64_t* map)
+{
+    constexpr int BYTES = WEIGHTED ? 3 : 2; // of a value of the template
+    LaneSums
+        sums[4]; // of place values 2^24, which takes weights, 2^16, 2^8 and 1: at most gpu::BAND_TERMS products each
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        clear(sums[k]);
+#pragma unroll 1
+    for (int k = 0; works && k < lane.chunks * CHANNELS; ++k)
+    {
+        const int chunk = k / CHANNELS, c = k - chunk * CHANNELS;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) // high and low bytes of the image
+        {
+            lane.open(chunk, half * CHANNELS + c, c, CHANNELS);
+            const int highest = (WEIGHTED ? 0 : 1) + half;
+            addPlane<BYTES>(lane.from, sums[highest], sums[highest + 1], sums[WEIGHTED ? highest + 2 : 3]);
         }
     }
     __syncthreads(); // planes and template have been read
     if (!works)
         return;
+    lane.forPositions(
+        [&](int k, int index)
+        {
+            uint64_t sum = 0;
 #pragma unroll
-    for (int k = 0; k < 4 * LANE_ROWS; ++k)
+            for (int s = WEIGHTED ? 0 : 1; s < 4; ++s)
+                sum = (sum << 8) + sums[s][k / 4][k % 4];
+            map[index] = sum;
+        });
+}
+
+//! Stores S(qI^2) and, with IMAGE, S(qI) of each channel in maps that follow each other.
+template <bool IMAGE, int CHANNELS> __device__ __forceinline__ void sumImage(Lane& lane, uint64_t* map)
+{
+    constexpr int SQUARES = gpu::deepSquareBytes(CHANNELS);
+#pragma unroll 1
+    for (int k = 0; k < SQUARES + (IMAGE ? 2 * CHANNELS : 0); ++k)
     {
-        const int index = mine.indexOf(k), j = k / 4, q = k % 4;
-        if (mine.inside >> k & 1)
-            map[(index >> 16) * entry.window.cols + (index & 0xffff)] =
-                (static_cast<uint64_t>(high[j][q]) << 16) + (static_cast<uint64_t>(middle[j][q]) << 8) + low[j][q];
+        const int c = (k - SQUARES) / 2, half = (k - SQUARES) % 2;
+        const bool squares = k < SQUARES, begins = squares ? k == 0 : half == 0;
+        LaneSums part;
+        clear(part);
+#pragma unroll 1
+        for (int chunk = 0; chunk < lane.chunks; ++chunk)
+        {
+            lane.open(chunk, squares ? 2 * CHANNELS + k : half * CHANNELS + c, 3 * CHANNELS, 0);
+            addPlane<1>(lane.from, part, part, part);
+        }
+        uint64_t* const to = map + (squares ? 0 : 1 + c) * lane.plan.mapElements;
+        lane.forPositions([&](int p, int index) { to[index] = (begins ? 0 : to[index] << 8) + part[p / 4][p % 4]; });
     }
 }
 
@@ -223,7 +273,28 @@ __device__ int findPeaksOfMap(const Settings& settings, const uint64_t* map, con
     return count;
 }
 
-template <Metric METRIC, int CHANNELS>
+//! Replaces S(qIT) of all positions in a map by their values.
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
+__device__ __forceinline__ void makeValues(const FusedDeepBands& plan, const Entry& entry,
+                                           const Tables<isCorrelation(METRIC), CHANNELS>& tables, uint64_t* map)
+{
+    constexpr bool IMAGE = isCorrelation(METRIC);
+    const DeviceFragment& fragment = entry.fragment;
+    const double deviation = IMAGE ? deepDeviation(fragment.sums) : 0.;
+#pragma unroll 1
+    for (Steps at(entry.window.cols); at.row < entry.window.rows; at.next())
+    {
+        uint64_t* const value = map + at.row * entry.window.cols + at.col;
+        const auto box = [&](const auto* table) { return tables.boxOf(table, at.col, at.row, fragment); };
+        DeepSums sums = {*value, WEIGHTED ? value[plan.mapElements] : box(tables.squares), {}};
+#pragma unroll
+        for (int c = 0; IMAGE && c < CHANNELS; ++c)
+            sums.image[c] = WEIGHTED ? value[(2 + c) * plan.mapElements] : box(tables.image + c * tables.elements);
+        *value = valueOf<METRIC, WEIGHTED, CHANNELS>(sums, fragment.sums, deviation);
+    }
+}
+
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __global__ void __launch_bounds__(THREADS, tuning::FUSED_DEEP_BLOCKS)
     matchFusedDeepBandsKernel(const ByteImageView frame, const Batch batch, const Settings settings,
                               const FusedDeepBands plan, const Best* walked, const Outputs out)
@@ -233,43 +304,48 @@ __global__ void __launch_bounds__(THREADS, tuning::FUSED_DEEP_BLOCKS)
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const planes = reinterpret_cast<uint32_t*>(shared + gpu::ONE_BLOCK_SCRATCH_BYTES);
     uint32_t* const templ = planes + plan.templatesAt;
-    uint64_t* const map = reinterpret_cast<uint64_t*>(planes);
+    uint64_t* const map = reinterpret_cast<uint64_t*>(planes + plan.mapAt);
 
     int i;
     Rect4 area;
     if (!openBlock(frame, batch, settings, plan, out, scratch, i, area,
-                   [&](const Rect4& from) { storePlanes<CHANNELS>(frame, from, plan, planes); }))
+                   [&](const Rect4& from) { storePlanes<WEIGHTED, CHANNELS>(frame, from, plan, planes); }))
         return;
     const Entry& entry = scratch->entry;
     const DeviceFragment& fragment = entry.fragment;
-    stageRows<false, 2 * CHANNELS>(batch.arena + fragment.words, fragment.height, fragment.pitch,
-                                   templateStep(bandChunks(fragment.width)), templ);
-    const Tables<IMAGE, CHANNELS> tables(plan, planes + plan.tablesAt);
-    tables.make(plan, area, planes);
-    __pipeline_wait_prior(0);
+    const Tables<IMAGE, CHANNELS> tables(plan, planes + plan.sumsAt);
+    if (WEIGHTED)
+        storeTemplate<CHANNELS>(batch.arena, fragment, templ);
+    else
+    {
+        stageRows<false, 2 * CHANNELS>(batch.arena + fragment.words, fragment.height, fragment.pitch,
+                                       templateStep(bandChunks(fragment.width)), templ);
+        tables.make(plan, area, planes);
+        __pipeline_wait_prior(0);
+    }
     __syncthreads(); // tables and template are complete
 
-    const LaneBlocks lane(entry.window.cols);
-    const bool works = static_cast<int>(threadIdx.x / 32) * lane.groups * LANE_ROWS < entry.window.rows;
-    correlate<CHANNELS>(plan, entry, lane, works, planes, templ, map);
-    __syncthreads(); // S(IT) of all positions are complete
-    const double deviation = IMAGE ? deepDeviation(fragment.sums) : 0.;
-    const int cols = entry.window.cols;
-#pragma unroll 1
-    for (Steps at(cols); at.row < entry.window.rows; at.next())
-    {
-        uint64_t& value = map[at.row * cols + at.col];
-        DeepSums sums = {value, tables.boxOf(tables.squares, at.col, at.row, fragment), {}};
-#pragma unroll
-        for (int c = 0; IMAGE && c < CHANNELS; ++c)
-            sums.image[c] = tables.boxOf(tables.image + c * tables.elements, at.col, at.row, fragment);
-        value = valueOf<METRIC, false, CHANNELS>(sums, fragment.sums, deviation);
-    }
+    const LaneBlocks blocks(entry.window.cols);
+    const bool works = static_cast<int>(threadIdx.x / 32) * blocks.groups * LANE_ROWS < entry.window.rows;
+    Lane lane(plan, entry, blocks, planes, templ);
+    if (WEIGHTED && works)
+        sumImage<IMAGE, CHANNELS>(lane, map + plan.mapElements);
+    correlate<WEIGHTED, CHANNELS>(lane, works, map);
+    __syncthreads(); // sums of all positions are complete
+    makeValues<METRIC, WEIGHTED, CHANNELS>(plan, entry, tables, map);
     __syncthreads(); // values are complete
     const int count = findPeaksOfMap(settings, map, walked ? walked + blockIdx.x : nullptr, scratch);
     if (threadIdx.x < 32)
-        report(out, i, settings, fragment, entry.window, valueScale(METRIC, false), scratch->peaks, count,
-               [map, cols](int x, int y) { return map[y * cols + x]; });
+        report(out, i, settings, fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
+               [map, cols = entry.window.cols](int x, int y) { return map[y * cols + x]; });
+}
+
+template <Metric METRIC, bool WEIGHTED> void launchFusedDeepBands(const gpu::Job& job, const FusedDeepBands& plan)
+{
+    const auto kernel = job.batch.channels == 1 ? matchFusedDeepBandsKernel<METRIC, WEIGHTED, 1>
+                                                : matchFusedDeepBandsKernel<METRIC, WEIGHTED, 3>;
+    detail::launch("matchFusedDeepBands", kernel, dim3(job.batch.count), dim3(32 * plan.warps), plan.sharedBytes,
+                   job.stream, job.frame, job.batch, job.settings, plan, job.walked, job.outputs);
 }
 
 } // namespace
@@ -281,11 +357,9 @@ void matchFusedDeepBands(const Job& job, const FusedDeepBands& plan)
     forProduct(job.settings.metric,
                [&](auto metric)
                {
-                   const auto kernel = job.batch.channels == 1 ? matchFusedDeepBandsKernel<metric.value, 1>
-                                                               : matchFusedDeepBandsKernel<metric.value, 3>;
-                   detail::launch("matchFusedDeepBands", kernel, dim3(job.batch.count), dim3(32 * plan.warps),
-                                  plan.sharedBytes, job.stream, job.frame, job.batch, job.settings, plan, job.walked,
-                                  job.outputs);
+                   const auto launch = job.batch.weighted ? launchFusedDeepBands<metric.value, true>
+                                                          : launchFusedDeepBands<metric.value, false>;
+                   launch(job, plan);
                });
 }
 

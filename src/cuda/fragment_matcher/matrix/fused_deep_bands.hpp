@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, route FUSED_DEEP_BANDS: SSD and ZNCC of images of 16 bits without weights by matrix instructions in
-// one kernel, one block per fragment, for small windows.
+// FragmentMatcher, route FUSED_DEEP_BANDS: SSD and ZNCC of images of 16 bits by matrix instructions in one kernel, one
+// block per fragment, for small windows.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FUSED_DEEP_BANDS_HPP
 
 #include "../common/one_block.hpp"
+#include "deep_bands.hpp"
 #include "fused_bands.hpp"
 #include <optional>
 
@@ -16,7 +17,8 @@ namespace tuning {
 
 //! Most warps per block.
 const int FUSED_DEEP_WARPS = 8;
-//! Blocks of that many warps per multiprocessor that registers must allow: 128 per thread, of which sums take 48.
+//! Blocks of that many warps per multiprocessor that registers must allow: 128 per thread, of which sums take 48, with
+//! weights 64.
 const int FUSED_DEEP_BLOCKS = 2;
 //! Most rows of a fragment times chunks of 32 columns if there are fewer fragments than multiprocessors: several blocks
 //! per fragment are quicker beyond.
@@ -32,13 +34,15 @@ struct FusedDeepBands
     int warps;                 //!< warps per block
     int areaWidth, areaHeight; //!< largest area, pixels
     int rows, columns;         //!< rows, and words per row, that positions read, including those outside their window
-    int pitch, planeWords;     //!< words per row and per plane of the image: high bytes of all channels, low bytes
+    int pitch, planeWords;     //!< words per row and per plane of the image; planes as those of DEEP_BANDS
     int templateWords;         //!< words of all planes of a template, likewise
     int tablePitch;            //!< elements from row to row of a table of sums, odd: no conflicts of banks
-    int tableElements;         //!< elements per table
-    int mapWords;              //!< words of the values of the largest window, which replace planes and templates
-    int templatesAt, tablesAt; //!< offsets in words from ONE_BLOCK_SCRATCH_BYTES on
-    size_t sharedBytes;        //!< shared memory per block
+    int tableElements;         //!< elements per table, without weights
+    int mapElements;           //!< elements per map of sums or values of all positions, of 64 bits
+    //! Offsets in words from ONE_BLOCK_SCRATCH_BYTES on. Behind `sumsAt` are tables; with weights one map per sum.
+    int templatesAt, sumsAt;
+    int mapAt;          //!< first map, of values in the end: without weights it takes the place of planes and templates
+    size_t sharedBytes; //!< shared memory per block
 };
 
 void matchFusedDeepBands(const Job& job, const FusedDeepBands& plan);
