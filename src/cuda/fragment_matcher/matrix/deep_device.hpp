@@ -10,7 +10,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Stores four pixels of a region as words of all planes of bytes. @param x, y first pixel. @param to first plane's word.
+//! Stores four pixels of a region as words of all planes of bytes. @param x, y first pixel. @param to word of the
+//! first plane.
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void storePixels(const ByteImageView& frame, const Rect4& region, int x, int y,
                                             size_t planeBytes, uint8_t* to)

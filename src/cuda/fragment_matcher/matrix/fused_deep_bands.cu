@@ -4,10 +4,10 @@
 // FragmentMatcher, SSD and ZNCC of 16 bits of many small windows by matrix instructions: score, findPeaks and report of
 // a fragment by one block.
 //
-// A sum of products is four correlations of bytes (with weights six), which a lane adds up in three (four) registers per
-// position, one for each place value. Without weights, sums of the image are differences of four elements of tables of
-// sums over all rows and columns before an element, in shared memory, exact modulo their width. With weights they are
-// correlations of bytes, too, one after the other, added up in a map of all positions.
+// A sum of products is four correlations of bytes (with weights six), which a lane adds up in three (four) registers
+// per position, one for each place value. Without weights, sums of the image are differences of four elements of tables
+// of sums over all rows and columns before an element, in shared memory, exact modulo their width. With weights they
+// are correlations of bytes, too, one after the other, added up in a map of all positions.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: 4 C N M h 32 ceil((w + 7) / 32) products of
 // bytes, when weighted 6 C + 4 or 5 (ZNCC: and 2 C) in place of 4 C; bytes: each area and fragment once. Bound by
@@ -159,8 +159,8 @@ struct Lane
         from.shift = 8 * (before & 3);
         templ = theTemplate + 4 + (before >> 2);
     }
-    //! Prepares for addPlane() of a chunk of 32 columns. @param band first plane of the template. @param bandStep planes
-    //! from one to the next.
+    //! Prepares for addPlane() of a chunk of 32 columns. @param band first plane of the template. @param bandStep
+    //! planes from one to the next.
     __device__ __forceinline__ void open(int chunk, int plane, int band, int bandStep)
     {
         const uint32_t* const image = planes + plane * plan.planeWords + 8 * chunk;
@@ -184,8 +184,8 @@ struct Lane
     }
 };
 
-/** Stores S(qIT) of the positions of a warp in `map`, without weights S(IT). Contains a barrier, before which planes and
-template have been read. @param works false: the warp has no positions. */
+/** Stores S(qIT) of the positions of a warp in `map`, without weights S(IT). Contains a barrier, before which planes
+and template have been read. @param works false: the warp has no positions. */
 template <bool WEIGHTED, int CHANNELS> __device__ __forceinline__ void correlate(Lane& lane, bool works, uint64_t* map)
 {
     constexpr int BYTES = WEIGHTED ? 3 : 2; // of a value of the template
