@@ -146,8 +146,9 @@ class FragmentMatcher(Worker):
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
         max_search_area: largest (width, height) of search areas on a device (not on the host), clipped to the frame; bounds memory and work. 0 (default): the
-            largest one of the areas, if they are on the host or come from predict_areas(); else the size of the frame. Give it for areas of torch
-            or CuPy, and for calls that a graph captures.
+            largest one of the areas, if they are on the host or come from predict_areas(). Else a call is planned for areas as large as those of
+            a call before; larger ones are found, too, but take longer. The first call, and calls with uint16, are planned for the size of the
+            frame. Give it for areas of torch or CuPy, and for calls that a graph captures.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
