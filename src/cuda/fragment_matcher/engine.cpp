@@ -52,7 +52,7 @@ private:
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch);
     SearchAreas expectedAreas(const SearchAreas& areas) const;
-    void search(const Call& call, const std::vector<Part>& parts, Plan* larger, const SearchAreas& expected, Job job);
+    void search(const Call& call, const std::vector<Part>& parts, Job job, Plan* larger, Extent expected);
     bool reserve(const Call& call, Plan& plan, int batch);
     template <class Body> void forBatches(const Call& call, Batch batch, Plan& plan, const Body& body);
 
@@ -156,14 +156,18 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
     const bool expects =
         areas.onDevice && !areas.limited && !frame.deep() && (settings.search == SEARCH_FULL || settings.peaks > 1);
     const SearchAreas expected = expects ? expectedAreas(areas) : areas;
-    std::unique_ptr<Plan> larger;
-    if (expects)
-        larger = std::make_unique<LargerAreasPlan>(given, wholeLoad(given, sizes, areas),
-                                                   Extent{expected.limitWidth, expected.limitHeight},
-                                                   Extent{areas.limitWidth, areas.limitHeight}, largestArea_.put(call));
     const std::vector<Part> parts = chooseRoutes(given, sizes, expected);
     uploadAreas(call, areas, parts, batch);
-    search(call, parts, larger.get(), expected, {frame, batch, settings, nullptr, out, call.stream()});
+    const Job job = {frame, batch, settings, nullptr, out, call.stream()};
+    if (expects)
+    {
+        const Extent size = {expected.limitWidth, expected.limitHeight}, limit = {areas.limitWidth, areas.limitHeight};
+        LargerAreasPlan larger(given, wholeLoad(given, sizes, areas), size, limit, largestArea_.get(),
+                               largestArea_.put(call));
+        search(call, parts, job, &larger, size);
+    }
+    else
+        search(call, parts, job, nullptr, {batch.limitWidth, batch.limitHeight});
     results.finish();
 }
 
@@ -179,10 +183,9 @@ SearchAreas CudaEngine::expectedAreas(const SearchAreas& areas) const
 }
 
 /** Runs the stages walk, score, findPeaks and report.
-@param larger plan for areas that are larger than expected; null: there are none.
-@param job all fragments of the call. */
-void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Plan* larger, const SearchAreas& expected,
-                        Job job)
+@param job all fragments of the call. @param larger plan for areas that are larger than `expected`; null: there are
+none. */
+void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Job job, Plan* larger, Extent expected)
 {
     if (job.settings.search == SEARCH_THREE_STEP)
     {
@@ -204,8 +207,8 @@ void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Plan* 
                    });
     };
     Job part = job;
-    part.batch.limitWidth = expected.limitWidth;
-    part.batch.limitHeight = expected.limitHeight;
+    part.batch.limitWidth = expected.width;
+    part.batch.limitHeight = expected.height;
     for (const Part& some : parts)
     {
         part.batch.count = some.load.count;

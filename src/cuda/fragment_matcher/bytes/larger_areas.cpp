@@ -11,11 +11,12 @@
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 LargerAreasPlan::LargerAreasPlan(const MatchCase& given, const Load& load, Extent expected, Extent limit,
-                                 unsigned long long* largest)
+                                 uint64_t known, unsigned long long* largest)
     : TilesPlan(given, load), fragments_(load.count), any_(!(larger(expected, limit) == expected)), larger_()
 {
     larger_.expected = expected;
     larger_.blocks = given.multiprocessors * tuning::TILE_BLOCKS;
+    larger_.known = known;
     larger_.largest = largest;
 }
 

@@ -80,9 +80,10 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x > 0)
         return;
     *larger.counts = {before.tiles, before.windows, 0};
-    // in one access, as the host may read it at any time
-    *const_cast<volatile unsigned long long*>(larger.largest) =
+    const unsigned long long both =
         static_cast<unsigned long long>(largest[0]) << 32 | static_cast<unsigned>(largest[1]);
+    if (both != larger.known) // the next kernel would wait for the way to the host
+        *const_cast<volatile unsigned long long*>(larger.largest) = both; // in one access: it may be read at any time
 }
 
 } // namespace

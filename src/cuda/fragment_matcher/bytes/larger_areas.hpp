@@ -39,6 +39,7 @@ struct LargerAreas
     long long* tilesTo;    //!< tiles of each listed window and of those before it
     unsigned* done;        //!< windows that are finished, per slot
     LargerCounts* counts;
+    unsigned long long known;    //!< what the host has read from there
     unsigned long long* largest; //!< largest width << 32 | largest height of the areas that are searched
 };
 
@@ -53,8 +54,8 @@ void matchLargerTiles(const Job& job, const TilePlan& plan, const Windows& windo
 class LargerAreasPlan final : public TilesPlan
 {
 public:
-    //! @param load with areas as large as the limit, which is that of the call. @param largest LargerAreas's.
-    LargerAreasPlan(const MatchCase& given, const Load& load, Extent expected, Extent limit,
+    //! @param load with areas as large as the limit, which is that of the call. @param known,largest LargerAreas's.
+    LargerAreasPlan(const MatchCase& given, const Load& load, Extent expected, Extent limit, uint64_t known,
                     unsigned long long* largest);
 
     bool matchesAll() const override { return true; }
