@@ -232,16 +232,15 @@ inline const char* wrongWith(const gpu::FusedDeepBands& plan, const fm::MatchCas
     const int bandWords = gpu::deepBandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8);
     CT_HOLDS(plan.templatesAt + bandWords <= plan.sumsAt && plan.sumsAt % 2 == 0);
     const int positions = window.width * window.height;
-    CT_HOLDS(positions <= plan.mapElements && plan.mapAt % 2 == 0);
-    if (given.weighted) // a map for each sum
+    CT_HOLDS(positions <= plan.mapElements && 2 * positions <= plan.sumsAt);
+    const int sums = 1 + (zncc ? channels : 0); // of the image
+    if (given.weighted)                         // a map for each
     {
-        CT_HOLDS(plan.mapAt >= plan.sumsAt);
-        CT_HOLDS(plan.mapAt + 2 * (2 + (zncc ? channels : 0)) * plan.mapElements <= words);
+        CT_HOLDS(plan.sumsAt + 2 * sums * plan.mapElements <= words);
         return nullptr;
     }
-    CT_HOLDS(plan.mapAt + 2 * positions <= plan.sumsAt);
     CT_HOLDS(areaWidth < plan.tablePitch && (areaHeight + 1) * plan.tablePitch <= plan.tableElements);
-    CT_HOLDS(plan.sumsAt + (2 + (zncc ? channels : 0)) * plan.tableElements <= words);
+    CT_HOLDS(plan.sumsAt + (1 + sums) * plan.tableElements <= words);
     return nullptr;
 }
 

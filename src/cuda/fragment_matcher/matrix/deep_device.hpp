@@ -66,24 +66,6 @@ __device__ __forceinline__ uint32_t productBytes(uint32_t high, uint32_t low, ui
     return bytes;
 }
 
-//! Returns word k of row v of a plane of bands (gpu::deepBandPlanes()) of a template; 0 outside the template.
-template <bool WEIGHTED>
-__device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const DeviceFragment& fragment, int channels,
-                                                 int plane, int v, int k)
-{
-    if (v >= fragment.height || k < 0 || k >= fragment.pitch)
-        return 0;
-    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
-    const uint32_t* const word = arena + fragment.words + static_cast<size_t>(v) * fragment.pitch + k;
-    if (!WEIGHTED)
-        return __ldg(word + plane * planeWords);
-    const uint32_t weights = __ldg(word + 2 * channels * planeWords);
-    if (plane == 3 * channels)
-        return weights;
-    const int byte = plane / channels, c = plane - byte * channels;
-    return productBytes(__ldg(word + c * planeWords), __ldg(word + (channels + c) * planeWords), weights, byte);
-}
-
 //! Returns the value of a position, without weights divided by 255 (SSD).
 template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ uint64_t valueOf(const DeepSums& sums, const TemplateSums& templ, double deviation)

@@ -47,12 +47,9 @@ bool widen(FusedDeepBands& plan, Extent window, Extent fragment, const MatchCase
     wider.tableElements = wider.tablePitch * (wider.areaHeight + 1);
     wider.mapElements = std::max(plan.mapElements, window.width * window.height);
     wider.templatesAt = gpu::deepImagePlanes(channels, weighted) * wider.planeWords;
-    wider.sumsAt = wider.templatesAt + wider.templateWords;
-    if (!weighted)
-        wider.sumsAt = std::max(wider.sumsAt, roundUp(2 * wider.mapElements, 4));
-    wider.mapAt = weighted ? wider.sumsAt : 0;
-    const size_t sumWords = weighted ? size_t(2) * gpu::deepSums(channels, weighted, image) * wider.mapElements
-                                     : size_t(2 + (image ? channels : 0)) * wider.tableElements;
+    wider.sumsAt = std::max(wider.templatesAt + wider.templateWords, roundUp(2 * wider.mapElements, 4));
+    const int sums = 1 + (image ? channels : 0);
+    const size_t sumWords = weighted ? size_t(2) * sums * wider.mapElements : size_t(1 + sums) * wider.tableElements;
     wider.sharedBytes = gpu::ONE_BLOCK_SCRATCH_BYTES + 4 * (wider.sumsAt + sumWords);
     if (wider.warps > tuning::FUSED_DEEP_WARPS || wider.sharedBytes > oneBlockBytes(given))
         return false;

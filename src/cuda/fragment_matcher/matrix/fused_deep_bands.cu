@@ -43,11 +43,25 @@ template <int CHANNELS>
 __device__ __forceinline__ void storeTemplate(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* templ)
 {
     const int step = templateStep(bandChunks(fragment.width));
+    const int planeWords = fragment.pitch * fragment.height, bandWords = fragment.height * step;
     for (Steps at(step); at.row < fragment.height; at.next())
-#pragma unroll 1
-        for (int plane = 0; plane < gpu::deepBandPlanes(CHANNELS, true); ++plane)
-            templ[(plane * fragment.height + at.row) * step + at.col] =
-                templateWord<true>(arena, fragment, CHANNELS, plane, at.row, at.col - 4);
+    {
+        const int k = at.col - 4;
+        const bool inside = k >= 0 && k < fragment.pitch;
+        const uint32_t* const from = arena + fragment.words + at.row * fragment.pitch + k;
+        const auto wordOf = [&](int plane) { return inside ? __ldg(from + plane * planeWords) : 0; };
+        uint32_t* const to = templ + at.row * step + at.col;
+        const uint32_t weights = wordOf(2 * CHANNELS);
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c)
+        {
+            const uint32_t high = wordOf(c), low = wordOf(CHANNELS + c);
+#pragma unroll
+            for (int byte = 0; byte < 3; ++byte)
+                to[(byte * CHANNELS + c) * bandWords] = productBytes(high, low, weights, byte);
+        }
+        to[3 * CHANNELS * bandWords] = weights;
+    }
 }
 
 /** Sums of the area of a block over all rows and columns before an element: of squares over all channels and, with
@@ -286,10 +300,11 @@ __device__ __forceinline__ void makeValues(const FusedDeepBands& plan, const Ent
     {
         uint64_t* const value = map + at.row * entry.window.cols + at.col;
         const auto box = [&](const auto* table) { return tables.boxOf(table, at.col, at.row, fragment); };
-        DeepSums sums = {*value, WEIGHTED ? value[plan.mapElements] : box(tables.squares), {}};
+        const uint64_t* const image = tables.squares + (value - map); // with weights maps are in the tables' place
+        DeepSums sums = {*value, WEIGHTED ? *image : box(tables.squares), {}};
 #pragma unroll
         for (int c = 0; IMAGE && c < CHANNELS; ++c)
-            sums.image[c] = WEIGHTED ? value[(2 + c) * plan.mapElements] : box(tables.image + c * tables.elements);
+            sums.image[c] = WEIGHTED ? image[(1 + c) * plan.mapElements] : box(tables.image + c * tables.elements);
         *value = valueOf<METRIC, WEIGHTED, CHANNELS>(sums, fragment.sums, deviation);
     }
 }
@@ -304,7 +319,7 @@ __global__ void __launch_bounds__(THREADS, tuning::FUSED_DEEP_BLOCKS)
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const planes = reinterpret_cast<uint32_t*>(shared + gpu::ONE_BLOCK_SCRATCH_BYTES);
     uint32_t* const templ = planes + plan.templatesAt;
-    uint64_t* const map = reinterpret_cast<uint64_t*>(planes + plan.mapAt);
+    uint64_t* const map = reinterpret_cast<uint64_t*>(planes);
 
     int i;
     Rect4 area;
@@ -329,7 +344,7 @@ __global__ void __launch_bounds__(THREADS, tuning::FUSED_DEEP_BLOCKS)
     const bool works = static_cast<int>(threadIdx.x / 32) * blocks.groups * LANE_ROWS < entry.window.rows;
     Lane lane(plan, entry, blocks, planes, templ);
     if (WEIGHTED && works)
-        sumImage<IMAGE, CHANNELS>(lane, map + plan.mapElements);
+        sumImage<IMAGE, CHANNELS>(lane, tables.squares);
     correlate<WEIGHTED, CHANNELS>(lane, works, map);
     __syncthreads(); // sums of all positions are complete
     makeValues<METRIC, WEIGHTED, CHANNELS>(plan, entry, tables, map);

@@ -39,9 +39,9 @@ struct FusedDeepBands
     int tablePitch;            //!< elements from row to row of a table of sums, odd: no conflicts of banks
     int tableElements;         //!< elements per table, without weights
     int mapElements;           //!< elements per map of sums or values of all positions, of 64 bits
-    //! Offsets in words from ONE_BLOCK_SCRATCH_BYTES on. Behind `sumsAt` are tables; with weights one map per sum.
+    //! Offsets in words from ONE_BLOCK_SCRATCH_BYTES on. Behind `sumsAt` are tables; with weights a map of each sum of
+    //! the image. The map of S(qIT), later of values, takes the place of planes and templates.
     int templatesAt, sumsAt;
-    int mapAt;          //!< first map, of values in the end: without weights it takes the place of planes and templates
     size_t sharedBytes; //!< shared memory per block
 };
 
