@@ -37,13 +37,15 @@ public:
         return value != 0;
     }
     //! Reads a list of as many values as `otherwise` has.
-    std::vector<double> reals(const char* name, const std::vector<double>& otherwise) const
+    //! Returns a list of `least` to `most` numbers.
+    std::vector<double> reals(const char* name, const std::vector<double>& otherwise, size_t least, size_t most) const
     {
-        return list(name, otherwise, number);
+        return list(name, otherwise, least, most, number);
     }
+    //! Returns as many integers as `otherwise` has.
     std::vector<int> integers(const char* name, const std::vector<int>& otherwise) const
     {
-        return list(name, otherwise, whole);
+        return list(name, otherwise, otherwise.size(), otherwise.size(), whole);
     }
 
 private:
@@ -64,16 +66,18 @@ private:
         return static_cast<int>(value);
     }
     template <typename T, typename Read>
-    std::vector<T> list(const char* name, const std::vector<T>& otherwise, const Read& read) const
+    std::vector<T> list(const char* name, const std::vector<T>& otherwise, size_t least, size_t most,
+                        const Read& read) const
     {
         if (!has(name))
             return otherwise;
         const FileNode node = node_[name];
         const size_t count = node.isSeq() ? node.size() : 0;
-        if (count != otherwise.size())
+        if (count < least || count > most)
             CV_Error_(Error::StsParseError,
-                      ("%s: %s, but it must be a list of %zu numbers", name,
-                       node.isSeq() ? format("a list of %zu", count).c_str() : "is no list", otherwise.size()));
+                      ("%s: %s, but it must be a list of %s numbers", name,
+                       node.isSeq() ? format("a list of %zu", count).c_str() : "is no list",
+                       format(least < most ? "%zu to %zu" : "%zu", least, most).c_str()));
         std::vector<T> values;
         for (size_t i = 0; i < count; ++i)
             values.push_back(read(format("%s[%zu]", name, i).c_str(), node[static_cast<int>(i)]));

@@ -22,7 +22,8 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-const int MAX_CHANNELS = 4;
+const int MAX_CHANNELS = 16;
+const int FEW_CHANNELS = 4; //!< images of more channels have code of their own, so that those of few stay as fast
 const int MAX_SIDE = 65535; //!< pixels per side of an image
 //! Largest number of pixels of an image or of a stack. Indices are int, also those that threads compute before they
 //! check whether they lie in the image: up to 64 rows, or a block of a linear grid, beyond the last pixel.

@@ -22,14 +22,16 @@ public:
     void setSigma(double sigma) override { locked()->set(SIGMA, sigma); }
     void setMaxDist(double maxDist) override { locked()->set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
-    void setChannelScales(const Scalar& scales) override { locked()->set(CHANNEL_SCALES, scales); }
+    void setChannelScales(const Scalar& scales) override { locked()->setScales({scales.val, scales.val + 4}); }
+    void setScales(const std::vector<double>& scales) override;
     void setSearchRadius(int radius) override { locked()->set(SEARCH_RADIUS, radius); }
     void setTieRule(int rule) override { locked()->set(TIE_RULE, rule); }
     void setNormalizeDensity(bool normalize) override { locked()->set(NORMALIZE_DENSITY, normalize); }
     double getSigma() const override { return locked()->user_.sigma; }
     double getMaxDist() const override { return locked()->user_.maxDist; }
     double getColorScale() const override { return locked()->user_.channelScales[0]; }
-    Scalar getChannelScales() const override { return locked()->user_.channelScales; }
+    Scalar getChannelScales() const override { return Scalar(Vec4d(locked()->user_.channelScales.data())); }
+    std::vector<double> getScales() const override { return locked()->user_.channelScales; }
     int getSearchRadius() const override { return locked()->user_.searchRadius; }
     int getTieRule() const override { return locked()->user_.tieRule; }
     bool getNormalizeDensity() const override { return locked()->user_.normalizeDensity; }

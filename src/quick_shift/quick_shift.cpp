@@ -43,7 +43,15 @@ void QuickShiftImpl::setColorScale(double colorScale)
 {
     const auto lock = locked();
     checkScale("colorScale", colorScale);
-    user_.channelScales = Scalar::all(colorScale);
+    user_.channelScales.assign(FEW_CHANNELS, colorScale);
+}
+
+void QuickShiftImpl::setScales(const std::vector<double>& scales)
+{
+    const auto lock = locked();
+    checkScales(scales);
+    user_.channelScales = scales;
+    user_.channelScales.resize(std::max<size_t>(scales.size(), FEW_CHANNELS), 0.);
 }
 
 static void readValue(const detail::ParameterNode& file, const char* name, double& value)
@@ -58,10 +66,9 @@ static void readValue(const detail::ParameterNode& file, const char* name, bool&
 {
     value = file.flag(name, value);
 }
-static void readValue(const detail::ParameterNode& file, const char* name, Scalar& value)
+static void readValue(const detail::ParameterNode& file, const char* name, std::vector<double>& value)
 {
-    const std::vector<double> values = file.reals(name, {value[0], value[1], value[2], value[3]});
-    value = Scalar(values[0], values[1], values[2], values[3]);
+    value = file.reals(name, value, FEW_CHANNELS, MAX_CHANNELS);
 }
 
 template <typename T> static void writeValue(FileStorage& fs, const char* name, const T& value) { fs << name << value; }
@@ -95,10 +102,24 @@ void QuickShiftImpl::read(const FileNode& fn)
 
 // --- compute ---------------------------------------------------------------------------------------------------------
 
+//! Returns the scales of so many channels.
+static std::vector<double> scalesOf(const std::vector<double>& given, int channels)
+{
+    const bool equal = std::count(given.begin(), given.end(), given[0]) == static_cast<ptrdiff_t>(given.size());
+    if (!equal && channels > static_cast<int>(given.size()))
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("image: %d channels, but there are factors for %zu; setScales() takes one for each", channels,
+                   given.size()));
+    std::vector<double> scales = given;
+    scales.resize(channels, given[0]);
+    return scales;
+}
+
 /** Splits scales so that no rounding matters: powers of two go into the features, and the rest, in [1,2], into the
 common weight of colours or, if it differs between channels, into their factors. @return the common weight. */
-static double splitScales(const Scalar& given, int channels, Settings& settings)
+static double splitScales(const std::vector<double>& given, Settings& settings)
 {
+    const int channels = static_cast<int>(given.size());
     Scales& scales = settings.scales;
     Parameters& p = settings.parameters;
     bool same = true;
@@ -142,9 +163,10 @@ Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
     const int wanted = user_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(user_.maxDist));
     p.searchRadius = std::min(user_.searchRadius > 0 ? user_.searchRadius : wanted, std::max(cols, rows));
     p.shift = keyShift(p.radius);
-    const double colorWeight = splitScales(user_.channelScales, CV_MAT_CN(type), settings);
+    const int channels = CV_MAT_CN(type);
+    const double colorWeight = splitScales(scalesOf(user_.channelScales, channels), settings);
     p.colorWeight = static_cast<float>(colorWeight);
-    p.minusRate = -densityRate(colorWeight, user_.sigma, CV_MAT_DEPTH(type) == CV_8U);
+    p.minusRate = -densityRate(colorWeight, user_.sigma, CV_MAT_DEPTH(type) == CV_8U && channels <= FEW_CHANNELS);
     p.reach = reachOf(static_cast<float>(user_.maxDist));
     p.strict = user_.tieRule == STRICT;
     p.normalize = user_.normalizeDensity;

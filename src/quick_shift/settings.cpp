@@ -29,10 +29,12 @@ void checkScale(const std::string& name, double scale)
         CV_Error_(Error::StsOutOfRange, ("%s: %.10g, but it must be 0 to 1e9", name.c_str(), scale));
 }
 
-void checkScales(Scalar scales)
+void checkScales(std::vector<double> scales)
 {
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-        checkScale(format("scales[%d]", k), scales[k]);
+    if (scales.empty() || scales.size() > MAX_CHANNELS)
+        CV_Error_(Error::StsOutOfRange, ("scales: %zu values, but there must be 1 to %d", scales.size(), MAX_CHANNELS));
+    for (size_t k = 0; k < scales.size(); ++k)
+        checkScale(format("scales[%zu]", k), scales[k]);
 }
 
 void checkSearchRadius(int radius)

@@ -22,7 +22,8 @@ namespace cv { namespace cuda { namespace quick_shift {
 struct UserSettings
 {
     double sigma = 6., maxDist = 10.;
-    Scalar channelScales = Scalar::all(32. / 255);
+    //! FEW_CHANNELS to MAX_CHANNELS factors. Equal ones hold for all channels.
+    std::vector<double> channelScales = std::vector<double>(FEW_CHANNELS, 32. / 255);
     int searchRadius = QuickShift::SEARCH_MAX_DIST, tieRule = QuickShift::INDEX;
     bool normalizeDensity = false;
 };
@@ -32,7 +33,8 @@ void checkSigma(double sigma);
 void checkMaxDist(double maxDist);
 //! @param name name of the argument: colorScale or scales[k].
 void checkScale(const std::string& name, double scale);
-void checkScales(Scalar scales);
+//! Checks the number of scales, too.
+void checkScales(std::vector<double> scales);
 void checkSearchRadius(int radius);
 void checkTieRule(int rule);
 inline void checkNormalizeDensity(bool) {}
@@ -46,7 +48,7 @@ template <typename T> struct Setting
 };
 constexpr Setting<double> SIGMA = {"sigma", &UserSettings::sigma, checkSigma};
 constexpr Setting<double> MAX_DIST = {"maxDist", &UserSettings::maxDist, checkMaxDist};
-constexpr Setting<Scalar> CHANNEL_SCALES = {"channelScales", &UserSettings::channelScales, checkScales};
+constexpr Setting<std::vector<double>> CHANNEL_SCALES = {"channelScales", &UserSettings::channelScales, checkScales};
 constexpr Setting<int> SEARCH_RADIUS = {"searchRadius", &UserSettings::searchRadius, checkSearchRadius};
 constexpr Setting<int> TIE_RULE = {"tieRule", &UserSettings::tieRule, checkTieRule};
 constexpr Setting<bool> NORMALIZE_DENSITY = {"normalizeDensity", &UserSettings::normalizeDensity,

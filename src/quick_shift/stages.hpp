@@ -61,13 +61,14 @@ struct Trees
     const float* distances; //!< length of each pixel's link, +inf for roots and masked pixels
 };
 
-//! Sums over the pixels of a superpixel. Integers, so that any order of summation gives the same. Means need area and
-//! colour only.
-struct Sums
+// Sums over the pixels of a superpixel are integers, so that any order of summation gives the same. They are a row of
+// 1 + channels elements: the number of pixels, then the sum of each channel, modulo 2^64, as fixedColour() may be
+// negative. Means need no more; other statistics need the places, too.
+
+//! Places of the pixels of a superpixel.
+struct Places
 {
-    unsigned long long area;                 //!< pixels
-    unsigned long long colour[MAX_CHANNELS]; //!< modulo 2^64, as fixedColour() may be negative
-    unsigned long long x, y;
+    unsigned long long x, y;      //!< sums
     int left, top, right, bottom; //!< bounding box, all four inclusive
 };
 
@@ -108,7 +109,7 @@ std::vector<int> numberSuperpixels(const std::vector<int>& counts);
 SumsTable sums(const Extent& extent, const int* labels, int count, const ImageView& image);
 void paintMeans(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
                 RowsView<void> dst);
-void tabulate(const SumsTable& sums, int channels, const Table& table);
+void tabulate(const SumsTable& sums, const Table& table);
 //! Appends pairs as adjacentLabels() codes them. @param first added to the labels.
 void listBorders(const Extent& extent, const int* labels, int first, std::vector<uint64_t>& pairs);
 //! Sorts the pairs from index `begin` on and removes duplicates.
@@ -137,8 +138,9 @@ struct Features
 //! Sums of the superpixels of a stack: rows below both *count and `capacity`.
 struct SumsTable
 {
-    Sums* first;
-    size_t stride;     //!< bytes from row to row: sizeof(Sums), or meansStride() for means alone
+    unsigned long long* rows; //!< 1 + channels elements each
+    Places* places;           //!< null: not summed
+    int channels;
     const int* count;  //!< number of superpixels
     const int* firsts; //!< superpixels before each image, see numberSuperpixels(); null for one image
     int images, capacity;
@@ -180,9 +182,7 @@ void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint
 //! @param firsts out: for each image the number of superpixels before it, then the number of all.
 void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
                        StreamHandle stream);
-//! @param places true: sums also x, y and the box, for which the table must have room.
-void sums(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
-          StreamHandle stream);
+void sums(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table, StreamHandle stream);
 void paintMeans(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows rows of the table; those without a superpixel get zeros.

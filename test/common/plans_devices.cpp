@@ -50,6 +50,18 @@ template <typename Shape> const char* wrongBytes(const qs::gpu::Chunks& c, size_
     return nullptr;
 }
 
+//! A tile of planes has room for its credits, its planes and the factors, and fits the device.
+template <typename Shape> const char* wrongPlanes(const qs::gpu::Chunks& c, int channels, size_t most)
+{
+    const int planes = qs::gpu::planesOf(channels);
+    const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
+    const size_t bytes = qs::gpu::bytesOfPlaneTile<Shape>(c, planes);
+    CT_HOLDS(planes >= channels && planes <= qs::MAX_CHANNELS);
+    CT_HOLDS(bytes <= most);
+    CT_HOLDS(bytes >= 4 * (window * (1 + planes) + static_cast<size_t>(c.dxStep) * c.dyStep));
+    return nullptr;
+}
+
 TEST(QuickShift_Plans, density)
 {
     RNG rng(0x5BD1E995);
@@ -65,25 +77,21 @@ TEST(QuickShift_Plans, density)
                     const int side = rng.uniform(0, 2) ? 4000 : 300;
                     const qs::Extent extent = {rng.uniform(1, side), rng.uniform(1, side), count};
                     const qs::gpu::ByteCut cut = qs::gpu::cutForBytes(extent, radius, multiprocessors);
-                    const qs::gpu::Chunks words = cut.chunks, planes = qs::gpu::cutOffsets(radius, qsTuning::PLANE_DX);
+                    const qs::gpu::Chunks words = cut.chunks, planes = qs::gpu::cutForPlanes(radius, qs::FEW_CHANNELS),
+                                          bands = qs::gpu::cutForPlanes(radius, qs::MAX_CHANNELS);
                     const size_t bytes = qs::gpu::bytesOfByteTile(words);
                     const char* wrong = wrongWith(words, radius, qsTuning::BYTE_DX);
                     wrong = wrong ? wrong : wrongWith(planes, radius, qsTuning::PLANE_DX);
+                    wrong = wrong ? wrong : wrongWith(bands, radius, qsTuning::BAND_DX);
                     manyThreads += cut.manyThreads ? 1 : 0;
                     if (!wrong)
                         wrong = cut.manyThreads ? wrongBytes<qs::gpu::ManyThreadsShape>(words, bytes)
                                                 : wrongBytes<qs::gpu::ByteShape>(words, bytes);
                     wrong = wrong ? wrong : bytes > most ? "a tile of bytes fits" : nullptr;
-                    for (int channels = 1; channels <= qs::MAX_CHANNELS && !wrong; ++channels)
-                    {
-                        typedef qs::gpu::PlaneShape Shape;
-                        const size_t window =
-                            static_cast<size_t>(Shape::COLS + planes.dxStep - 1) * (Shape::ROWS + planes.dyStep - 1);
-                        const size_t plane = qs::gpu::bytesOfPlaneTile(planes, channels);
-                        if (plane > most ||
-                            plane < 4 * (window * (1 + channels) + static_cast<size_t>(planes.dxStep) * planes.dyStep))
-                            wrong = "a tile of planes fits";
-                    }
+                    for (int channels = 1; channels <= qs::FEW_CHANNELS && !wrong; ++channels)
+                        wrong = wrongPlanes<qs::gpu::PlaneShape>(planes, channels, most);
+                    for (int channels = qs::FEW_CHANNELS + 1; channels <= qs::MAX_CHANNELS && !wrong; ++channels)
+                        wrong = wrongPlanes<qs::gpu::BandShape>(bands, channels, most);
                     all.add(wrong,
                             [&]
                             {

@@ -48,11 +48,11 @@ TEST(QuickShift_Accuracy, options)
     const Mat image = randomImage(402, Size(70, 50), CV_8UC3, 5);
     QuickShiftOptions o(2., 8., 0.1);
     expectLikeOracle(image, o, 0.997, "plain");
-    o.scales = Vec4d(0.1, 0.3, 0.02, 1.);
+    o.scales = {0.1, 0.3, 0.02, 1.};
     expectLikeOracle(image, o, 0.997, "a scale for each channel");
-    o.scales = Vec4d(0., 0., 0., 0.);
+    o.scales = {0., 0., 0., 0.};
     expectLikeOracle(image, o, 0., "no colour");
-    o.scales = Vec4d::all(0.2);
+    o.scales.assign(4, 0.2);
     o.searchRadius = 3;
     expectLikeOracle(image, o, 0.997, "search radius 3");
     o.searchRadius = 0;
@@ -353,7 +353,7 @@ TEST(QuickShift_Negative, images)
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     const Mat good(20, 20, CV_8UC3, Scalar(1, 2, 3));
     q->compute(good);
-    for (const int type : {CV_8SC1, CV_32SC1, CV_64FC3, CV_8UC(5), CV_16SC3})
+    for (const int type : {CV_8SC1, CV_32SC1, CV_64FC3, CV_8UC(17), CV_16SC3})
         EXPECT_THROW(q->compute(Mat(4, 4, type)), cv::Exception) << typeToString(type);
     EXPECT_THROW(q->compute(Mat(1, 65536, CV_8U)), cv::Exception);
     EXPECT_THROW(q->compute(good, Mat(20, 19, CV_8U)), cv::Exception);

@@ -17,7 +17,7 @@ using oracle::QuickShiftResult;
 inline Ptr<QuickShift> make(const QuickShiftOptions& o)
 {
     const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, o.scales[0]);
-    q->setChannelScales(Scalar(o.scales));
+    q->setScales(o.scales);
     q->setSearchRadius(o.searchRadius);
     q->setTieRule(o.strict ? QuickShift::STRICT : QuickShift::INDEX);
     q->setNormalizeDensity(o.normalize);

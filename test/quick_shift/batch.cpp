@@ -213,7 +213,7 @@ TEST(QuickShift_Negative, batches)
 //! Images in one array of any dimensions give the results of a list.
 TEST(QuickShift_Batch, stacks)
 {
-    for (const int type : {CV_8UC1, CV_8UC3, CV_32FC4})
+    for (const int type : {CV_8UC1, CV_8UC3, CV_32FC4, CV_16UC(7)})
     {
         const Stack s(581, Size(40, 30), type, 4);
         const int cn = CV_MAT_CN(type), depth = CV_MAT_DEPTH(type);
@@ -242,8 +242,9 @@ TEST(QuickShift_Batch, stacks)
             expectSame(resultsOf(*listed), resultsOf(*q));
         };
         refused(s.images[2], "images: one array, but a list is needed");
-        const int five[] = {4, 30, 8, 5};
-        refused(Mat(4, five, CV_8U, Scalar(1)), "images: an array of 4 dimensions and 5 channels");
+        refused(Mat(30, 40, CV_8UC(16)), "images: one array, but a list is needed");
+        const int many[] = {4, 30, 8, 17};
+        refused(Mat(4, many, CV_8U, Scalar(1)), "images: an array of 4 dimensions and 17 channels");
         const int flat[] = {2, 0, 20}, narrow[] = {2, 20, 0, cn};
         refused(Mat(3, flat, type), "images[0]: is empty");
         refused(Mat(4, narrow, depth), "images[0]: is empty");

@@ -16,7 +16,7 @@ using cuda::QuickShift;
 struct QuickShiftParams
 {
     double sigma, maxDist;
-    Scalar scales;
+    std::vector<double> scales;
     int searchRadius, tieRule;
     bool normalize;
 
@@ -24,7 +24,7 @@ struct QuickShiftParams
     {
         q.setSigma(sigma);
         q.setMaxDist(maxDist);
-        q.setChannelScales(scales);
+        q.setScales(scales);
         q.setSearchRadius(searchRadius);
         q.setTieRule(tieRule);
         q.setNormalizeDensity(normalize);
@@ -95,7 +95,7 @@ inline QuickShiftParams randomQuickShiftParams(RNG& rng, int depth)
                                   : p.sigma * logUniform(rng, 0.001, 4.);
     if (onceIn(rng, 12))
         scale = oneOf<double>(rng, {0., 1e-5, 1., 255., 1e9});
-    p.scales = Scalar::all(std::min(scale * unit, 1e9));
+    p.scales.assign(4, std::min(scale * unit, 1e9));
     if (onceIn(rng, 5))
         for (int k = 0; k < 4; ++k)
             p.scales[k] *= oneOf<double>(rng, {0., 0.01, 0.5, 1., 1.});
@@ -150,6 +150,22 @@ inline Mat randomMask(RNG& rng, Size size)
     return mask;
 }
 
+/** Gives some cases an image, colours, or both, of 5 to 16 channels. Has random numbers of its own, as giveStack().
+@param type out: of the images. */
+inline void giveBands(RNG rng, int& type, std::vector<double>& scales, int& coloursOfBands)
+{
+    coloursOfBands = onceIn(rng, 6) ? rng.uniform(5, 17) : 0;
+    if (!onceIn(rng, 4))
+        return;
+    type = CV_MAKETYPE(CV_MAT_DEPTH(type), rng.uniform(5, 17));
+    const double first = scales[0];
+    const bool equal = std::count(scales.begin(), scales.end(), first) == 4;
+    if (equal && onceIn(rng, 2))
+        return;
+    for (int k = 4; k < 16; ++k)
+        scales.push_back(equal ? first : first * oneOf<double>(rng, {0., 0.01, 0.5, 1., 1.}));
+}
+
 //! Draws calls on adjacency, and colours and masks of a batch. Has random numbers of its own, so that the other draws
 //! do not change.
 inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
@@ -172,8 +188,9 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
     RNG rng = rngOf(seed + 1000003, number);
     QuickShiftCase c;
     c.placement = mixed(rng.next(), 9);
-    const int type = randomType(rng, {CV_8U, CV_8U, CV_16U, CV_32F});
+    int type = randomType(rng, {CV_8U, CV_8U, CV_16U, CV_32F}), coloursOfBands = 0;
     c.params = randomQuickShiftParams(rng, CV_MAT_DEPTH(type));
+    giveBands(rngOf(seed + 3000003, number), type, c.params.scales, coloursOfBands);
     const double limit = onceIn(rng, 3) ? 4e5 : onceIn(rng, 12) ? 4e8 : 3e7;
     Size size = randomSize(rng);
     while (pairsOf(size, c.params) > limit && size.area() > 1)
@@ -187,6 +204,8 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
     if (c.way != QuickShiftCase::BATCH && onceIn(rng, 4))
         c.mask = randomMask(rng, size);
     c.colours = onceIn(rng, 2) ? c.images[0] : randomColours(rng, size, randomType(rng, {CV_8U, CV_16U, CV_32F}));
+    if (coloursOfBands > 0)
+        c.colours = randomColours(rng, size, CV_MAKETYPE(c.colours.depth(), coloursOfBands));
     c.tile = uniform(rng, Size(9, 9), Size(150, 150));
     c.calls = rng.uniform(0, 2048);
     if (onceIn(rng, 2))

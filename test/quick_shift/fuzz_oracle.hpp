@@ -18,10 +18,11 @@ public:
     explicit QuickShiftTruth(const QuickShiftCase& c) : options_(optionsOf(c)), points_(c.images[0], options_), c_(c)
     {
         const double R = c.params.radius();
-        // The header's bound: a part of the density itself and a part per other pixel of the window; a density is at
-        // least 1.
+        // The bound of doc/quick_shift.md: a part of the density itself and a part per other pixel of the window; a
+        // density is at least 1.
         densityError_ =
-            2e-5 + std::ldexp(1., -24) * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total()));
+            (c.images[0].channels() > 4 ? 3e-5 : 2e-5) +
+            std::ldexp(1., -24) * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total()));
         density_ = Mat::zeros(c.images[0].size(), CV_64F);
         for (int y = 0; y < density_.rows; ++y)
             for (int x = 0; x < density_.cols; ++x)
@@ -58,8 +59,8 @@ private:
     static oracle::QuickShiftOptions optionsOf(const QuickShiftCase& c)
     {
         oracle::QuickShiftOptions o(c.params.sigma, c.params.maxDist, 1.);
-        for (int k = 0; k < 4; ++k)
-            o.scales[k] = c.params.scales[k];
+        o.scales = c.params.scales;
+        o.scales.resize(16, c.params.scales[0]); // fewer than the channels are all equal
         o.strict = c.params.tieRule == QuickShift::STRICT;
         o.normalize = c.params.normalize;
         o.mask = c.mask.empty() ? Mat(c.images[0].size(), CV_8UC1, Scalar(1)) : c.mask.clone();

@@ -23,7 +23,7 @@ struct QuickShiftResult
 struct QuickShiftOptions
 {
     double sigma = 6., maxDist = 10.;
-    Vec4d scales = Vec4d::all(1.);
+    std::vector<double> scales = std::vector<double>(16, 1.); //!< of each channel
     int searchRadius = 0; //!< 0: ceil(maxDist)
     bool strict = false, normalize = false;
     Mat mask;
@@ -31,7 +31,7 @@ struct QuickShiftOptions
 
     QuickShiftOptions() {}
     QuickShiftOptions(double sigma_, double maxDist_, double scale)
-        : sigma(sigma_), maxDist(maxDist_), scales(Vec4d::all(scale))
+        : sigma(sigma_), maxDist(maxDist_), scales(16, scale)
     {}
 };
 

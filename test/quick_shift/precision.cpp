@@ -47,7 +47,7 @@ TEST(QuickShift_Precision, channelsOfDifferentScales)
 {
     RNG rng(551);
     QuickShiftOptions o(3., 9., 1.);
-    o.scales = Vec4d(2.3, 0.01, 0.7, 1.9);
+    o.scales = {2.3, 0.01, 0.7, 1.9};
     for (int channels = 1; channels <= 4; ++channels)
     {
         Mat words(46, 60, CV_MAKETYPE(CV_16U, channels)), floats(46, 60, CV_MAKETYPE(CV_32F, channels));
@@ -96,9 +96,9 @@ TEST(QuickShift_Precision, scalesOfAnySize)
         bytes.convertTo(floats, CV_32F, 0.1 / scale);
         expectExact(floats, QuickShiftOptions(2., 8., scale), 5e-6, 0.997, cv::format("scale %g", scale));
         QuickShiftOptions o(2., 8., scale);
-        o.scales = Vec4d(0., scale, 1e-40, 0.);
+        o.scales = {0., scale, 1e-40, 0.};
         expectExact(floats, o, 5e-6, 0.99, cv::format("one channel of scale %g", scale));
-        o.scales = Vec4d(scale, 0., scale / 3., 0.);
+        o.scales = {scale, 0., scale / 3., 0.};
         expectExact(floats, o, 5e-6, 0.99, cv::format("scales %g and a third", scale));
     }
 }

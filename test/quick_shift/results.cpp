@@ -215,6 +215,15 @@ TEST(QuickShift_Results, scales)
     }
     q->setChannelScales(Scalar(0.5, 2.));
     EXPECT_EQ(0.5, q->getColorScale());
+    typedef std::vector<double> Scales;
+    EXPECT_EQ((Scales{0.5, 2., 0., 0.}), q->getScales());
+    q->setScales({0.5, 2.});
+    EXPECT_EQ(Scalar(0.5, 2.), q->getChannelScales());
+    q->setScales({1., 2., 3., 4., 5.});
+    EXPECT_EQ(Scalar(1., 2., 3., 4.), q->getChannelScales());
+    EXPECT_EQ((Scales{1., 2., 3., 4., 5.}), q->getScales());
+    q->setColorScale(0.7);
+    EXPECT_EQ(Scales(4, 0.7), q->getScales());
 }
 
 //! Spatial factors follow changes of sigma back and forth.

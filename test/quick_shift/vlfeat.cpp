@@ -61,6 +61,43 @@ TEST(QuickShift_Vlfeat, images)
     }
 }
 
+//! Images of eight bands: BGR, Lab, and two smoothed ones.
+TEST(QuickShift_Vlfeat, bands)
+{
+    const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
+    for (const std::string name : {"fruits.jpg", "home.jpg"})
+    {
+        const Mat photograph = requireImage(folder, name);
+        const Mat crop = photograph(Rect(photograph.cols / 2 - 60, photograph.rows / 2 - 50, 120, 100));
+        Mat lab, smooth, image, features;
+        cvtColor(crop, lab, COLOR_BGR2Lab);
+        GaussianBlur(crop, smooth, Size(), 2.);
+        std::vector<Mat> planes(3), more;
+        split(crop, planes);
+        for (const Mat& from : {lab, smooth})
+        {
+            split(from, more);
+            planes.insert(planes.end(), more.begin(), more.end());
+        }
+        planes.pop_back();
+        merge(planes, image);
+        ASSERT_EQ(CV_8UC(8), image.type());
+        for (const Setting& s : {Setting{6, 10, 0.125}, Setting{2, 8, 0.25}})
+        {
+            SCOPED_TRACE(cv::format("%s, sigma %g, tau %g, scale %g", name.c_str(), s.sigma, s.maxDist, s.scale));
+            image.convertTo(features, CV_64F, s.scale);
+            VlfeatResult truth;
+            const std::string problem = vlfeatQuickShift(features, s.sigma, s.maxDist, truth);
+            if (!problem.empty())
+                throw SkipTestException(problem);
+            const Results r = strictResults(image, s);
+            EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), 2e-5);
+            EXPECT_GE(oracle::sameParents(r.parents, truth.parents), 0.997);
+            EXPECT_GE(oracle::overlap(r.labels, oracle::labelsOf(truth.parents)), 0.999);
+        }
+    }
+}
+
 //! Row of the table in doc/quick_shift.md: the lowest share of parents equal to VLFeat's, in percent, and the largest
 //! number of superpixels against VLFeat's.
 struct NearTies

@@ -42,7 +42,7 @@ setChannelScales()). Distances between points are in pixels: a scaled difference
 Within the two squares every pair of pixels is evaluated: nothing is subsampled. A superpixel need not be connected in
 the image; enforceConnectivity() makes it so. Formulas: doc/quick_shift.md, "Definition".
 
-__Images__: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
+__Images__: CV_8U, CV_16U or CV_32F with 1 to 16 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 
 __Mask__ (optional, CV_8UC1): pixels where it is 0 are *masked*. They do not contribute to densities and get density 0,
@@ -104,7 +104,7 @@ public:
     compute() links each pixel to its parent, the nearest pixel of higher density in position and colour. A pixel
     without a parent within maxDist is a root, and all pixels whose links end at the same root are a superpixel; its
     label is the rank of the root in row-major order. Then getLabels(), getMeanColor(), getStatistics() and the other
-    methods give the results. Images are arrays of uint8, uint16 or float32 with 1 to 4 channels, on the CPU as numpy
+    methods give the results. Images are arrays of uint8, uint16 or float32 with 1 to 16 channels, on the CPU as numpy
     arrays, on the device as cv2.cuda.GpuMat; both give the same labels. numpy arrays of results are on the host. Before
     compute() results are empty.
     @code{.py}
@@ -166,16 +166,36 @@ public:
     @param colorScale factor, 0 to 1e9. Takes effect at the next compute().
     @throws cv::Exception if the value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
-    /** @brief Returns the factor of the first channel, which is that of all channels unless setChannelScales() was
-    used. Default 32/255. */
+    /** @brief Returns the factor of the first channel, which is that of all channels unless setChannelScales() or
+    setScales() was used. Default 32/255. */
     CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example a smaller one for L of Lab.
     @param scales four factors, each 0 to 1e9; those beyond the image's channels are ignored. A missing one, as in
-    Scalar(0.5), is 0, so that its channel is ignored. Takes effect at the next compute().
+    Scalar(0.5), is 0, so that its channel is ignored. Takes effect at the next compute(), which refuses images of 5 and
+    more channels unless all four are equal; setScales() takes more.
     @throws cv::Exception if a value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setChannelScales(const Scalar& scales) = 0;
-    /** @brief Returns the factors of the four channels. Default 32/255 each. */
+    /** @brief Returns the factors of the first four channels. Default 32/255 each. */
     CV_WRAP virtual Scalar getChannelScales() const = 0;
+    /** @brief Sets one factor for each channel of images of up to 16 channels, for example one for each band of a
+    satellite's image.
+    @code{.py}
+    >>> image = np.zeros((20, 30, 6), np.float32)
+    >>> image[:, 15:, 5] = 0.5
+    >>> quick_shift = cv2.cuda.QuickShift.create(2, 10)
+    >>> quick_shift.setScales([32, 32, 32, 32, 32, 64])
+    >>> quick_shift.compute(image)
+    >>> quick_shift.getNumberOfSuperpixels()
+    2
+    @endcode
+    @param scales 1 to 16 factors, each 0 to 1e9; those beyond the image's channels are ignored. Fewer than four are
+    filled up with 0. Takes effect at the next compute(), which refuses images of 5 and more channels if they have more
+    channels than there are factors, unless all factors are equal.
+    @throws cv::Exception if their number or a value is out of its range; the old factors are kept. */
+    CV_WRAP virtual void setScales(const std::vector<double>& scales) = 0;
+    /** @brief Returns the factors of the channels: as many as setScales() got, at least four; four unless it was used.
+    Default 32/255 each. */
+    CV_WRAP virtual std::vector<double> getScales() const = 0;
     /** @brief Sets how far parents are searched along x and along y.
     @param radius SEARCH_MAX_DIST (0): ceil(maxDist), no parent is missed; SEARCH_WINDOW (-1): ceil(3 sigma), the radius
     of scikit-image; or 1 to 32767 pixels. Takes effect at the next compute().
@@ -201,7 +221,7 @@ public:
 
     /** @brief Computes densities, parents and labels of one image, which the getters return. A Mat is processed on the
     CPU, a GpuMat on the device without waiting.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, sides up to 65,535, at most 2,000,000,000 pixels. An empty
+    @param image CV_8U, CV_16U or CV_32F, 1 to 16 channels, sides up to 65,535, at most 2,000,000,000 pixels. An empty
     one, such as of a failed imread(), clears the results: then empty() is true, counts are 0, and getters give empty
     arrays.
     @param mask CV_8UC1 of the image's size, in the same memory (host or device); pixels where it is 0 belong to no
@@ -219,8 +239,8 @@ public:
     with N times the rows; parents and labels are numbered within their image. getStatistics() and getAdjacency() number
     superpixels across the batch: label + getSuperpixelCounts() of all previous images.
     @param images list of Mat or of GpuMat; an empty list clears the results. Or one array in host memory: N x height x
-    width of 1 to 4 channels, or N x height x width x channels. Refused are arrays of two dimensions, and of three with
-    a last one of 1 to 4, because they could be one image.
+    width of 1 to 16 channels, or N x height x width x channels. Refused are arrays of two dimensions, and of three with
+    a last one of 1 to 16, because they could be one image.
     @param labels list with one output CV_32SC1 for each image, Mat or GpuMat: in C++ a std::vector, which is resized,
     or noArray().
     @param masks list with one mask for each image: CV_8UC1 of the image's size, in the same memory; pixels where it is
@@ -239,7 +259,7 @@ public:
 
     /** @brief Computes an image on the host in tiles, each with the border that it needs, for images that do not fit
     into device memory. Results are bit for bit those of compute() and are on the host.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, on the host.
+    @param image CV_8U, CV_16U or CV_32F, 1 to 16 channels, on the host.
     @param tile width and height of a tile without its border, pixels, at least 1. The border is ceil(3 sigma) plus the
     search radius on each side, so small tiles repeat much work.
     @param useCuda true: process tiles on the current CUDA device, on the null stream, and wait. Default false: on the
@@ -254,7 +274,7 @@ public:
     ties at random: scikit-image adds a normal distribution of standard deviation 1e-5. Works on the CPU, and adds to
     the exact sums in double. Densities that are equal with the noise are ordered by the tie rule; getDensity() gives
     densities with the noise.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, on the host.
+    @param image CV_8U, CV_16U or CV_32F, 1 to 16 channels, on the host.
     @param noise CV_64FC1 of the image's size, on the host, finite.
     @param mask CV_8UC1 of the image's size, on the host; pixels where it is 0 get label -1. Default: no mask.
     @throws cv::Exception if an argument is not as stated; the results are kept then. */
@@ -367,7 +387,7 @@ public:
 
     /** @brief Replaces each pixel of an image by the mean over its superpixel. Waits only if image is a GpuMat and dst
     is a Mat, UMat or std::vector.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size and in the memory (host or device) of the image
+    @param image CV_8U, CV_16U or CV_32F, 1 to 16 channels, of the size and in the memory (host or device) of the image
     of the last compute(); it may be a different image. After computeBatch(): all images in one array, one below the
     other.
     @param dst result, of type and size of image; 0 where masked. Means of CV_8U and CV_16U are rounded half up. CV_32F
@@ -380,7 +400,7 @@ public:
 
     /** @brief Gets statistics with one row for each superpixel, in the order of labels. After computeBatch() the rows
     of all images follow each other. Waits. Outputs that are not wanted may be noArray().
-    @param image image for the means: CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size and in the memory of the
+    @param image image for the means: CV_8U, CV_16U or CV_32F, 1 to 16 channels, of the size and in the memory of the
     image of the last compute(), after computeBatch() all images one below the other; noArray(): means are empty.
     @param areas CV_32SC1, n x 1, pixels.
     @param means CV_32F, n x 1, with the channels of image.

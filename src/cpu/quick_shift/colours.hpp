@@ -25,6 +25,9 @@
 namespace cv { namespace cuda { namespace quick_shift {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
+//! Template argument CHANNELS where their number is known at run time only: images of more than FEW_CHANNELS.
+const int ANY = 0;
+
 #if CT_QUICK_SHIFT_FUSED
 
 //! Returns a b + c, rounded once.

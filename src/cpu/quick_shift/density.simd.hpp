@@ -34,16 +34,17 @@ const int BLOCK_COLS = 512;
 
 template <int CHANNELS, bool WEIGHTED, bool EXACT>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
-                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate, int any)
 {
+    const int channels = CHANNELS == ANY ? any : CHANNELS;
     const PairWeights weights(minusRate, spatial);
-    v_float32 factor[CHANNELS];
-    for (int k = 0; k < CHANNELS; ++k)
+    v_float32 factor[CHANNELS == ANY ? MAX_CHANNELS : CHANNELS];
+    for (int k = 0; k < channels; ++k)
         factor[k] = vx_setall_f32(WEIGHTED ? factors[k] : 1.f);
     for (int x = begin; x < end; x += VTraits<v_float32>::vlanes())
     {
         v_float32 dc = vx_setzero_f32();
-        for (int k = 0; k < CHANNELS; ++k)
+        for (int k = 0; k < channels; ++k)
             dc = addChannel<WEIGHTED, EXACT>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
         const v_uint32 w = weights(dc);
         v_store(creditA + x, v_add(vx_load(creditA + x), w));
@@ -56,18 +57,19 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 // Without vectors that can do it.
 template <int CHANNELS, bool WEIGHTED, bool EXACT>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
-                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate, int any)
 {
+    const int channels = CHANNELS == ANY ? any : CHANNELS;
     for (int x = begin; x < end; ++x)
     {
-        float upper[CHANNELS], lower[CHANNELS];
-        for (int k = 0; k < CHANNELS; ++k)
+        float upper[MAX_CHANNELS], lower[MAX_CHANNELS];
+        for (int k = 0; k < channels; ++k)
         {
             upper[k] = a[k][x];
             lower[k] = b[k][x + dx];
         }
         const uint32_t w =
-            weightBits(colourDistance(upper, lower, CHANNELS, WEIGHTED ? factors : nullptr), minusRate, spatial) -
+            weightBits(colourDistance(upper, lower, channels, WEIGHTED ? factors : nullptr), minusRate, spatial) -
             WEIGHT_BIAS;
         creditA[x] += w;
         creditB[x + dx] += w;
@@ -78,7 +80,7 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 
 template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false>
 void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
-                  uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
+                  uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate, int any)
 {
     for (int block = 0; block < cols; block += BLOCK_COLS)
     {
@@ -88,7 +90,7 @@ void creditBlocks(const float* const* a, const float* const* b, const float* fac
             // Each block starts at its first column, so that whole vectors do not reach into the next block.
             const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
             creditOffset<CHANNELS, WEIGHTED, EXACT>(a, b, factors, creditA, creditB, block, end, dx,
-                                                    spatial[dx - dxBegin], minusRate);
+                                                    spatial[dx - dxBegin], minusRate, any);
         }
     }
 }
@@ -100,10 +102,14 @@ void creditRows(const float* const* a, const float* const* b, int channels, cons
                 float minusRate)
 {
     const auto credit = [&](auto blocks)
-    { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate); };
+    { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate, channels); };
     const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
-    switch (factors ? 4 + channels : channels)
+    switch (channels > FEW_CHANNELS ? ANY : factors ? FEW_CHANNELS + channels : channels)
     {
+    case ANY:
+        return factors ? credit(creditBlocks<ANY, true>)
+               : exact ? credit(creditBlocks<ANY, false, !SAME>)
+                       : credit(creditBlocks<ANY>);
     case 1:
         return credit(creditBlocks<1>);
     case 2:

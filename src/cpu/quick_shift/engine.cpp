@@ -103,7 +103,7 @@ public:
             [&](int i, const int* labels, int first)
             {
                 const ImageView part = (out.means ? image : ImageView()).part(i * one.rows, one.rows);
-                cpu::tabulate(cpu::sums(one, labels, state_.results.counts[i], part), image.channels,
+                cpu::tabulate(cpu::sums(one, labels, state_.results.counts[i], part),
                               {out.areas.from<int>(first), out.means.from<float>(first),
                                out.centroids.from<float>(first), out.boxes.from<int>(first)});
             });

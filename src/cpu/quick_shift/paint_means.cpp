@@ -9,20 +9,19 @@ namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
 namespace {
 
-template <typename T> void storeMean(const Sums& s, int k, double, T& to)
+template <typename T> void storeMean(int64_t sum, int64_t area, double, T& to)
 {
-    to = static_cast<T>(roundedMean(s.colour[k], s.area));
+    to = static_cast<T>(roundedMean(sum, area));
 }
-void storeMean(const Sums& s, int k, double scale, float& to) { to = meanOf(s.colour[k], s.area, scale); }
+void storeMean(int64_t sum, int64_t area, double scale, float& to) { to = meanOf(sum, area, scale); }
 
-template <typename T>
-void paint(const Extent& extent, const int* label, const SumsTable& table, int channels, RowsView<void> dst)
+template <typename T> void paint(const Extent& extent, const int* label, const SumsTable& table, RowsView<void> dst)
 {
-    const std::vector<Sums>& sums = table.rows;
-    std::vector<T> means(sums.size() * channels);
-    for (size_t i = 0; i < sums.size(); ++i)
+    const int channels = table.channels;
+    std::vector<T> means(static_cast<size_t>(table.size()) * channels);
+    for (int i = 0; i < table.size(); ++i)
         for (int k = 0; k < channels; ++k)
-            storeMean(sums[i], k, table.scale, means[i * channels + k]);
+            storeMean(table.row(i)[1 + k], table.row(i)[0], table.scale, means[static_cast<size_t>(i) * channels + k]);
     for (int y = 0; y < extent.rows; ++y)
     {
         T* to = static_cast<T*>(dst.row(y));
@@ -38,11 +37,11 @@ void paintMeans(const Extent& extent, const int* labels, const ImageView& image,
                 RowsView<void> dst)
 {
     if (image.depth == detail::DEPTH_8U)
-        paint<uint8_t>(extent, labels, sums, image.channels, dst);
+        paint<uint8_t>(extent, labels, sums, dst);
     else if (image.depth == detail::DEPTH_16U)
-        paint<uint16_t>(extent, labels, sums, image.channels, dst);
+        paint<uint16_t>(extent, labels, sums, dst);
     else
-        paint<float>(extent, labels, sums, image.channels, dst);
+        paint<float>(extent, labels, sums, dst);
 }
 
 }}}} // namespace cv::cuda::quick_shift::cpu

@@ -84,7 +84,7 @@ private:
         const int index = y * features_.cols + x;
         if (!isHigher(keyRow(y)[x], index, s.key, s.index, p_.strict))
             return;
-        float colour[MAX_CHANNELS] = {};
+        float colour[MAX_CHANNELS];
         for (int k = 0; k < features_.channels; ++k)
             colour[k] = features_.row(k, y)[x];
         const float d =

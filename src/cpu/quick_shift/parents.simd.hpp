@@ -49,11 +49,12 @@ namespace {
 
 template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVector(const RingSearch& s, int x)
 {
+    const int most = CHANNELS == ANY ? MAX_CHANNELS : CHANNELS, channels = CHANNELS == ANY ? s.channels : CHANNELS;
     const int* ownKeys = s.keys + s.y * s.keyStride + x;
     const v_int32 own = vx_load(ownKeys), none = vx_setall_s32(static_cast<int>(0x80000000u));
     const v_float32 weight = vx_setall_f32(s.colorWeight);
-    v_float32 colour[CHANNELS], factor[CHANNELS];
-    for (int k = 0; k < CHANNELS; ++k)
+    v_float32 colour[most], factor[most];
+    for (int k = 0; k < channels; ++k)
     {
         colour[k] = vx_load(s.planes[k] + s.y * s.stride + x);
         factor[k] = vx_setall_f32(WEIGHTED ? s.factors[k] : 1.f);
@@ -74,7 +75,7 @@ template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVe
                 const v_float32 higher = v_reinterpret_as_f32(equalToo ? v_ge(key, own) : v_gt(key, own));
                 const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
                 v_float32 dc = vx_setzero_f32();
-                for (int k = 0; k < CHANNELS; ++k)
+                for (int k = 0; k < channels; ++k)
                     dc = addChannel<WEIGHTED, EXACT>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
                 const v_float32 d = multiplyAdd(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
                 const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
@@ -94,8 +95,13 @@ int searchRings(const RingSearch& s)
 {
     const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
     for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
-        switch (s.factors ? 4 + s.channels : s.channels)
+        switch (s.channels > FEW_CHANNELS ? ANY : s.factors ? FEW_CHANNELS + s.channels : s.channels)
         {
+        case ANY:
+            s.factors ? searchVector<ANY, true>(s, x)
+            : s.exact ? searchVector<ANY, false, !SAME>(s, x)
+                      : searchVector<ANY>(s, x);
+            break;
         case 1:
             searchVector<1>(s, x);
             break;

@@ -56,8 +56,20 @@ struct Links
 //! Sums of all superpixels of an image.
 struct SumsTable
 {
-    std::vector<Sums> rows;
+    SumsTable(int count, int channels_, double scale_)
+        : channels(channels_),
+          scale(scale_),
+          rows(static_cast<size_t>(count) * (1 + channels_)),
+          places(count, {0, 0, 0x7fffffff, 0x7fffffff, -1, -1})
+    {}
+    int size() const { return static_cast<int>(places.size()); }
+    unsigned long long* row(int i) { return rows.data() + static_cast<size_t>(i) * (1 + channels); }
+    const unsigned long long* row(int i) const { return const_cast<SumsTable*>(this)->row(i); }
+
+    int channels;
     double scale; //!< scale of the colours: fixedScale() of a CV_32F image, else 1
+    std::vector<unsigned long long> rows;
+    std::vector<Places> places;
 };
 
 //! Connected pieces of an image. A piece is named after its root, its first pixel in raster order.

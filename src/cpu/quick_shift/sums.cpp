@@ -13,7 +13,7 @@ namespace {
 template <typename T> int64_t colourOf(T value, double) { return value; }
 int64_t colourOf(float value, double scale) { return fixedColour(value, scale); }
 
-template <typename T> void addColours(const int* label, const ImageView& image, double scale, std::vector<Sums>& out)
+template <typename T> void addColours(const int* label, const ImageView& image, SumsTable& table)
 {
     for (int y = 0; y < image.rows; ++y)
     {
@@ -21,7 +21,7 @@ template <typename T> void addColours(const int* label, const ImageView& image, 
         for (int x = 0; x < image.cols; ++x, ++label, pixel += image.channels)
             if (*label >= 0)
                 for (int k = 0; k < image.channels; ++k)
-                    out[*label].colour[k] += static_cast<unsigned long long>(colourOf(pixel[k], scale));
+                    table.row(*label)[1 + k] += static_cast<unsigned long long>(colourOf(pixel[k], table.scale));
     }
 }
 
@@ -42,19 +42,15 @@ double colourScale(const ImageView& image)
 
 SumsTable sums(const Extent& extent, const int* labels, int count, const ImageView& image)
 {
-    Sums none = {};
-    none.left = none.top = 0x7fffffff;
-    none.right = none.bottom = -1;
-    SumsTable table = {std::vector<Sums>(count, none), colourScale(image)};
-    std::vector<Sums>& out = table.rows;
+    SumsTable table(count, image.channels, colourScale(image));
     const int* label = labels;
     for (int y = 0; y < extent.rows; ++y)
         for (int x = 0; x < extent.cols; ++x, ++label)
         {
             if (*label < 0)
                 continue;
-            Sums& s = out[*label];
-            ++s.area;
+            ++table.row(*label)[0];
+            Places& s = table.places[*label];
             s.x += x;
             s.y += y;
             s.left = std::min(s.left, x);
@@ -63,11 +59,11 @@ SumsTable sums(const Extent& extent, const int* labels, int count, const ImageVi
             s.bottom = std::max(s.bottom, y);
         }
     if (image && image.depth == detail::DEPTH_8U)
-        addColours<uint8_t>(labels, image, table.scale, out);
+        addColours<uint8_t>(labels, image, table);
     else if (image && image.depth == detail::DEPTH_16U)
-        addColours<uint16_t>(labels, image, table.scale, out);
+        addColours<uint16_t>(labels, image, table);
     else if (image)
-        addColours<float>(labels, image, table.scale, out);
+        addColours<float>(labels, image, table);
     return table;
 }
 

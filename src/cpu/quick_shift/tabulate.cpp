@@ -8,19 +8,20 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
-void tabulate(const SumsTable& sums, int channels, const Table& table)
+void tabulate(const SumsTable& sums, const Table& table)
 {
-    for (int i = 0; i < static_cast<int>(sums.rows.size()); ++i)
+    for (int i = 0; i < sums.size(); ++i)
     {
-        const Sums& s = sums.rows[i];
+        const unsigned long long* const row = sums.row(i);
+        const Places& s = sums.places[i];
         if (table.areas)
-            *table.areas.row(i) = static_cast<int>(s.area);
-        for (int k = 0; table.means && k < channels; ++k)
-            table.means.row(i)[k] = meanOf(s.colour[k], s.area, sums.scale);
+            *table.areas.row(i) = static_cast<int>(row[0]);
+        for (int k = 0; table.means && k < sums.channels; ++k)
+            table.means.row(i)[k] = meanOf(row[1 + k], row[0], sums.scale);
         if (table.centroids)
         {
-            table.centroids.row(i)[0] = meanOf(s.x, s.area, 1.);
-            table.centroids.row(i)[1] = meanOf(s.y, s.area, 1.);
+            table.centroids.row(i)[0] = meanOf(s.x, row[0], 1.);
+            table.centroids.row(i)[1] = meanOf(s.y, row[0], 1.);
         }
         if (table.boxes)
         {

@@ -16,13 +16,13 @@ __device__ __forceinline__ uint32_t squaredByteDistance(uint32_t a, uint32_t b, 
     return __dp4a(d, d, start);
 }
 
-//! Members of Parameters that the search needs.
+//! Members of Parameters that the search of images of few channels needs.
 struct SearchParameters
 {
     int searchRadius;
     float colorWeight, reach;
     bool strict;
-    float factors[MAX_CHANNELS];
+    float factors[FEW_CHANNELS];
 };
 
 /** Colours of 8-bit channels in a word. Steps 1 to 3 of the search measure distances in multiples of UNIT: an integer
@@ -87,7 +87,8 @@ template <int CHANNELS, bool WEIGHTED> struct PlaneColours
             weight.factor[k] = p.factors[k];
         return weight;
     }
-    static __device__ float distance(const Colour& a, const Colour& b, const SearchParameters& p)
+    //! @param p SearchParameters or Parameters.
+    template <typename P> static __device__ float distance(const Colour& a, const Colour& b, const P& p)
     {
         return colourDistance(a.value, b.value, CHANNELS, WEIGHTED ? p.factors : nullptr);
     }

@@ -419,10 +419,11 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
 }
 
 template <int CHANNELS, bool WEIGHTED>
-__global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
+__global__ void __launch_bounds__(ShapeOf<CHANNELS>::THREADS) weighPlanes(const DensityTask task)
 {
     extern __shared__ uint32_t shared[];
-    weighTile<Planes<CHANNELS, WEIGHTED>, PlaneShape>(task, Place<PlaneShape>(task), shared);
+    typedef ShapeOf<CHANNELS> Shape;
+    weighTile<Planes<CHANNELS, WEIGHTED>, Shape>(task, Place<Shape>(task), shared);
 }
 
 // --- keys, launches --------------------------------------------------------------------------------------------------
@@ -496,14 +497,25 @@ void weighWords(DensityTask task, cudaStream_t stream)
 
 template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)
 {
-    task.chunks = cutOffsets(task.parameters.radius, tuning::PLANE_DX);
-    weigh<PlaneShape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile(task.chunks, CHANNELS), stream);
+    typedef ShapeOf<CHANNELS> Shape;
+    task.chunks = cutForPlanes(task.parameters.radius, CHANNELS);
+    weigh<Shape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile<Shape>(task.chunks, CHANNELS), stream);
+}
+
+//! Weighs images of more than FEW_CHANNELS.
+template <bool WEIGHTED> void weighBands(const DensityTask& task, cudaStream_t stream)
+{
+    task.features.channels == 8    ? weighFloats<8, WEIGHTED>(task, stream)
+    : task.features.channels == 12 ? weighFloats<12, WEIGHTED>(task, stream)
+                                   : weighFloats<16, WEIGHTED>(task, stream);
 }
 
 void weighAs(const DensityTask& task, cudaStream_t stream)
 {
     if (task.features.words)
         weighWords(task, stream);
+    else if (task.features.channels > FEW_CHANNELS)
+        task.parameters.weighted ? weighBands<true>(task, stream) : weighBands<false>(task, stream);
     else if (task.parameters.weighted)
         task.features.channels == 2   ? weighFloats<2, true>(task, stream)
         : task.features.channels == 3 ? weighFloats<3, true>(task, stream)
@@ -517,7 +529,8 @@ void weighAs(const DensityTask& task, cudaStream_t stream)
 
 } // namespace
 
-static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_DX * tuning::CHUNK_DY <= MAX_TERMS,
+static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_DX * tuning::CHUNK_DY <= MAX_TERMS &&
+                  tuning::BAND_DX * tuning::BAND_DY <= MAX_TERMS,
               "credits of a chunk must fit 32 bits");
 
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,

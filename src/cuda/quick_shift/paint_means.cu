@@ -9,17 +9,17 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-__device__ __forceinline__ void storeMean(const Sums& s, int k, double, uint8_t& to)
+__device__ __forceinline__ void storeMean(int64_t sum, int64_t area, double, uint8_t& to)
 {
-    to = static_cast<uint8_t>(roundedMean(s.colour[k], s.area));
+    to = static_cast<uint8_t>(roundedMean(sum, area));
 }
-__device__ __forceinline__ void storeMean(const Sums& s, int k, double, uint16_t& to)
+__device__ __forceinline__ void storeMean(int64_t sum, int64_t area, double, uint16_t& to)
 {
-    to = static_cast<uint16_t>(roundedMean(s.colour[k], s.area));
+    to = static_cast<uint16_t>(roundedMean(sum, area));
 }
-__device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, float& to)
+__device__ __forceinline__ void storeMean(int64_t sum, int64_t area, double scale, float& to)
 {
-    to = meanOf(s.colour[k], s.area, scale);
+    to = meanOf(sum, area, scale);
 }
 
 template <typename T>
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(THREADS)
     {
         to[k] = T(0);
         if (known)
-            storeMean(sumsOf(table, label), k, scale, to[k]);
+            storeMean(sumsOf(table, label)[1 + k], sumsOf(table, label)[0], scale, to[k]);
     }
 }
 

@@ -14,7 +14,7 @@
 // over budget: four steps of one search, which hand on their lists.
 #include "colours.hpp"
 #include "offsets.hpp"
-#include "plan.hpp"
+#include "pixel_grid.hpp"
 #include "../../common/launch.hpp"
 #include "../../common/warp.hpp"
 #include <utility>
@@ -25,22 +25,25 @@ namespace {
 
 // --- near ------------------------------------------------------------------------------------------------------------
 
-//! Arguments of the search kernels.
-struct ParentTask
+//! Arguments of the search kernels. @tparam P SearchParameters or Parameters.
+template <typename P> struct ParentTaskWith
 {
     Features features;
     Extent extent;
-    SearchParameters parameters;
+    P parameters;
     const uint32_t* keys;
     const uint32_t* cells;
     Worklist far;
     int* parents;
     float* distances; //!< for pixels of the worklist D of the best candidate so far, not its square root
 };
+typedef ParentTaskWith<SearchParameters> ParentTask;
+typedef ParentTaskWith<Parameters> BandTask;
 static_assert(sizeof(ParentTask) <= 128, "with more the compiler makes searchNear() longer (CUDA 13.0)");
 
 //! Writes the result of a search.
-__device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, int index, const Candidate& best)
+template <typename Task>
+__device__ __forceinline__ void writeParent(const Task& task, size_t at, int index, const Candidate& best)
 {
     const bool root = best.index == NO_PARENT;
     task.parents[at] = root ? index : best.index;
@@ -447,11 +450,11 @@ template <typename Colour> struct Seeker
 };
 
 //! Evaluates the pixels of one cell, two per lane.
-template <typename Colours>
-__device__ __forceinline__ void evaluateCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
+template <typename Colours, typename Task>
+__device__ __forceinline__ void evaluateCell(const Task& task, const Colours& colours, size_t base, int cellX,
                                              int cellY, Seeker<typename Colours::Colour>& s)
 {
-    const SearchParameters& p = task.parameters;
+    const auto& p = task.parameters;
     for (int i = threadIdx.x % 32; i < CELL * CELL; i += 32)
     {
         const int x = cellX * CELL + i % CELL, y = cellY * CELL + i / CELL, dx = x - s.x, dy = y - s.y;
@@ -468,12 +471,12 @@ __device__ __forceinline__ void evaluateCell(const ParentTask& task, const Colou
 }
 
 //! Searches outside of tiles: step 4.
-template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
+template <typename Colours, typename Task> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const Task task)
 {
     detail::waitForKernelBefore();
     detail::letNextKernelBegin();
     const Extent& e = task.extent;
-    const SearchParameters& p = task.parameters;
+    const auto& p = task.parameters;
     const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
     const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
     for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
@@ -525,6 +528,76 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
     }
 }
 
+// --- bands: more than FEW_CHANNELS -----------------------------------------------------------------------------------
+
+/** Searches as searchNear() does, but without tiles, which so many channels would make too large: a thread visits the
+offsets around a pixel in order. Colours are read of denser neighbours only. */
+template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNearBands(const BandTask task)
+{
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
+    const Extent& e = task.extent;
+    const Parameters& p = task.parameters;
+    const int x = blockIdx.x * BLOCK_COLS + threadIdx.x, y = blockIdx.y * BLOCK_ROWS + threadIdx.y;
+    if (x >= e.cols || y >= e.rows)
+        return;
+    const size_t base = static_cast<size_t>(blockIdx.z) * e.pixels();
+    const int index = y * e.cols + x;
+    const uint32_t key = task.keys[base + index];
+    if (key == 0)
+    {
+        task.parents[base + index] = -1;
+        task.distances[base + index] = INFINITY;
+        return;
+    }
+    const Colours colours(task.features, base, e.pixels());
+    const typename Colours::Colour own = colours.load(index);
+    Candidate best = {p.reach, NO_PARENT};
+    const int end = p.searchRadius <= REACH ? OFFSETS : WHOLE_DISC;
+    for (int k = 0; k < end && static_cast<float>(PackedOffsets::ds(PACKED.entry[k])) <= best.d; ++k)
+    {
+        const uint32_t packed = PACKED.entry[k], code = PackedOffsets::code(packed);
+        const int u = x + dxOf(code), v = y + dyOf(code), j = v * e.cols + u;
+        if (u < 0 || u >= e.cols || v < 0 || v >= e.rows || PackedOffsets::radius(packed) > p.searchRadius ||
+            !isHigher(task.keys[base + j], j, key, index, p.strict))
+            continue;
+        const float d =
+            squaredDistance(Colours::distance(own, colours.load(j), p), p.colorWeight, PackedOffsets::ds(packed));
+        if (isBetter(d, j, best))
+            best = {d, j};
+    }
+    if (p.searchRadius <= REACH || static_cast<float>((REACH + 1) * (REACH + 1)) > best.d)
+        return writeParent(task, base + index, index, best);
+    task.parents[base + index] = best.index;
+    task.distances[base + index] = best.d;
+    task.far.pixels[atomicAdd(task.far.count, 1)] = static_cast<int>(base) + index;
+}
+
+// --- launches --------------------------------------------------------------------------------------------------------
+
+template <typename Colours, typename Task> void searchBeyondTiles(const Task& task, cudaStream_t stream)
+{
+    if (task.parameters.searchRadius > REACH)
+        detail::launchEarly("quick shift far parents", searchFar<Colours, Task>, dim3(tuning::FAR_BLOCKS),
+                            dim3(tuning::FAR_THREADS), 0, stream, task);
+}
+
+template <int PLANES, bool WEIGHTED> void searchBands(const BandTask& task, cudaStream_t stream)
+{
+    typedef PlaneColours<PLANES, WEIGHTED> Colours;
+    dim3 grid = gridOf(task.extent.cols, task.extent.rows);
+    grid.z = task.extent.count;
+    detail::launchEarly("quick shift near parents", searchNearBands<Colours>, grid, BLOCK, 0, stream, task);
+    searchBeyondTiles<Colours>(task, stream);
+}
+
+template <bool WEIGHTED> void searchBandsAs(const BandTask& task, cudaStream_t stream)
+{
+    task.features.channels == 8    ? searchBands<8, WEIGHTED>(task, stream)
+    : task.features.channels == 12 ? searchBands<12, WEIGHTED>(task, stream)
+                                   : searchBands<16, WEIGHTED>(task, stream);
+}
+
 template <typename Shape> dim3 gridOf(const Extent& e)
 {
     return dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count);
@@ -534,12 +607,9 @@ template <typename Colours, typename Shape, int... PASSES> void search(const Par
 {
     static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES,
                   "must fit the shared memory of a block on every device");
-    const bool mayLeave = task.parameters.searchRadius > REACH;
     detail::launchEarly("quick shift near parents", searchNear<Colours, Shape, PASSES...>, gridOf<Shape>(task.extent),
                         dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
-    if (mayLeave)
-        detail::launchEarly("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
-                            dim3(tuning::FAR_THREADS), 0, stream, task);
+    searchBeyondTiles<Colours>(task, stream);
 }
 
 //! Searches words: with small blocks where large ones would be too few to fill the device.
@@ -579,7 +649,7 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream)
 {
     SearchParameters p = {parameters.searchRadius, parameters.colorWeight, parameters.reach, parameters.strict, {}};
-    for (int k = 0; k < MAX_CHANNELS; ++k)
+    for (int k = 0; k < FEW_CHANNELS; ++k)
         p.factors[k] = parameters.factors[k];
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
@@ -587,9 +657,17 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
                   if (slice.image > 0) // pack() has cleared the list of the first slice
                       detail::cudaCheck(cudaMemsetAsync(far.count, 0, sizeof(int), stream), "quick shift parents");
-                  searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
-                            parents + slice.pixel, distances + slice.pixel},
-                           parameters.weighted, stream);
+                  const auto taskWith = [&](const auto& used) -> ParentTaskWith<std::decay_t<decltype(used)>>
+                  {
+                      return {partOf(features, slice), slice.extent, used, keys + slice.pixel, cells + cellsBefore, far,
+                              parents + slice.pixel, distances + slice.pixel};
+                  };
+                  if (features.channels <= FEW_CHANNELS)
+                      searchAs(taskWith(p), parameters.weighted, stream);
+                  else if (parameters.weighted)
+                      searchBandsAs<true>(taskWith(parameters), stream);
+                  else
+                      searchBandsAs<false>(taskWith(parameters), stream);
               });
 }
 

@@ -10,14 +10,19 @@
 #include "../../quick_shift/stages.hpp"
 #include "tuning.hpp"
 #include <limits>
+#include <type_traits>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 //! Returns true if features are words of 8-bit channels, false if they are planes of floats.
-inline bool heldInWords(int depth, const Scales& scales, const Parameters& parameters)
+inline bool heldInWords(int depth, int channels, const Scales& scales, const Parameters& parameters)
 {
-    return depth == detail::DEPTH_8U && !scales.used && fitsWords(-parameters.minusRate);
+    return depth == detail::DEPTH_8U && channels <= FEW_CHANNELS && !scales.used && fitsWords(-parameters.minusRate);
 }
+
+//! Returns the planes of an image's features: of more than FEW_CHANNELS a multiple of 4, so that there are few kernels.
+//! Planes without a channel are 0, which adds nothing to distances.
+inline int planesOf(int channels) { return channels <= FEW_CHANNELS ? channels : detail::ceilDiv(channels, 4) * 4; }
 
 //! Returns the number of cells of a stack.
 inline int cellsOf(const Extent& extent)
@@ -76,9 +81,6 @@ size_t scanBytesFor(const Extent& extent);
 //! Returns the bytes that CUB needs in sortBorders().
 size_t sortBytesFor(int count);
 
-//! Bytes from row to row of sums that means alone need.
-inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
-
 //! Returns the number of segments of an image. A segment is 32 pixels of a row; roots are counted per segment.
 CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }
 
@@ -108,11 +110,10 @@ inline Chunks cutOffsetsInto(int radius, int dxCount, int dyCount)
     c.dxCount = detail::ceilDiv(width, c.dxStep);
     return c;
 }
-//! Cuts the offsets as evenly as the limits allow. @param mostDx most columns per chunk.
-inline Chunks cutOffsets(int radius, int mostDx)
+//! Cuts the offsets as evenly as the limits allow. @param mostDx most columns per chunk. @param mostDy most rows.
+inline Chunks cutOffsets(int radius, int mostDx, int mostDy = tuning::CHUNK_DY)
 {
-    return cutOffsetsInto(radius, detail::ceilDiv(radius + 1, mostDx),
-                          detail::ceilDiv(2 * radius + 1, tuning::CHUNK_DY));
+    return cutOffsetsInto(radius, detail::ceilDiv(radius + 1, mostDx), detail::ceilDiv(2 * radius + 1, mostDy));
 }
 
 //! Block of the density kernels: COLS columns by GROUPS groups of CENTRES rows, one thread per column and group.
@@ -124,6 +125,9 @@ typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> 
 //! Tiles of ByteShape by twice the threads: blocks begin and end in less time, and pairs take more instructions.
 typedef TileShape<tuning::BYTE_COLS, 2 * tuning::BYTE_GROUPS, tuning::BYTE_CENTRES / 2> ManyThreadsShape;
 typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
+typedef TileShape<tuning::PLANE_COLS, tuning::BAND_GROUPS, tuning::PLANE_CENTRES> BandShape;
+//! Shape of the blocks for so many planes.
+template <int PLANES> using ShapeOf = std::conditional_t<(PLANES > FEW_CHANNELS), BandShape, PlaneShape>;
 
 //! Returns the number of tiles of an image; a tile is the pixels of a block.
 template <typename Shape> int tilesOf(const Extent& extent)
@@ -192,10 +196,17 @@ inline size_t bytesOfByteTile(const Chunks& chunks)
 
 //! Returns the bytes of shared memory of the float density kernel: planes of credits and of each channel, then spatial
 //! factors.
-inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
+template <typename Shape> size_t bytesOfPlaneTile(const Chunks& c, int planes)
 {
-    const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
-    return sizeof(uint32_t) * (window * (1 + channels) + static_cast<size_t>(c.dxStep) * c.dyStep);
+    const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
+    return sizeof(uint32_t) * (window * (1 + planes) + static_cast<size_t>(c.dxStep) * c.dyStep);
+}
+
+//! Cuts the offsets for planes of floats.
+inline Chunks cutForPlanes(int radius, int planes)
+{
+    return planes > FEW_CHANNELS ? cutOffsets(radius, tuning::BAND_DX, tuning::BAND_DY)
+                                 : cutOffsets(radius, tuning::PLANE_DX);
 }
 
 //! Consecutive images of a stack.

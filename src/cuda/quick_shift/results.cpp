@@ -292,18 +292,12 @@ private:
     //! Computes the sums of all superpixels. @param capacity most superpixels.
     gpu::SumsTable sumUp(const ResultSet& set, const ImageView& image, int capacity, bool places)
     {
-        const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
-        Sums* const superpixels = state_.scratch.superpixels(stride * capacity, call_);
-        const int images = set.extent().count;
-        const int* const firsts = state_.scratch.numberSuperpixels(set, call_);
-        const gpu::SumsTable table = {superpixels,
-                                      stride,
-                                      firsts ? firsts + images : set.counts(),
-                                      firsts,
-                                      images,
-                                      capacity,
-                                      state_.scratch.perImage(set.extent(), call_).largest};
-        gpu::sums(set.extent(), set.labels(), image, places, table, call_.stream());
+        gpu::SumsTable table = state_.scratch.superpixels(capacity, image.channels, places, call_);
+        table.images = set.extent().count;
+        table.firsts = state_.scratch.numberSuperpixels(set, call_);
+        table.count = table.firsts ? table.firsts + table.images : set.counts();
+        table.largest = state_.scratch.perImage(set.extent(), call_).largest;
+        gpu::sums(set.extent(), set.labels(), image, table, call_.stream());
         return table;
     }
 

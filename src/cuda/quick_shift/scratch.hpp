@@ -46,8 +46,8 @@ public:
     {
         const size_t n = extent.total();
         gpu::Features made = {};
-        made.channels = channels;
-        void* const pixels = pixels_.reserve(call, (words ? 1 : channels) * n * sizeof(float), "pixels");
+        made.channels = gpu::planesOf(channels);
+        void* const pixels = pixels_.reserve(call, (words ? 1 : made.channels) * n * sizeof(float), "pixels");
         if (words)
             made.words = static_cast<uint32_t*>(pixels);
         else
@@ -192,9 +192,19 @@ public:
         gpu::numberSuperpixels(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
         return firsts;
     }
-    Sums* superpixels(size_t bytes, const Call& call)
+    //! Returns a table for so many superpixels; its other members are the caller's.
+    gpu::SumsTable superpixels(int capacity, int channels, bool places, const Call& call)
     {
-        return static_cast<Sums*>(superpixels_.reserve(call, bytes, "superpixels"));
+        gpu::SumsTable made = {};
+        made.capacity = capacity;
+        made.channels = channels;
+        superpixels_.divide(call, "superpixels",
+                            [&](Parts& parts)
+                            {
+                                made.rows = parts.take<unsigned long long>(static_cast<size_t>(capacity) * (1 + channels));
+                                made.places = places ? parts.take<Places>(capacity) : nullptr;
+                            });
+        return made;
     }
 
 private:

@@ -29,20 +29,15 @@ __global__ void __launch_bounds__(THREADS)
         atomicMax(ofImage, most);
 }
 
-__global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table, int channels, bool places)
+__global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= sizeOf(table))
         return;
-    Sums& s = sumsOf(table, i);
-    s.area = 0;
-    for (int k = 0; k < (places ? MAX_CHANNELS : channels); ++k)
-        s.colour[k] = 0;
-    if (!places)
-        return;
-    s.x = s.y = 0;
-    s.left = s.top = 0x7fffffff;
-    s.right = s.bottom = -1;
+    for (int k = 0; k < 1 + table.channels; ++k)
+        sumsOf(table, i)[k] = 0;
+    if (table.places)
+        table.places[i] = {0, 0, 0x7fffffff, 0x7fffffff, -1, -1};
 }
 
 // Colours as integers, by depth.
@@ -51,15 +46,15 @@ __device__ __forceinline__ long long colourOf(uint16_t value, double) { return v
 __device__ __forceinline__ long long colourOf(float value, double scale) { return fixedColour(value, scale); }
 
 /** Adds the pixels of a stack to the sums. A warp is 32 pixels of a row. It first sums each run of equal labels and
-then issues one set of atomics per run. */
-template <typename T>
+then issues one set of atomics per run. @tparam MOST most channels. */
+template <typename T, int MOST>
 __global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, const int* __restrict__ labels,
-                                                          const ImageView image, bool places, const SumsTable table)
+                                                          const ImageView image, const SumsTable table)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
-    const bool inside = x < extent.cols && row < extent.rows * extent.count;
-    const Row at = rowOf(extent, inside ? row : 0);
-    const int label = numberOf(table, at.image, inside ? labels[static_cast<size_t>(row) * extent.cols + x] : -1);
+    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
+    const bool inside = x < extent.cols && y < extent.rows * extent.count;
+    const Row at = rowOf(extent, inside ? y : 0);
+    const int label = numberOf(table, at.image, inside ? labels[static_cast<size_t>(y) * extent.cols + x] : -1);
     const int before = __shfl_up_sync(0xffffffffu, label, 1);
     const unsigned heads = __ballot_sync(0xffffffffu, lane == 0 || before != label);
     const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // first lanes of runs right of this lane
@@ -67,27 +62,28 @@ __global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, c
     typedef cub::WarpReduce<long long> Reduce;
     __shared__ Reduce::TempStorage memory[BLOCK_ROWS];
     const double scale = scaleOf(image, table, at.image);
-    long long colour[MAX_CHANNELS] = {};
+    long long colour[MOST] = {};
 #pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
+    for (int k = 0; k < MOST; ++k)
     {
         if (image.data != nullptr && k < image.channels)
         {
-            colour[k] = inside ? colourOf(pixelOf<T>(image, x, row)[k], scale) : 0;
+            colour[k] = inside ? colourOf(pixelOf<T>(image, x, y)[k], scale) : 0;
             colour[k] = Reduce(memory[threadIdx.y]).HeadSegmentedSum(colour[k], heads >> lane & 1);
         }
     }
     if (!(heads >> lane & 1) || label < 0 || label >= sizeOf(table))
         return;
-    Sums& s = sumsOf(table, label);
+    unsigned long long* const row = sumsOf(table, label);
     const unsigned long long n = end - lane;
-    atomicAdd(&s.area, n);
+    atomicAdd(row, n);
 #pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
+    for (int k = 0; k < MOST; ++k)
         if (image.data != nullptr && k < image.channels)
-            atomicAdd(&s.colour[k], static_cast<unsigned long long>(colour[k]));
-    if (!places)
+            atomicAdd(row + 1 + k, static_cast<unsigned long long>(colour[k]));
+    if (!table.places)
         return;
+    Places& s = table.places[label];
     atomicAdd(&s.x, n * x + n * (n - 1) / 2);
     atomicAdd(&s.y, n * at.y);
     atomicMin(&s.left, x);
@@ -98,8 +94,7 @@ __global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, c
 
 //! Launches sumSuperpixels() for all slices.
 template <typename T>
-void addImages(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
-               StreamHandle stream)
+void addImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table, StreamHandle stream)
 {
     forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
@@ -110,28 +105,28 @@ void addImages(const Extent& extent, const int* labels, const ImageView& image, 
                   if (image && image.depth == detail::DEPTH_32F)
                       detail::launch("quick shift largest", findLargestMagnitude, grid, BLOCK, 0, stream, e,
                                      partOf(image, slice), part.largest);
-                  detail::launch("quick shift sums", sumSuperpixels<T>, grid, BLOCK, 0, stream, e, labels + slice.pixel,
-                                 partOf(image, slice), places, part);
+                  const auto kernel = image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS>
+                                                                    : sumSuperpixels<T, FEW_CHANNELS>;
+                  detail::launch("quick shift sums", kernel, grid, BLOCK, 0, stream, e, labels + slice.pixel,
+                                 partOf(image, slice), part);
               });
 }
 
 } // namespace
 
-void sums(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
-          StreamHandle stream)
+void sums(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table, StreamHandle stream)
 {
     const char* name = "quick shift sums";
-    detail::launch(name, clearSums, detail::linearGrid(table.capacity, THREADS), dim3(THREADS), 0, stream, table,
-                   image.channels, places);
+    detail::launch(name, clearSums, detail::linearGrid(table.capacity, THREADS), dim3(THREADS), 0, stream, table);
     if (image && image.depth == detail::DEPTH_32F)
     {
         detail::cudaCheck(cudaMemsetAsync(table.largest, 0, sizeof(uint32_t) * extent.count, stream), name);
-        addImages<float>(extent, labels, image, places, table, stream);
+        addImages<float>(extent, labels, image, table, stream);
     }
     else if (image.depth == detail::DEPTH_16U)
-        addImages<uint16_t>(extent, labels, image, places, table, stream);
+        addImages<uint16_t>(extent, labels, image, table, stream);
     else
-        addImages<uint8_t>(extent, labels, image, places, table, stream);
+        addImages<uint8_t>(extent, labels, image, table, stream);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -14,9 +14,9 @@ template <typename T> __device__ __forceinline__ const T* pixelOf(const ImageVie
     return image.row<T>(y) + static_cast<size_t>(x) * image.channels;
 }
 
-__device__ __forceinline__ Sums& sumsOf(const SumsTable& table, int label)
+__device__ __forceinline__ unsigned long long* sumsOf(const SumsTable& table, int label)
 {
-    return *reinterpret_cast<Sums*>(reinterpret_cast<char*>(table.first) + label * table.stride);
+    return table.rows + static_cast<size_t>(label) * (1 + table.channels);
 }
 
 //! Row of an image of a stack.

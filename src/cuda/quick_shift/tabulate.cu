@@ -30,23 +30,22 @@ __global__ void __launch_bounds__(THREADS)
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= rows)
         return;
-    Sums s = {};
-    s.area = 1; // for rows without a superpixel, to avoid division by zero
     const bool known = i < sizeOf(sums);
-    if (known)
-        s = sumsOf(sums, i);
+    const unsigned long long* const row = sumsOf(sums, i);
+    const unsigned long long area = known ? row[0] : 1; // without a superpixel 1, to avoid division by zero
+    const Places s = known ? sums.places[i] : Places();
     if (table.areas)
-        *table.areas.row(i) = known ? static_cast<int>(s.area) : 0;
+        *table.areas.row(i) = known ? static_cast<int>(area) : 0;
     if (table.means)
     {
         const double scale = scaleOf(image, sums, imageOfNumber(sums, i));
         for (int k = 0; k < image.channels; ++k)
-            table.means.row(i)[k] = meanOf(s.colour[k], s.area, scale);
+            table.means.row(i)[k] = meanOf(known ? row[1 + k] : 0, area, scale);
     }
     if (table.centroids)
     {
-        table.centroids.row(i)[0] = meanOf(s.x, s.area, 1.);
-        table.centroids.row(i)[1] = meanOf(s.y, s.area, 1.);
+        table.centroids.row(i)[0] = meanOf(s.x, area, 1.);
+        table.centroids.row(i)[1] = meanOf(s.y, area, 1.);
     }
     if (table.boxes)
     {

@@ -49,6 +49,16 @@ const int PLANE_CENTRES = 4;
 //! Largest number of columns of offsets per chunk; limited as BYTE_DX.
 const int PLANE_DX = 5;
 
+// BAND: planes of more than FEW_CHANNELS channels. PLANE_COLS and PLANE_CENTRES hold for them, too.
+
+//! Groups of rows per block. With the limits below, the credits and 16 planes of its window must fit
+//! LEAST_SHARED_BYTES.
+const int BAND_GROUPS = 4;
+//! Largest number of columns of offsets per chunk.
+const int BAND_DX = 4;
+//! Largest number of rows of offsets per chunk.
+const int BAND_DY = 12;
+
 //! Largest number of rows of offsets per chunk: credits of a chunk must fit 32 bits.
 const int CHUNK_DY = 37;
 
