@@ -19,7 +19,7 @@ struct Case
     double sigma, maxDist, scale;
     bool vlfeat; //!< compared with VLFeat: 36 times the CPU engine's time, more at a large tau
     std::string image = "fruits";
-    int depth = CV_8U;
+    int depth = CV_8U, channels = 3;
 };
 
 const double PAPER = 32. / 255;
@@ -29,6 +29,7 @@ const Case CASES[] = {
     {"paper_1080p", FULL_HD, 6, 10, PAPER, true},        {"paper_1080p_scale1", FULL_HD, 6, 10, 1, false},
     {"small_1080p", FULL_HD, 2, 8, 0.5, true},           {"small_1080p_scale1", FULL_HD, 2, 8, 1, false},
     {"tau_100_1080p_scale1", FULL_HD, 6, 100, 1, false}, {"tau_200_1080p_scale1", FULL_HD, 6, 200, 1, false},
+    {"bands_8_1080p", FULL_HD, 6, 10, PAPER, false, "fruits", CV_8U, 8},
 };
 
 //! Cases of the plots. The name's part before _ is the quantity of the x axis, the number after it the value.
@@ -88,6 +89,24 @@ std::vector<Case> imageCases()
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
+//! Returns an image with more channels: its own, and smoothed ones.
+Mat withBands(const Mat& image, int channels)
+{
+    std::vector<Mat> bands;
+    for (double width = 1.; bands.size() < static_cast<size_t>(channels); width *= 2)
+    {
+        Mat smooth;
+        std::vector<Mat> planes;
+        GaussianBlur(image, smooth, Size(), width);
+        split(width > 1. ? smooth : image, planes);
+        bands.insert(bands.end(), planes.begin(), planes.end());
+    }
+    bands.resize(channels);
+    Mat merged;
+    merge(bands, merged);
+    return merged;
+}
+
 //! Returns an image of OpenCV's samples, resized. A synthetic scene replaces a missing fruits.jpg; others are skipped.
 Mat imageOf(const Case& c)
 {
@@ -112,7 +131,7 @@ Mat imageOf(const Case& c)
     }
     resize(source, image, c.size, 0, 0, INTER_CUBIC);
     image.convertTo(image, c.depth);
-    return image;
+    return c.channels > 3 ? withBands(image, c.channels) : image;
 }
 
 //! Returns the number of pairs of the symmetric form: half of the window per pixel.
@@ -123,8 +142,12 @@ double pairsOf(const Case& c)
 }
 
 //! Returns the lower bound of the density's time on an H200: 12.5 instructions per pair at 32.6e12 instructions per
-//! second.
-double lowerBoundUs(const Case& c) { return pairsOf(c) * 12.5 / 32.6e12 * 1e6; }
+//! second. Two of them are the distance of up to four 8-bit channels; more channels take two each.
+double lowerBoundUs(const Case& c)
+{
+    const double instructions = c.channels > 4 ? 10.5 + 2 * c.channels : 12.5;
+    return pairsOf(c) * instructions / 32.6e12 * 1e6;
+}
 
 //! Returns VLFeat's time in microseconds; 0 without VLFeat.
 double vlfeatUs(const Mat& image, const Case& c)

@@ -112,7 +112,7 @@ class Segment(_Stage):
     Args:
         min_size: 0: superpixels as quick shift gives them, which may consist of several parts. Otherwise QuickShift.enforce_connectivity()
             is called with it. Default 0.
-        column: of the images, uint8, uint16 or float32, height x width with 1 to 4 channels. Their sizes may differ. Default "image".
+        column: of the images, uint8, uint16 or float32, height x width with 1 to 16 channels. Their sizes may differ. Default "image".
         rgb: whether images of three or four channels are RGB, as those of ray.data.read_images(); else BGR. Default True.
         named: arguments of QuickShift, such as sigma, max_dist and device.
     """
