@@ -208,6 +208,21 @@ class QuickShiftTest(unittest.TestCase):
         self.assertGreater((close == labels).mean(), .95)
         self.assertEqual(ct.quickshift(image[:, :, ::-1], .5, 3, 6, sigma=1.).shape, (40, 50))
 
+    def test_bands(self):
+        bands = np.dstack([texture((40, 50, 3), seed) for seed in range(3)])[:, :, :8].copy()
+        labels = ct.quickshift(bands, .2, 3, 6, convert2lab=False)
+        shift = ct.QuickShift(3, 6, [.2 / 255] * 8, search_radius="window", tie_rule="strict", device="cpu")
+        noise = np.random.default_rng(42).normal(scale=1e-5, size=(40, 50))
+        np.testing.assert_array_equal(shift.compute(bands, noise=noise).labels(), labels)
+        self.assertEqual(shift.mean_color(bands).shape, bands.shape)
+        self.assertEqual(shift.statistics(bands).means.shape, (shift.number, 8))
+        with self.assertRaisesRegex(ct.ArgumentError, "color_scale: 17 numbers; 1 to 16 are possible"):
+            ct.QuickShift(color_scale=[1.] * 17)
+        with self.assertRaisesRegex(ct.ArgumentError, "^image: 8 channels, but there are factors for 5 only"):
+            ct.QuickShift(color_scale=[1, 2, 3, 4, 5]).compute(bands)
+        with self.assertRaisesRegex(ct.ArgumentError, "image: shape"):
+            ct.QuickShift().compute(np.zeros((9, 9, 17), np.uint8))
+
     def test_refused(self):
         image = texture((20, 30, 3), 4)
         for named, words in (({"rng": -3}, "rng: -3"), ({"channel_axis": 0}, "channel_axis: 0"), ({"ratio": -1}, "ratio: -1"),

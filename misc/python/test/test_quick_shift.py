@@ -71,7 +71,7 @@ class CpuTest(unittest.TestCase):
         q = QuickShift.create(2., 8., 0.5)
         q.compute(random_image(seed=9))
         before = q.getLabels()
-        for image in (random_image(), random_image(channels=4), random_image(channels=1), random_image(channels=1)[:, :, 0],
+        for image in (random_image(), random_image(channels=4), random_image(channels=5), random_image(channels=16), random_image(channels=1), random_image(channels=1)[:, :, 0],
                       random_image().astype(np.float32), random_image()[:, ::2], random_image()[::-1]):
             for given in ((image,), (image, None), (image, None, None)):
                 with self.assertRaisesRegex(cv2.error, "images: one array, but a list is needed; compute"):
@@ -88,7 +88,7 @@ class CpuTest(unittest.TestCase):
 
     def test_batch_in_a_stack(self):
         """What numpy.stack() makes of a list is the list."""
-        for channels, width in ((3, 80), (1, 80), (4, 80), (1, 600), (3, 600), (1, 5)):
+        for channels, width in ((3, 80), (1, 80), (4, 80), (1, 600), (3, 600), (1, 17), (8, 80), (16, 7)):
             images = [cv2.resize(random_image(seed=seed, channels=channels), (width, 60)).reshape(60, width, channels)
                       for seed in (1, 2, 3)]
             masks = [np.full((60, width), i > 0, np.uint8) for i in range(3)]
@@ -112,10 +112,30 @@ class CpuTest(unittest.TestCase):
             q.compute(random_image())
             q.computeBatch(empty)
             self.assertTrue(q.empty())
-        with self.assertRaisesRegex(cv2.error, "images: an array of 4 dimensions and 5 channels"):
-            q.computeBatch(np.zeros((2, 6, 8, 5), np.uint8))
+        with self.assertRaisesRegex(cv2.error, "images: an array of 4 dimensions and 17 channels"):
+            q.computeBatch(np.zeros((2, 6, 8, 17), np.uint8))
         with self.assertRaisesRegex(cv2.error, "images: an array of 5 dimensions"):
             q.computeBatch(np.zeros((2, 2, 6, 8, 3), np.uint8))
+
+    def test_bands(self):
+        image = random_image(channels=7)
+        q, scaled = QuickShift.create(2., 8., 0.25), QuickShift.create()
+        q.compute(image)
+        self.assertEqual(q.getMeanColor(image).shape, image.shape)
+        self.assertEqual(q.getStatistics(image)[1].shape, (q.getNumberOfSuperpixels(), 1, 7))
+        scaled.setSigma(2.)
+        scaled.setMaxDist(8.)
+        scaled.setScales([1.] * 7)
+        scaled.compute(image.astype(np.float32) / 4)
+        self.assertGreater((q.getParents() == scaled.getParents()).mean(), 0.99)
+        self.assertEqual(np.ravel(scaled.getScales()).tolist(), [1.] * 7)
+        scaled.setChannelScales((1., 2., 3., 4.))
+        with self.assertRaisesRegex(cv2.error, "image: 7 channels, but there are factors for 4 only"):
+            scaled.compute(image)
+        with self.assertRaisesRegex(cv2.error, "scales: 17 values, but there must be 1 to 16"):
+            scaled.setScales([1.] * 17)
+        with self.assertRaisesRegex(cv2.error, "image: type CV_8UC17, but CV_8U, CV_16U or CV_32F with 1 to 16 channels"):
+            q.compute(random_image(channels=17))
 
     def test_batch(self):
         images = [random_image(seed=seed) for seed in (1, 2, 3)]
