@@ -94,7 +94,7 @@ inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels =
 {
     if (CV_MAT_DEPTH(type) == CV_16U) // with few levels, 0 and 65,535 are among them
     {
-        Mat low(size, type, Scalar::all(0)), deep;
+        Mat low = Mat::zeros(size, type), deep;
         if (levels == 256)
             rng.fill(low, RNG::UNIFORM, 0, 256);
         randomImage(rng, size, CV_8UC(CV_MAT_CN(type)), blur, levels)
@@ -124,7 +124,8 @@ inline Mat asRoi(const Mat& source)
 {
     if (source.empty())
         return source;
-    Mat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
+    Mat larger(source.rows + 5, source.cols + 7, source.type());
+    larger.reshape(1).setTo(77); // a Scalar has only four channels
     Mat roi = larger(Rect(3, 1, source.cols, source.rows));
     source.copyTo(roi);
     return roi;
@@ -135,7 +136,8 @@ inline cuda::GpuMat uploadRoi(const Mat& source)
 {
     if (source.empty())
         return cuda::GpuMat();
-    Mat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
+    Mat larger(source.rows + 5, source.cols + 7, source.type());
+    larger.reshape(1).setTo(77);
     const Rect roi(3, 1, source.cols, source.rows);
     source.copyTo(larger(roi));
     return cuda::GpuMat(larger)(roi);
