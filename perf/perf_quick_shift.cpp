@@ -26,9 +26,12 @@ const double PAPER = 32. / 255;
 const Size FULL_HD(1920, 1080), SQUARE(512, 512);
 
 const Case CASES[] = {
-    {"paper_1080p", FULL_HD, 6, 10, PAPER, true},        {"paper_1080p_scale1", FULL_HD, 6, 10, 1, false},
-    {"small_1080p", FULL_HD, 2, 8, 0.5, true},           {"small_1080p_scale1", FULL_HD, 2, 8, 1, false},
-    {"tau_100_1080p_scale1", FULL_HD, 6, 100, 1, false}, {"tau_200_1080p_scale1", FULL_HD, 6, 200, 1, false},
+    {"paper_1080p", FULL_HD, 6, 10, PAPER, true},
+    {"paper_1080p_scale1", FULL_HD, 6, 10, 1, false},
+    {"small_1080p", FULL_HD, 2, 8, 0.5, true},
+    {"small_1080p_scale1", FULL_HD, 2, 8, 1, false},
+    {"tau_100_1080p_scale1", FULL_HD, 6, 100, 1, false},
+    {"tau_200_1080p_scale1", FULL_HD, 6, 200, 1, false},
     {"bands_8_1080p", FULL_HD, 6, 10, PAPER, false, "fruits", CV_8U, 8},
 };
 

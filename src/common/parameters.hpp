@@ -74,10 +74,9 @@ private:
         const FileNode node = node_[name];
         const size_t count = node.isSeq() ? node.size() : 0;
         if (count < least || count > most)
-            CV_Error_(Error::StsParseError,
-                      ("%s: %s, but it must be a list of %s numbers", name,
-                       node.isSeq() ? format("a list of %zu", count).c_str() : "is no list",
-                       format(least < most ? "%zu to %zu" : "%zu", least, most).c_str()));
+            CV_Error_(Error::StsParseError, ("%s: %s, but it must be a list of %s numbers", name,
+                                             node.isSeq() ? format("a list of %zu", count).c_str() : "is no list",
+                                             format(least < most ? "%zu to %zu" : "%zu", least, most).c_str()));
         std::vector<T> values;
         for (size_t i = 0; i < count; ++i)
             values.push_back(read(format("%s[%zu]", name, i).c_str(), node[static_cast<int>(i)]));

@@ -50,7 +50,8 @@ TEST(QuickShift_Bands, likeTheDefinition)
         for (const int channels : CHANNELS)
             for (const bool weighted : {false, true})
             {
-                SCOPED_TRACE(cv::format("%s, weighted %d", typeToString(CV_MAKETYPE(depth, channels)).c_str(), weighted));
+                SCOPED_TRACE(
+                    cv::format("%s, weighted %d", typeToString(CV_MAKETYPE(depth, channels)).c_str(), weighted));
                 const Mat image = bandImage(rng, Size(45, 33), depth, channels);
                 QuickShiftOptions o(2.3, 9.5, 0.06 * unitOf(depth));
                 if (weighted)
@@ -197,7 +198,8 @@ TEST_F(QuickShift_Cuda, bands)
         for (const int channels : CHANNELS)
             for (const bool weighted : {false, true})
             {
-                SCOPED_TRACE(cv::format("%s, weighted %d", typeToString(CV_MAKETYPE(depth, channels)).c_str(), weighted));
+                SCOPED_TRACE(
+                    cv::format("%s, weighted %d", typeToString(CV_MAKETYPE(depth, channels)).c_str(), weighted));
                 const Ptr<QuickShift> q[] = {QuickShift::create(2.3, 9., 0.06 * unitOf(depth)),
                                              QuickShift::create(2.3, 9., 0.06 * unitOf(depth))};
                 for (const Ptr<QuickShift>& one : q)
@@ -218,7 +220,8 @@ TEST_F(QuickShift_Cuda, bandsOptionsAndSizes)
             for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
             {
                 SCOPED_TRACE(cv::format("sigma %g, tau %g, rule %d", sigma, tau, rule));
-                const Ptr<QuickShift> cpu = QuickShift::create(sigma, tau, 0.1), gpu = QuickShift::create(sigma, tau, 0.1);
+                const Ptr<QuickShift> cpu = QuickShift::create(sigma, tau, 0.1),
+                                      gpu = QuickShift::create(sigma, tau, 0.1);
                 for (const Ptr<QuickShift>& one : {cpu, gpu})
                 {
                     one->setTieRule(rule);

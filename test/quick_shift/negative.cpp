@@ -73,7 +73,10 @@ TEST_F(QuickShift_Messages, parameters)
          {"scales[3]: nan, but it must be 0 to 1e9", [&] { q->setChannelScales(Scalar(1, 1, 1, NOT_A_NUMBER)); }},
          {"scales: 0 values, but there must be 1 to 16", [&] { q->setScales({}); }},
          {"scales: 17 values, but there must be 1 to 16", [&] { q->setScales(std::vector<double>(17, 1.)); }},
-         {"scales[5]: -1, but it must be 0 to 1e9", [&] { q->setScales({1, 1, 1, 1, 1, -1}); }},
+         {"scales[5]: -1, but it must be 0 to 1e9",
+          [&] {
+              q->setScales({1, 1, 1, 1, 1, -1});
+          }},
          {"radius: -2, but it must be SEARCH_MAX_DIST (0), SEARCH_WINDOW (-1) or 1 to 32767",
           [&] { q->setSearchRadius(-2); }},
          {"rule: 2, but it must be INDEX (0) or STRICT (1)", [&] { q->setTieRule(2); }}});

@@ -24,7 +24,7 @@ struct QuickShiftOptions
 {
     double sigma = 6., maxDist = 10.;
     std::vector<double> scales = std::vector<double>(16, 1.); //!< of each channel
-    int searchRadius = 0; //!< 0: ceil(maxDist)
+    int searchRadius = 0;                                     //!< 0: ceil(maxDist)
     bool strict = false, normalize = false;
     Mat mask;
     Mat noise; //!< CV_64F, added to densities; empty: none

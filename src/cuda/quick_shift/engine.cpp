@@ -61,7 +61,8 @@ private:
         const Extent extent = {first.cols, first.rows, static_cast<int>(images.size())};
         const Parameters& parameters = settings.parameters;
         const gpu::Features features = state_.scratch.features(
-            extent, first.channels, gpu::heldInWords(first.depth, first.channels, settings.scales, parameters), !masks.empty(), call);
+            extent, first.channels, gpu::heldInWords(first.depth, first.channels, settings.scales, parameters),
+            !masks.empty(), call);
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call);
         Counters* const counters = state_.scratch.counters(call);
         uint32_t* const cells = state_.scratch.cells(extent, call);

@@ -471,7 +471,8 @@ __device__ __forceinline__ void evaluateCell(const Task& task, const Colours& co
 }
 
 //! Searches outside of tiles: step 4.
-template <typename Colours, typename Task> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const Task task)
+template <typename Colours, typename Task>
+__global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const Task task)
 {
     detail::waitForKernelBefore();
     detail::letNextKernelBegin();
@@ -659,8 +660,9 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
                       detail::cudaCheck(cudaMemsetAsync(far.count, 0, sizeof(int), stream), "quick shift parents");
                   const auto taskWith = [&](const auto& used) -> ParentTaskWith<std::decay_t<decltype(used)>>
                   {
-                      return {partOf(features, slice), slice.extent, used, keys + slice.pixel, cells + cellsBefore, far,
-                              parents + slice.pixel, distances + slice.pixel};
+                      return {partOf(features, slice), slice.extent,           used,
+                              keys + slice.pixel,      cells + cellsBefore,    far,
+                              parents + slice.pixel,   distances + slice.pixel};
                   };
                   if (features.channels <= FEW_CHANNELS)
                       searchAs(taskWith(p), parameters.weighted, stream);

@@ -201,7 +201,8 @@ public:
         superpixels_.divide(call, "superpixels",
                             [&](Parts& parts)
                             {
-                                made.rows = parts.take<unsigned long long>(static_cast<size_t>(capacity) * (1 + channels));
+                                made.rows =
+                                    parts.take<unsigned long long>(static_cast<size_t>(capacity) * (1 + channels));
                                 made.places = places ? parts.take<Places>(capacity) : nullptr;
                             });
         return made;

@@ -48,8 +48,8 @@ __device__ __forceinline__ long long colourOf(float value, double scale) { retur
 /** Adds the pixels of a stack to the sums. A warp is 32 pixels of a row. It first sums each run of equal labels and
 then issues one set of atomics per run. @tparam MOST most channels. */
 template <typename T, int MOST>
-__global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, const int* __restrict__ labels,
-                                                          const ImageView image, const SumsTable table)
+__global__ void __launch_bounds__(THREADS)
+    sumSuperpixels(const Extent extent, const int* __restrict__ labels, const ImageView image, const SumsTable table)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
     const bool inside = x < extent.cols && y < extent.rows * extent.count;
@@ -94,7 +94,8 @@ __global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, c
 
 //! Launches sumSuperpixels() for all slices.
 template <typename T>
-void addImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table, StreamHandle stream)
+void addImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table,
+               StreamHandle stream)
 {
     forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
@@ -105,8 +106,8 @@ void addImages(const Extent& extent, const int* labels, const ImageView& image, 
                   if (image && image.depth == detail::DEPTH_32F)
                       detail::launch("quick shift largest", findLargestMagnitude, grid, BLOCK, 0, stream, e,
                                      partOf(image, slice), part.largest);
-                  const auto kernel = image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS>
-                                                                    : sumSuperpixels<T, FEW_CHANNELS>;
+                  const auto kernel =
+                      image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS> : sumSuperpixels<T, FEW_CHANNELS>;
                   detail::launch("quick shift sums", kernel, grid, BLOCK, 0, stream, e, labels + slice.pixel,
                                  partOf(image, slice), part);
               });
