@@ -189,6 +189,7 @@ A lack of host memory can also throw std::bad_alloc.
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
+#include "opencv2/cudatracking/quick_shift_tiles.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
 #include "opencv2/cudatracking/tld.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"

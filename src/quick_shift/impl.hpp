@@ -14,6 +14,14 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
+//! Parents of the last compute(), on the host; none without results.
+struct ComputedTrees
+{
+    Settings settings;
+    int images;
+    Mat parents;
+};
+
 class QuickShiftImpl final : public QuickShift, public detail::Lockable<QuickShiftImpl>
 {
 public:
@@ -60,6 +68,7 @@ public:
                        Stream& stream) const override;
     void getAdjacency(OutputArray pairs, Stream& stream) const override;
     int enforceConnectivity(int minSize, Stream& stream) override;
+    ComputedTrees trees() const;
 
     size_t workspaceBytes() const override;
     void clear() override { locked()->engine_ = nullptr; }

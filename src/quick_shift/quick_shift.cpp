@@ -159,8 +159,7 @@ Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
     Settings settings = {};
     Parameters& p = settings.parameters;
     p.radius = spatial_->radius;
-    const int wanted = user_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(user_.maxDist));
-    p.searchRadius = std::min(user_.searchRadius > 0 ? user_.searchRadius : wanted, std::max(cols, rows));
+    p.searchRadius = std::min(searchRadius(user_.searchRadius, user_.maxDist, p.radius), std::max(cols, rows));
     p.shift = keyShift(p.radius);
     const int channels = CV_MAT_CN(type);
     const double colorWeight = splitScales(scalesOf(user_.channelScales, channels), settings);
@@ -171,6 +170,7 @@ Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
     p.normalize = user_.normalizeDensity;
     settings.spatial = spatial_;
     settings.maxDist = user_.maxDist;
+    settings.type = type;
     return settings;
 }
 

@@ -106,6 +106,19 @@ void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Strea
                 [&](const OutputView& out) { results->contours(thickLine, out); });
 }
 
+ComputedTrees QuickShiftImpl::trees() const
+{
+    const auto lock = locked();
+    ComputedTrees made = {};
+    if (const std::unique_ptr<Results> results = resultsOn(cv::cuda::noStream()))
+    {
+        made.settings = results->settings();
+        made.images = results->extent().count;
+    }
+    getParents(made.parents, cv::cuda::noStream());
+    return made;
+}
+
 // --- other cuts ------------------------------------------------------------------------------------------------------
 
 //! Returns the results that are cut, or null before compute().

@@ -52,7 +52,14 @@ void checkTieRule(int rule)
                   ("rule: %d, but it must be INDEX (%d) or STRICT (%d)", rule, QuickShift::INDEX, QuickShift::STRICT));
 }
 
-Spatial::Spatial(double sigma_) : sigma(sigma_), radius(static_cast<int>(std::ceil(3. * sigma_)))
+int windowRadius(double sigma) { return static_cast<int>(std::ceil(3. * sigma)); }
+
+int searchRadius(int setting, double maxDist, int window)
+{
+    return setting > 0 ? setting : setting == QuickShift::SEARCH_WINDOW ? window : static_cast<int>(std::ceil(maxDist));
+}
+
+Spatial::Spatial(double sigma_) : sigma(sigma_), radius(windowRadius(sigma_))
 {
     const int width = 2 * radius + 1;
     rows.resize(static_cast<size_t>(radius + 1) * width);
@@ -94,8 +101,8 @@ static auto membersOf(const Scales& s)
 
 static auto membersOf(const Settings& s)
 {
-    const auto& [parameters, scales, spatial, maxDist] = s;
-    return std::make_tuple(membersOf(parameters), membersOf(scales), spatial->version(), maxDist);
+    const auto& [parameters, scales, spatial, maxDist, type] = s;
+    return std::make_tuple(membersOf(parameters), membersOf(scales), spatial->version(), maxDist, type);
 }
 
 bool operator==(const Settings& a, const Settings& b) { return a.spatial && b.spatial && membersOf(a) == membersOf(b); }

@@ -62,6 +62,11 @@ template <typename Visit> auto withSettings(const Visit& visit)
 
 // --- the stages' -----------------------------------------------------------------------------------------------------
 
+//! Returns the radius of the density window.
+int windowRadius(double sigma);
+//! Returns how far parents are searched. @param setting UserSettings::searchRadius. @param window windowRadius().
+int searchRadius(int setting, double maxDist, int window);
+
 /** Spatial factors exp(-(dx^2+dy^2)/(2 sigma^2)), computed once per sigma and used by both backends. They come from the
 host's exp(), whose last bit differs between libraries; rounded to float it nearly always does not. So the backends of
 one process give the same bits, and so do machines with the same C library. */
@@ -83,6 +88,7 @@ struct Settings
     Scales scales;
     std::shared_ptr<const Spatial> spatial;
     double maxDist;
+    int type; //!< of the images
 };
 
 //! Returns true if both give the same results. Settings without `spatial` equal none.
