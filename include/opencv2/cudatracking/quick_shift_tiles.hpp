@@ -61,7 +61,12 @@ class CV_EXPORTS_W QuickShiftTiles
 public:
     virtual ~QuickShiftTiles() = default;
 
-    /** @brief Creates an instance for an image of a size, cut into tiles.
+    /** @brief Creates an instance that joins the superpixels of an image that is computed tile by tile, in any order.
+
+    Each tile is computed by a QuickShift with its halo, the pixels around it that matter: getSource() says where. add()
+    takes the result and gives labels of the tile. When all tiles are there, join() finds which labels are one
+    superpixel, and relabel() replaces those of a tile by the labels of the whole image. They are those of one call of
+    compute() on the whole image.
     @code{.py}
     >>> image = np.zeros((60, 100, 3), np.uint8)
     >>> image[:, 50:] = 255
@@ -77,6 +82,7 @@ public:
     >>> tiles.relabel((1, 0), labels[1])[0, [0, 9, 10, 39]].tolist()
     [0, 0, 1, 1]
     @endcode
+    Several threads may add tiles, each with a QuickShift of its own.
     @param quickShift its sigma, maxDist and search radius determine the halo.
     @param imageSize width and height of the whole image, pixels, at least 1.
     @param tileSize width and height of a tile without its halo, pixels, at least 1. Tiles at the right and lower border
