@@ -11,6 +11,7 @@
 | @ref cv::cuda::FragmentMatcher    | finds many small templates in an image, each in an area of it |
 | @ref cv::cuda::WindowGrid         | motion of a grid of windows, as a field, by FragmentMatcher   |
 | @ref cv::cuda::QuickShift         | divides an image into superpixels that follow borders         |
+| @ref cv::cuda::QuickShiftTiles    | joins superpixels of an image that is computed tile by tile   |
 | @ref cv::cuda::CascadeClassifierEx | detects faces and other objects by Haar and LBP cascades     |
 | @ref cv::cuda::TrackerTLD         | follows one object in a video, and finds it again when lost   |
 | @ref cv::cuda::MultiTrackerTLD    | follows many objects in one video                             |
@@ -65,6 +66,7 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 | QuickShift          | computeNoisy (works on the host)                          | yes          | no                 |
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no                 |
 | QuickShift          | getAdjacency, enforceConnectivity, applyNumber            | yes          | no                 |
+| QuickShiftTiles     | add (all others work on the host)                         | yes          | no                 |
 | CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | without waiting    |
 | CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no                 |
 | CascadeClassifierEx | countPasses                                               | yes          | no                 |
@@ -101,9 +103,9 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 
 ### Streams, threads, devices
 - The Stream is the last parameter; its default, noStream(), is the null stream. The CPU backend ignores it.
-  TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream. All
-  other methods without a Stream that need the device use an internal one, and begin after all earlier calls of the
-  instance.
+  TrackerTLD::init(), TrackerTLD::update(), QuickShift::computeTiled() and QuickShiftTiles::add() have no Stream and use
+  the null stream. All other methods without a Stream that need the device use an internal one, and begin after all
+  earlier calls of the instance.
 - Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams.
   The caller need not synchronize when the stream changes.
 - Use one instance per thread. Instances are independent: any number of them may be used at once, on any number of

@@ -50,6 +50,7 @@ template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
     }
 CUDATRACKING_CHECKED(FragmentMatcher)
 CUDATRACKING_CHECKED(QuickShift)
+CUDATRACKING_CHECKED(QuickShiftTiles)
 CUDATRACKING_CHECKED(CascadeClassifierEx)
 CUDATRACKING_CHECKED(TLDDetector)
 CUDATRACKING_CHECKED(TrackerTLD)
@@ -57,6 +58,7 @@ CUDATRACKING_CHECKED(MultiTrackerTLD)
 #undef CUDATRACKING_CHECKED
 #define pyopencv_cuda_FragmentMatcher_getp cudatracking_FragmentMatcher_getp
 #define pyopencv_cuda_QuickShift_getp cudatracking_QuickShift_getp
+#define pyopencv_cuda_QuickShiftTiles_getp cudatracking_QuickShiftTiles_getp
 #define pyopencv_cuda_CascadeClassifierEx_getp cudatracking_CascadeClassifierEx_getp
 #define pyopencv_cuda_TLDDetector_getp cudatracking_TLDDetector_getp
 #define pyopencv_cuda_TrackerTLD_getp cudatracking_TrackerTLD_getp

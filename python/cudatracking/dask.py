@@ -41,7 +41,8 @@ class _Run:
 
 
 def quickshift(array: Any, sigma: float = 6., max_dist: float = 10., color_scale: Any = 32. / 255., *, mask: Any = None, **settings: Any) -> Any:
-    """Returns the superpixels of a dask array as a dask array of labels, height x width int32, with its chunks. Nothing is computed yet.
+    """Returns the superpixels of a dask array as a dask array of labels, height x width int32, with chunks of its largest one's size. Nothing is
+    computed yet.
 
     The labels are those of QuickShift(sigma, max_dist, color_scale, **settings).compute(array).labels() on the whole image, bit for bit. Each
     chunk is computed with its halo, the pixels around it that matter, and the labels of all chunks are joined then. In memory are the chunks

@@ -17,7 +17,10 @@ namespace cv { namespace cuda {
 using namespace quick_shift;
 
 struct QuickShiftTiles::Trees : ComputedTrees
-{};
+{
+    Mat parts; //!< CV_32S: part of each pixel of the tile; empty if `parents` is not as large as its source
+    std::vector<Point> ends; //!< of each part: the pixel of the tile where its parents end
+};
 
 namespace quick_shift { namespace {
 
@@ -222,19 +225,17 @@ void QuickShiftTilesImpl::addTrees(Point tile, const Trees& trees, OutputArray l
     const auto lock = locked();
     checkTrees(tile, trees);
     const Rect source = widened(tile, window_ + reach_), whole = widened(tile, 0), within = near(tile);
-    const Rect inside(whole.tl() - source.tl(), whole.size());
-    std::vector<Point> ends;
-    const Mat parts = labelParts(trees.parents, inside, ends);
+    const Mat& parts = trees.parts;
     detail::Output output("labels", labels, whole.height, whole.width, CV_32S, detail::ON_HOST);
 
     // From here on nothing fails but for lack of memory, and that before the tile counts as added.
     const int64_t first = static_cast<int64_t>(next_.size());
     std::map<int64_t, std::vector<Exit>> exits; // by the tile that they lead to
     std::vector<int64_t> next;
-    for (const Point& end : ends)
+    for (const Point& end : trees.ends)
     {
         const int64_t part = first + static_cast<int64_t>(next.size());
-        const int parent = trees.parents.at<int>(inside.tl() + end);
+        const int parent = trees.parents.at<int>(whole.tl() - source.tl() + end);
         const Point pixel = source.tl() + Point(parent % source.width, parent / source.width);
         const bool root = pixel == whole.tl() + end;
         const Point to(pixel.x / tile_.width, pixel.y / tile_.height);
@@ -357,7 +358,12 @@ void QuickShiftTiles::add(Point tile, const Ptr<QuickShift>& computed, OutputArr
     const auto* const impl = dynamic_cast<const QuickShiftImpl*>(computed.get());
     if (!impl)
         CV_Error(Error::StsBadArg, "computed: must be made by QuickShift::create()");
-    addTrees(tile, {impl->trees()}, labels);
+    Trees trees = {impl->trees(), Mat(), {}};
+    const Rect source = getSource(tile), whole = getTile(tile);
+    // Takes most of the time, so that other threads should not wait for it.
+    if (trees.parents.size() == source.size())
+        trees.parts = labelParts(trees.parents, Rect(whole.tl() - source.tl(), whole.size()), trees.ends);
+    addTrees(tile, trees, labels);
 }
 
 }} // namespace cv::cuda

@@ -160,7 +160,7 @@ class HelpTest(unittest.TestCase):
             prefix = cls.__name__ + "_"
             constants = {name[len(prefix):]: value for name, value in vars(cv2.cuda).items()
                          if name.startswith(prefix) and isinstance(value, int)}
-            self.assertGreaterEqual(len(constants), 0 if cls in (cv2.cuda.TLDDetector, cv2.cuda.MultiTrackerTLD) else 2)
+            self.assertGreaterEqual(len(constants), 0 if cls in (cv2.cuda.TLDDetector, cv2.cuda.MultiTrackerTLD, cv2.cuda.QuickShiftTiles) else 2)
             for name, value in constants.items():
                 self.assertRegex(text, rf"\b{name} \({value}[,)]", f"{prefix}{name}")
 
