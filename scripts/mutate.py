@@ -3,20 +3,23 @@
 
     scripts/mutate.py choose LIST [--count=200] [--seed=1] [--kernels]
         writes a list of places chosen at random; the same seed and sources give the same list. Needs universalmutator (PyPI)
-    scripts/mutate.py run LIST BUILD OUT [--kernels] [--jobs=N] [--seconds=S] [--gpu-jobs=8]
-        runs the list with a static build by scripts/build.sh: BUILD is its folder. Writes OUT/results.tsv. A second call goes on
-        where the first ended. Faults in src/cuda need a build with CUDA, those in kernels and engines a GPU too
+    scripts/mutate.py run LIST BUILD OUT [--kernels] [--jobs=N] [--seconds=S] [--gpus=1] [--gpu-jobs=8]
+        runs the list with a static build by scripts/build.sh: BUILD is its folder. Writes OUT/results.tsv, and OUT/times.json, the
+        times of tests. A second call goes on where the first ended. Faults in src/cuda need a build with CUDA, those in kernels and
+        engines a GPU too; each GPU has --gpu-jobs tests at a time
 
 The places are lines of src/ outside src/cuda and of what host code compiles in src/cuda; with --kernels those of *.cu and of the
-headers in src/cuda that they include. Faults are comparisons, bounds, signs, constants, and statements that are left out:
+headers in src/cuda that they include. A place is a file, the text of a line and its occurrence in the file (1: the first), so that
+a list also serves when lines have moved. Faults are comparisons, bounds, signs, constants, and statements that are left out:
 scripts/lib/mutate.rules. The build stays as it is: changed objects are compiled and linked elsewhere.
 
-Results of a place: noticed (a test failed that passes without the fault), timed out (a test that ends without the fault), same
-code (the compiler made the same objects), does not compile, not noticed, not run (time was over), changed since (the line is
-not as the list says).
+Results of a place: noticed (a test failed twice that passes without the fault), timed out (a test that ends without the fault),
+same code (the compiler made the same objects), does not compile, does not link (with the linker's message), not noticed, not run
+(time was over, or the message of an error), changed since (the file has no such line).
 """
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import io
 import json
@@ -37,10 +40,11 @@ import time
 ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
 RULES = ROOT / "scripts/lib/mutate.rules"
 CLASSES = {"cascade": "Cascade", "fragment_matcher": "FragmentMatcher", "quick_shift": "QuickShift", "tld": "Tld"}
-FIELDS = ("file", "line", "before", "after")
+FIELDS = ("file", "occurrence", "before", "after")
 # Instruction sets that OpenCV is told to do without, beside the best: what scripts/test.sh runs.
 LOWER_SETS = ("AVX512-SKX", "AVX512-SKX,AVX2")
 SHORT = 0.25  # seconds: tests that are run first
+CHUNK = 5  # seconds of tests per process
 MEMORY = 24 << 30  # bytes of addresses of a test without a GPU, so that a fault does not take the machine's memory
 
 
@@ -77,7 +81,8 @@ def choose(options):
             before = text[number - 1]
             # A statement that goes on in the next line is not left out.
             if after.strip() != ";" or before.count("(") == before.count(")"):
-                lines[str(path.relative_to(ROOT)), number, before.strip()].append(after.strip())
+                occurrence = sum(line.strip() == before.strip() for line in text[:number])
+                lines[str(path.relative_to(ROOT)), occurrence, before.strip()].append(after.strip())
     chance = random.Random(options.seed)
     places = chance.sample(sorted(lines), min(options.count, len(lines)))
     with open(options.list, "w", encoding="utf-8") as file:
@@ -153,86 +158,102 @@ class Tests:
 
     def __init__(self, build, options):
         self.build, self.options = build, options
-        self.times = {}  # by name, in seconds
+        self.times = {}  # by name, in seconds; None where it does not pass without a fault
         self.passes = {}  # by name and instruction set: without a fault
         self.lock = threading.Lock()
-        self.gpu = threading.Semaphore(options.gpu_jobs)
+        self.gpus = queue.Queue()
+        for _ in range(options.gpu_jobs):
+            for gpu in range(options.gpus):
+                self.gpus.put(str(gpu))
 
-    def environment(self, without, gpu):
+    @contextlib.contextmanager
+    def environment(self, without, cuda):
         environment = dict(os.environ, OPENCV_FOR_THREADS_NUM="2", OPENCV_CPU_DISABLE=without)
         data = next(self.build.folder.parent.glob("src/opencv_contrib_python-*/opencv"), pathlib.Path())
         environment.setdefault("CUDATRACKING_SAMPLES_DATA", str(data / "samples/data"))
         environment.setdefault("CUDATRACKING_CASCADES", str(data / "data"))
-        if not gpu:
-            environment["CUDA_VISIBLE_DEVICES"] = ""
-        return environment
+        gpu = self.gpus.get() if cuda else ""
+        try:
+            yield dict(environment, CUDA_VISIBLE_DEVICES=gpu)
+        finally:
+            if cuda:
+                self.gpus.put(gpu)
 
-    def measure(self):
-        """Times of all tests that pass."""
+    def all_names(self):
+        text = subprocess.run([str(self.build.program), "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+        names, suite = [], ""
+        for line in text.splitlines():
+            name = line.split("#")[0].strip()
+            if suite and line.startswith("  "):
+                # Tests named so fail beside others on the same GPU.
+                names += [] if "Alone" in name else [suite + name]
+            elif re.fullmatch(r"[\w/]+\.", name):
+                suite = name
+        return names
+
+    def measure(self, pool):
+        """Times of all tests; those that OUT/times.json has are not measured again."""
         known = self.options.out / "times.json"
-        if known.exists():
-            self.times = json.loads(known.read_text())
-            return
-        failed = []
-        shards = queue.Queue()
-        for gpu, count in ((True, self.options.gpu_jobs), (False, 2 * self.options.jobs)):
-            for shard in range(count):
-                if gpu or not self.options.kernels:
-                    shards.put((gpu, dict(GTEST_TOTAL_SHARDS=str(count), GTEST_SHARD_INDEX=str(shard))))
+        times = json.loads(known.read_text()) if known.exists() else {}
+        names = [name for name in self.all_names() if "Cuda" in name or not self.options.kernels]
+        missing = [name for name in names if name not in times]
 
-        def work():
-            while True:
-                try:
-                    gpu, shard = shards.get_nowait()
-                except queue.Empty:
-                    return
-                with self.gpu if gpu else contextlib.nullcontext():
-                    text = subprocess.run([str(self.build.program), "--gtest_filter=" + ("*Cuda*" if gpu else "-*Cuda*")],
-                                          capture_output=True, text=True, errors="replace", cwd=self.options.out,
-                                          env={**self.environment("", gpu), **shard}).stdout
-                passed = dict(re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", text, re.M))
-                failed.extend(set(re.findall(r"^\[ RUN      \] (\S+)", text, re.M)) - set(passed))
-                self.times.update((name, int(time) / 1000) for name, time in passed.items())
+        def time_some(some):
+            rest = some
+            while rest:
+                with self.environment("", "Cuda" in rest[0]) as environment:
+                    text = subprocess.run([str(self.build.program), "--gtest_filter=" + ":".join(rest)], capture_output=True,
+                                          text=True, errors="replace", cwd=self.options.out, env=environment).stdout
+                begun = set(re.findall(r"^\[ RUN      \] ([^\s,]+)", text, re.M)) or set(rest)
+                passed = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", text, re.M)
+                times.update((name, None) for name in begun)
+                times.update((name, int(time) / 1000) for name, time in passed)
+                # Goes on after a test that ends the program.
+                rest = [name for name in rest if name not in begun]
 
-        in_threads(self.options.jobs, work)
+        cuda = [name for name in missing if "Cuda" in name]
+        host = [name for name in missing if "Cuda" not in name]
+        counts = ((cuda, self.options.gpus * self.options.gpu_jobs), (host, 2 * self.options.jobs))
+        some = [names[start::count] for names, count in counts for start in range(min(count, len(names)))]
+        list(pool.map(time_some, some))
+        known.write_text(json.dumps(times))
+        self.times = {name: times[name] for name in names if times[name] is not None}
+        failed = [name for name in names if times[name] is None]
         if failed:
-            print("fail without a fault, or are skipped, and are left out:", *failed)
-        known.write_text(json.dumps(self.times))
+            print(f"{len(failed)} tests fail without a fault, or are skipped, and are left out:", *failed)
 
-    def failing(self, program, names, without, folder, deadline):
-        """The first of the tests that fails, and whether because of time; None where all pass."""
-        gpu = any("Cuda" in name for name in names)
+    def failing(self, program, names, without, folder, deadline, processes):
+        """The first of the tests that fails, and whether because of time; None where all pass. The caller may end the processes."""
+        cuda = "Cuda" in names[0]
         # Processor time, which does not depend on what else runs, and a multiple of it for threads that wait for ever.
         seconds = int(10 + (40 if without else 8) * sum(self.times[name] for name in names))
-        left = min(60 + 20 * seconds, max(0, deadline - time.monotonic()))
-        limits = f"ulimit -t {seconds}" + ("" if gpu else f" -v {MEMORY >> 10}")
-        with self.gpu if gpu else contextlib.nullcontext():
-            process = subprocess.Popen(["bash", "-c", limits + '; exec "$@"', "bash", str(program), "--gtest_filter=" + ":".join(names)],
-                                       stdout=subprocess.PIPE,
-                                       stderr=subprocess.STDOUT, text=True, errors="replace", cwd=folder,
-                                       env=self.environment(without, gpu), start_new_session=True)
+        limits = f"ulimit -t {seconds}" + ("" if cuda else f" -v {MEMORY >> 10}")
+        with self.environment(without, cuda) as environment:
+            left = min(60 + 20 * seconds, max(0, deadline - time.monotonic()))
+            command = ["bash", "-c", limits + '; exec "$@"', "bash", str(program), "--gtest_filter=" + ":".join(names)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                       cwd=folder, env=environment, start_new_session=True)
+            processes.append(process)
             late = threading.Event()
 
             def end():
                 late.set()
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, 9)
+                kill(process)
 
             clock = threading.Timer(left, end)
             clock.start()
             current = names[0]
             failed = None
             for line in process.stdout:
-                started = re.match(r"\[ RUN      \] (\S+)", line)
+                started = re.match(r"\[ RUN      \] ([^\s,]+)", line)
                 if started:
                     current = started.group(1)
                 elif line.startswith("[  FAILED  ]") or re.search(r": Failure$|unknown file: Failure", line):
                     failed = current
                     break
             clock.cancel()
-            with contextlib.suppress(ProcessLookupError):
-                if failed:
-                    os.killpg(process.pid, 9)
+            if failed:
+                kill(process)
             process.stdout.close()
             code = process.wait()
         if failed:
@@ -246,64 +267,89 @@ class Tests:
         with self.lock:
             known = self.passes.get((name, without))
         if known is None:
-            known = self.failing(self.build.program, [name], without, folder, math.inf) is None
+            known = self.failing(self.build.program, [name], without, folder, math.inf, []) is None
             with self.lock:
                 self.passes[name, without] = known
         return known
 
 
+def kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 class Place:
     """One fault: its files, its objects, its tests."""
 
-    def __init__(self, row, build, tests, tree):
-        self.row, self.build, self.tests, self.tree = row, build, tests, tree
+    def __init__(self, row, build, tests, tree, pool, deadline):
+        self.row, self.build, self.tests, self.tree, self.pool, self.deadline = row, build, tests, tree, pool, deadline
         users = sorted(build.users[row["file"]])
         device = [target for target in users if target.endswith(".cu.o")]
         self.objects = users if tests.options.kernels else [target for target in users if target not in device]
         # Host code alone is changed: kernels of the same header would differ from it.
         self.cuda = row["file"].startswith("src/cuda/") and (tests.options.kernels or not device)
         self.folder = tree.parent
+        self.processes = []
+        self.found = False
+
+    def late(self):
+        return time.monotonic() > self.deadline
+
+    def first(self, function, items):
+        """Calls the function with all items at once. @return the first result that is not None, which ends all other calls"""
+        futures = [self.pool.submit(function, item) for item in items]
+        for future in concurrent.futures.as_completed(futures):
+            if future.result():
+                self.found = True
+                for other in futures:
+                    other.cancel()
+                for process in self.processes:
+                    kill(process)
+                concurrent.futures.wait(futures)
+                return future.result()
+        return None
 
     def compile(self):
-        """'' or the result, where that is known already. Then self.program stands in the tree's folder."""
+        """None or the result, where that is known already. Then self.program stands in the tree's folder."""
         path = self.tree / self.row["file"]
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
         lines = text.splitlines(keepends=True)
         same = [number for number, line in enumerate(lines) if line.strip() == self.row["before"]]
-        if not same:
-            return "changed since"
-        number = min(same, key=lambda number: abs(number + 1 - int(self.row["line"])))
+        if len(same) < int(self.row["occurrence"]):
+            return "changed since", ""
         if not self.objects:
-            return "same code"
+            return "same code", ""
+        number = same[int(self.row["occurrence"]) - 1]
         lines[number] = lines[number].replace(self.row["before"], self.row["after"])
         path.write_text("".join(lines), encoding="utf-8")
         try:
-            return self.made()
+            return self.first(self.compile_object, enumerate(self.objects)) or self.link()
         finally:
             path.write_text(text, encoding="utf-8")
 
-    def made(self):
-        changed = {}
-        for place, target in enumerate(self.objects):
-            made = self.folder / f"{place}.o"
-            words = list(self.build.compile[target])
-            for option in ("-MF", "-MT"):
-                if option in words:
-                    del words[words.index(option):words.index(option) + 2]
-            words = [word for word in words if word not in ("-MD", "-MMD")]
-            words = [self.moved(word) for word in words]
-            words[words.index("-o") + 1] = str(made)
-            if not target.endswith(".cu.o"):
-                words.append(f"-fmacro-prefix-map={self.tree}/=opencv_cudatracking/")
-            done = subprocess.run(words, cwd=self.build.folder, capture_output=True)
-            if done.returncode:
-                return "does not compile"
-            if made.read_bytes() != (self.build.folder / target).read_bytes():
-                changed[target] = made
+    def compile_object(self, item):
+        place, target = item
+        if self.late():
+            return "not run", ""
+        words = list(self.build.compile[target])
+        for option in ("-MF", "-MT"):
+            if option in words:
+                del words[words.index(option):words.index(option) + 2]
+        words = [self.moved(word) for word in words if word not in ("-MD", "-MMD")]
+        words[words.index("-o") + 1] = str(self.folder / f"{place}.o")
+        if not target.endswith(".cu.o"):
+            words.append(f"-fmacro-prefix-map={self.tree}/=opencv_cudatracking/")
+        done = subprocess.run(words, cwd=self.build.folder, capture_output=True)
+        return ("does not compile", "") if done.returncode else None
+
+    def link(self):
+        made = {target: self.folder / f"{place}.o" for place, target in enumerate(self.objects)}
+        changed = {target: path for target, path in made.items() if path.read_bytes() != (self.build.folder / target).read_bytes()}
         if not changed:
-            return "same code"
+            return "same code", ""
         self.vectors = any(".avx" in target for target in changed)
-        return "does not link" if self.build.link_program(self.folder / "program", changed) else ""
+        message = self.pool.submit(self.build.link_program, self.folder / "program", changed).result()
+        return ("does not link", " ".join(message.split())) if message else None
 
     def moved(self, word):
         """A word of a command, with paths into the tree. Generated sources include those of the root by their full path."""
@@ -315,40 +361,59 @@ class Place:
             return word.replace(generated, str(self.tree / "generated"), 1)
         return word
 
-    def names(self):
-        """The tests of its class, in groups: the shorter the earlier."""
+    def steps(self):
+        """The tests of its class in steps, each a list of (names, instruction sets that are left out), which run at once."""
         parts = self.row["file"].split("/")
         of = next((CLASSES[part] for part in parts if part in CLASSES), None)
         names = [name for name in self.tests.times
                  if (self.cuda or "Cuda" not in name) and (not self.tests.options.kernels or "Cuda" in name)
                  and (of is None or f"{of}_" in name or "Common_" in name)]
-        names.sort(key=lambda name: (self.tests.times[name] > SHORT, of is not None and f"{of}_" not in name))
-        short = [name for name in names if self.tests.times[name] <= SHORT]
-        long = sorted((name for name in names if self.tests.times[name] > SHORT), key=self.tests.times.get)
-        half = len(long) * 2 // 3
-        return [group for group in (short, long[:half], long[half:]) if group]
+        short = chunks([name for name in names if self.tests.times[name] <= SHORT], self.tests.times,
+                       lambda name: of is not None and f"{of}_" not in name)
+        long = chunks([name for name in names if self.tests.times[name] > SHORT], self.tests.times,
+                      lambda name: -self.tests.times[name])
+        steps = [[(some, "") for some in step] for step in (short[:1], short[1:], long)]
+        if self.vectors:
+            steps += [[(some, without) for some in short + long] for without in LOWER_SETS]
+        return steps
 
-    def run(self, deadline):
-        result = self.compile()
-        if result:
-            return result, ""
-        settings = ("", *LOWER_SETS) if self.vectors else ("",)
-        for names in self.names():
-            for without in settings:
-                rest = names
-                while rest:
-                    if time.monotonic() > deadline:
-                        return "not run", "some tests passed"
-                    found = self.tests.failing(self.folder / "program", rest, without, self.folder, deadline)
-                    if found is None:
-                        break
-                    name, late = found
-                    if late and time.monotonic() > deadline:
-                        return "not run", "some tests passed"
-                    if self.tests.sound(name, without, self.folder):
-                        return "timed out" if late else "noticed", name + (f" without {without}" if without else "")
-                    rest = [other for other in rest if other != name]
-        return "not noticed", ""
+    def failing(self, names, without):
+        return self.tests.failing(self.folder / "program", names, without, self.folder, self.deadline, self.processes)
+
+    def test(self, item):
+        rest, without = item
+        while rest and not self.found:
+            found = None if self.late() else self.failing(rest, without)
+            if self.late():
+                return "not run", "some tests passed"
+            if found is None or self.found:
+                break
+            name, late = found
+            again = late or self.failing([name], without)
+            if not self.found and again and self.tests.sound(name, without, self.folder):
+                return "timed out" if late else "noticed", name + (f" without {without}" if without else "")
+            rest = [other for other in rest if other != name]
+        return None
+
+    def run(self):
+        result = ("not run", "") if self.late() else self.compile()
+        for step in [] if result else self.steps():
+            result = result or self.first(self.test, step)
+        return result or ("not noticed", "")
+
+
+def chunks(names, times, order):
+    """Tests in this order in lists of CHUNK seconds, or of one test that is longer; those on a GPU apart."""
+    result = []
+    for cuda in (False, True):
+        seconds = math.inf
+        for name in sorted((name for name in names if ("Cuda" in name) == cuda), key=order):
+            if seconds + times[name] > CHUNK:
+                result.append([])
+                seconds = 0
+            result[-1].append(name)
+            seconds += times[name]
+    return result
 
 
 def in_threads(count, work):
@@ -389,13 +454,14 @@ def run(options):
     build = Build(options.build)
     build.choose_linker(options.out)
     tests = Tests(build, options)
-    tests.measure()
+    # All compilers and test programs; the threads below only wait for them.
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    tests.measure(pool)
     print(f"{len(tests.times)} tests, {sum(tests.times.values()):.0f} s; {deadline - time.monotonic():.0f} s left", flush=True)
     table = options.out / "results.tsv"
-    results = [row for row in rows(table) if row["result"] != "not run"] if table.exists() else []
+    results = [row for row in rows(table) if row["result"] not in ("not run", "does not link")] if table.exists() else []
     done = {tuple(row[field] for field in FIELDS) for row in results}
     todo = collections.deque(row for row in rows(options.list) if tuple(row[field] for field in FIELDS) not in done)
-    total = len(todo)
     lock = threading.Lock()
     numbers = iter(range(options.jobs))
 
@@ -415,12 +481,15 @@ def run(options):
                     break
                 row = todo.popleft()
             start = time.monotonic()
-            result, test = Place(row, build, tests, tree).run(deadline) if start < deadline else ("not run", "")
+            try:
+                result, test = Place(row, build, tests, tree, pool, deadline).run()
+            except Exception as error:  # no fault of the tests: said in the table
+                result, test = "not run", " ".join(repr(error).split())
             with lock:
                 results.append(dict(row, result=result, test=test, seconds=f"{time.monotonic() - start:.0f}"))
                 write()
                 if result != "not run":
-                    print(f"{total - len(todo)}/{total} {row['file']}:{row['line']}: {result} {test}", flush=True)
+                    print(f"{len(results)}: {' | '.join(row[field] for field in FIELDS)}: {result} {test}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
 
     in_threads(options.jobs, work)
@@ -438,10 +507,11 @@ def main():
     chooser.set_defaults(command=choose)
     runner = commands.add_parser("run")
     runner.add_argument("list", type=pathlib.Path)
-    runner.add_argument("build", type=lambda name: pathlib.Path(name).resolve())
-    runner.add_argument("out", type=lambda name: pathlib.Path(name).resolve())
+    runner.add_argument("build", type=lambda name: pathlib.Path(os.path.abspath(name)))
+    runner.add_argument("out", type=lambda name: pathlib.Path(os.path.abspath(name)))
     runner.add_argument("--jobs", type=int, default=os.cpu_count())
     runner.add_argument("--seconds", type=float, default=1e6)
+    runner.add_argument("--gpus", type=int, default=1)
     runner.add_argument("--gpu-jobs", type=int, default=8)
     runner.add_argument("--kernels", action="store_true")
     runner.set_defaults(command=run)
