@@ -338,8 +338,15 @@ class Place:
         words = [self.moved(word) for word in words if word not in ("-MD", "-MMD")]
         words[words.index("-o") + 1] = str(self.folder / f"{place}.o")
         words.append(("-Xcompiler=" if target.endswith(".cu.o") else "") + f"-fmacro-prefix-map={self.tree}/=opencv_cudatracking/")
-        done = subprocess.run(words, cwd=self.build.folder, capture_output=True)
-        return ("does not compile", "") if done.returncode else None
+        process = subprocess.Popen(words, cwd=self.build.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        self.processes.append(process)
+        try:
+            return ("does not compile", "") if process.wait(max(0, self.deadline - time.monotonic())) else None
+        except subprocess.TimeoutExpired:
+            kill(process)
+            process.wait()
+            return "not run", ""
 
     def link(self):
         made = {target: self.folder / f"{place}.o" for place, target in enumerate(self.objects)}
