@@ -287,7 +287,7 @@ class Place:
         device = [target for target in users if target.endswith(".cu.o")]
         self.objects = users if tests.options.kernels else [target for target in users if target not in device]
         # Host code alone is changed: kernels of the same header would differ from it.
-        self.cuda = row["file"].startswith("src/cuda/") and (tests.options.kernels or not device)
+        self.cuda = not row["file"].startswith("src/cpu/") and (tests.options.kernels or not device)
         self.folder = tree.parent
         self.processes = []
         self.found = False

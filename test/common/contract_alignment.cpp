@@ -27,14 +27,14 @@ TEST(Common_CudaAlignment, inputs)
     const Ptr<QuickShift> quickShift = QuickShift::create(2., 10., 0.3);
     GpuMat out;
     expectRefused([&] { matcher->match(odd(50, 60, CV_16UC1, 1), noArray(), out); },
-                  {"frame", "16UC1", "multiples of 2"});
-    expectRefused([&] { matcher->addFragment(odd(9, 9, CV_32FC3, 2)); }, {"templ", "32FC3", "multiples of 4"});
+                  {"frame: ", "16UC1", "multiples of 2"});
+    expectRefused([&] { matcher->addFragment(odd(9, 9, CV_32FC3, 2)); }, {"templ: ", "32FC3", "multiples of 4"});
     expectRefused([&] { matcher->setFragments(std::vector<GpuMat>{odd(9, 9, CV_16UC1, 3)}); },
-                  {"templates", "multiples of 2"});
-    expectRefused([&] { quickShift->compute(odd(50, 60, CV_32FC3, 2)); }, {"image", "32FC3", "multiples of 4"});
+                  {"templates[0]: ", "multiples of 2"});
+    expectRefused([&] { quickShift->compute(odd(50, 60, CV_32FC3, 2)); }, {"image: ", "32FC3", "multiples of 4"});
     // Rows that are not a whole number of elements apart.
     const GpuMat rows(50, 60, CV_16UC1, reinterpret_cast<void*>(size_t(1) << 20), 121);
-    expectRefused([&] { quickShift->compute(rows); }, {"image", "121", "multiples of 2"});
+    expectRefused([&] { quickShift->compute(rows); }, {"image: ", "121", "multiples of 2"});
 }
 
 class Common_CudaAlignmentOfResults : public testing::Test

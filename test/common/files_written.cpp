@@ -467,6 +467,23 @@ TEST(Common_FilesWritten, throughLinks)
     expectFailure(saver, folder.file("loop.yml"));
 }
 
+//! In a program that was started without standard input, the file gets its number, 0.
+TEST(Common_FilesWritten, withoutStandardInput)
+{
+    for (const Saver& saver : savers())
+    {
+        const Folder folder;
+        saver.save(folder.file("a.yml"));
+        const int input = dup(STDIN_FILENO);
+        close(STDIN_FILENO);
+        EXPECT_NO_THROW(saver.save(folder.file("b.yml"))) << saver.name;
+        EXPECT_EQ(-1, fcntl(STDIN_FILENO, F_GETFD)) << saver.name << ": is closed after that";
+        dup2(input, STDIN_FILENO);
+        close(input);
+        EXPECT_EQ(contentOf(folder.file("a.yml")), contentOf(folder.file("b.yml"))) << saver.name;
+    }
+}
+
 //! Pipes are written directly.
 TEST(Common_FilesWritten, intoAPipe)
 {

@@ -251,6 +251,73 @@ TEST(Tld_Files, otherFilesAreRefused)
     EXPECT_EQ(learned, textOf(*detector));
 }
 
+struct Limits
+{
+    const char* name;
+    std::vector<const char*> taken, refused;
+};
+
+//! The text with another value of this name behind the parameters.
+std::string withValue(std::string text, const std::string& name, const std::string& value)
+{
+    const size_t at = text.find("\n" + std::string(6, ' ') + name + ": ", text.find("endAfterMisses:"));
+    if (at == std::string::npos)
+        return "";
+    const size_t begin = text.find(": ", at) + 2;
+    size_t end = text.find('\n', begin);
+    while (text[end + 7] == ' ') // a list of several lines
+        end = text.find('\n', end + 1);
+    return text.replace(begin, end - begin, value);
+}
+
+//! Each number in a file has limits; what lies within them is kept.
+TEST(Tld_Files, limitsOfValues)
+{
+    const Limits limits[] = {
+        {"size", {}, {"[ 241, 24 ]", "[ 24, 181 ]", "[ 11, 24 ]", "[ 24, 11 ]"}},
+        {"pictureSize", {}, {"[ 23, 180 ]", "[ 240, 23 ]", "[ 16384, 16384 ]"}},
+        {"number", {"0", "2147483647"}, {"-1", "2147483648"}},
+        {"frame", {"0", "1073741823"}, {"-1", "1073741824"}},
+        {"contrast", {"1", "1073741824"}, {"0", "1073741825"}},
+        {"fernThreshold", {"0", "98304"}, {"-1", "98305"}},
+        {"alive", {"1"}, {"-1", "2"}},
+        {"valid", {"0", "1"}, {"-1", "2"}},
+        {"learned", {"0", "1"}, {"-1", "2"}},
+        {"event", {"0", "9", "12"}, {"-1", "10", "11", "13"}},
+        {"score", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
+        {"similarity", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
+        {"box",
+         {"[ 239., 179., 24., 24. ]"},
+         {"[ 240., 9., 24., 24. ]", "[ 9., 180., 24., 24. ]", "[ -24., 9., 24., 24. ]", "[ 9., -24., 24., 24. ]"}},
+        {"unsupported", {"0", "2147483646"}, {"-1", "2147483647"}},
+        {"onProbation", {"0", "2147483646"}, {"-1", "2147483647"}},
+        {"retries", {"0"}, {"-1", "1"}},
+        {"keptAge", {"0", "4"}, {"-1", "5"}},
+        {"keptValid", {"0", "1"}, {"-1", "2"}}};
+    const std::string text = stateOf(".yml", 3);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    for (const Limits& one : limits)
+    {
+        for (const char* value : one.taken)
+        {
+            const std::string other = withValue(text, one.name, value);
+            ASSERT_NO_THROW(readText(*tracker, other)) << one.name << ": " << value;
+            EXPECT_EQ(other, textOf(*tracker));
+        }
+        readText(*tracker, text);
+        for (const char* value : one.refused)
+        {
+            const std::string other = withValue(text, one.name, value);
+            ASSERT_FALSE(other.empty()) << one.name;
+            EXPECT_THROW(readText(*tracker, other), cv::Exception) << one.name << ": " << value;
+            EXPECT_EQ(text, textOf(*tracker));
+        }
+    }
+    for (const char* size : {"[ 241, 24 ]", "[ 24, 181 ]"})
+        expectRefused([&] { readText(*tracker, withValue(text, "size", size)); }, {"must fit into their images"});
+    expectRefused([&] { readText(*tracker, withValue(text, "pictureSize", "[ 16384, 16384 ]")); }, {"largest size"});
+}
+
 //! FileStorage takes YAML that ends at any place where a value ends. What is missing then must not be taken for empty.
 template <typename Object> void refusesWhatWasCutOff(const Object& whole)
 {
