@@ -44,7 +44,7 @@ FIELDS = ("file", "occurrence", "before", "after")
 # Instruction sets that OpenCV is told to do without, beside the best: what scripts/test.sh runs.
 LOWER_SETS = ("AVX512-SKX", "AVX512-SKX,AVX2")
 SHORT = 0.25  # seconds: tests that are run first
-CHUNK = 5  # seconds of tests per process
+CHUNK = 5, 20  # seconds of tests per process, without and with a GPU, where a process takes seconds to begin
 MEMORY = 24 << 30  # bytes of addresses of a test without a GPU, so that a fault does not take the machine's memory
 
 
@@ -281,8 +281,9 @@ def kill(process):
 class Place:
     """One fault: its files, its objects, its tests."""
 
-    def __init__(self, row, build, tests, tree, pool, deadline):
-        self.row, self.build, self.tests, self.tree, self.pool, self.deadline = row, build, tests, tree, pool, deadline
+    def __init__(self, row, build, tests, tree, pools, deadline):
+        self.row, self.build, self.tests, self.tree, self.deadline = row, build, tests, tree, deadline
+        self.host, self.device = pools
         users = sorted(build.users[row["file"]])
         device = [target for target in users if target.endswith(".cu.o")]
         self.objects = users if tests.options.kernels else [target for target in users if target not in device]
@@ -295,9 +296,9 @@ class Place:
     def late(self):
         return time.monotonic() > self.deadline
 
-    def first(self, function, items):
+    def first(self, pool, function, items):
         """Calls the function with all items at once. @return the first result that is not None, which ends all other calls"""
-        futures = [self.pool.submit(function, item) for item in items]
+        futures = [pool.submit(function, item) for item in items]
         for future in concurrent.futures.as_completed(futures):
             if future.result():
                 self.found = True
@@ -323,7 +324,7 @@ class Place:
         lines[number] = lines[number].replace(self.row["before"], self.row["after"])
         path.write_text("".join(lines), encoding="utf-8")
         try:
-            return self.first(self.compile_object, enumerate(self.objects)) or self.link()
+            return self.first(self.host, self.compile_object, enumerate(self.objects)) or self.link()
         finally:
             path.write_text(text, encoding="utf-8")
 
@@ -354,7 +355,7 @@ class Place:
         if not changed:
             return "same code", ""
         self.vectors = any(".avx" in target for target in changed)
-        message = self.pool.submit(self.build.link_program, self.folder / "program", changed).result()
+        message = self.host.submit(self.build.link_program, self.folder / "program", changed).result()
         return ("does not link", " ".join(message.split())) if message else None
 
     def moved(self, word):
@@ -368,20 +369,22 @@ class Place:
         return word
 
     def steps(self):
-        """The tests of its class in steps, each a list of (names, instruction sets that are left out), which run at once."""
+        """The tests of its class in steps: a pool, and lists of (names, instruction sets that are left out) that run at once."""
         parts = self.row["file"].split("/")
         of = next((CLASSES[part] for part in parts if part in CLASSES), None)
-        names = [name for name in self.tests.times
-                 if (self.cuda or "Cuda" not in name) and (not self.tests.options.kernels or "Cuda" in name)
-                 and (of is None or f"{of}_" in name or "Common_" in name)]
-        short = chunks([name for name in names if self.tests.times[name] <= SHORT], self.tests.times,
-                       lambda name: of is not None and f"{of}_" not in name)
-        long = chunks([name for name in names if self.tests.times[name] > SHORT], self.tests.times,
-                      lambda name: -self.tests.times[name])
-        steps = [[(some, "") for some in step] for step in (short[:1], short[1:], long)]
-        if self.vectors:
-            steps += [[(some, without) for some in short + long] for without in LOWER_SETS]
-        return steps
+        times = self.tests.times
+        steps = {}
+        for cuda in (False, True):
+            names = [name for name in times if ("Cuda" in name) == cuda and (of is None or f"{of}_" in name or "Common_" in name)]
+            short = chunks([name for name in names if times[name] <= SHORT], times, CHUNK[cuda],
+                           lambda name: of is not None and f"{of}_" not in name)
+            long = chunks([name for name in names if times[name] > SHORT], times, CHUNK[cuda], lambda name: -times[name])
+            steps[cuda] = [[(some, "") for some in step] for step in (short[:1], short[1:], long)]
+            if not cuda and self.vectors:
+                steps[cuda] += [[(some, without) for some in short + long] for without in LOWER_SETS]
+        host = [(self.host, step) for step in steps[False] if not self.tests.options.kernels]
+        device = [(self.device, step) for step in steps[True] if self.cuda]
+        return device + host if self.row["file"].startswith("src/cuda/") else host + device
 
     def failing(self, names, without):
         return self.tests.failing(self.folder / "program", names, without, self.folder, self.deadline, self.processes)
@@ -403,8 +406,8 @@ class Place:
 
     def run(self):
         result = ("not run", "") if self.late() else self.compile()
-        for step in [] if result else self.steps():
-            result = result or self.first(self.test, step)
+        for pool, step in [] if result else self.steps():
+            result = result or self.first(pool, self.test, step)
         return result or ("not noticed", "")
 
 
@@ -413,17 +416,16 @@ def code(path):
     return re.sub(rb"tmpxft_[0-9a-f]{8}|__[0-9a-f]{8}(_\d+_\w+?_cu_)[0-9a-f]{8}", rb"\1", path.read_bytes())
 
 
-def chunks(names, times, order):
-    """Tests in this order in lists of CHUNK seconds, or of one test that is longer; those on a GPU apart."""
+def chunks(names, times, most, order):
+    """Tests in this order in lists of so many seconds, or of one test that is longer."""
     result = []
-    for cuda in (False, True):
-        seconds = math.inf
-        for name in sorted((name for name in names if ("Cuda" in name) == cuda), key=order):
-            if seconds + times[name] > CHUNK:
-                result.append([])
-                seconds = 0
-            result[-1].append(name)
-            seconds += times[name]
+    seconds = math.inf
+    for name in sorted(names, key=order):
+        if seconds + times[name] > most:
+            result.append([])
+            seconds = 0
+        result[-1].append(name)
+        seconds += times[name]
     return result
 
 
@@ -465,9 +467,9 @@ def run(options):
     build = Build(options.build)
     build.choose_linker(options.out)
     tests = Tests(build, options)
-    # All compilers and test programs; the threads below only wait for them.
-    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-    tests.measure(pool)
+    # Compilers and test programs, and those of GPUs; the threads below only wait for them.
+    pools = [concurrent.futures.ThreadPoolExecutor(count) for count in (options.jobs, options.gpus * options.gpu_jobs)]
+    tests.measure(pools[0])
     print(f"{len(tests.times)} tests, {sum(tests.times.values()):.0f} s; {deadline - time.monotonic():.0f} s left", flush=True)
     table = options.out / "results.tsv"
     results = [row for row in rows(table) if row["result"] not in ("not run", "does not link")] if table.exists() else []
@@ -493,7 +495,7 @@ def run(options):
                 row = todo.popleft()
             start = time.monotonic()
             try:
-                result, test = Place(row, build, tests, tree, pool, deadline).run()
+                result, test = Place(row, build, tests, tree, pools, deadline).run()
             except Exception as error:  # no fault of the tests: said in the table
                 result, test = "not run", " ".join(repr(error).split())
             with lock:

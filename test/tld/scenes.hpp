@@ -262,6 +262,20 @@ template <typename Object> void readText(Object& object, const std::string& text
     object.read(in["object"]);
 }
 
+//! Returns the text of a file with another value of this name, the first one behind the parameters; empty if there is
+//! none.
+inline std::string withValue(std::string text, const std::string& name, const std::string& value)
+{
+    const size_t at = text.find("\n" + std::string(6, ' ') + name + ": ", text.find("endAfterMisses:"));
+    if (at == std::string::npos)
+        return "";
+    const size_t begin = text.find(": ", at) + 2;
+    size_t end = text.find('\n', begin);
+    while (text[end + 7] == ' ') // a list of several lines
+        end = text.find('\n', end + 1);
+    return text.replace(begin, end - begin, value);
+}
+
 //! Returns the object's threshold of validity, which training may have raised above that of the parameters.
 inline double validThresholdOf(const TrackerTLD& tracker)
 {

@@ -257,19 +257,6 @@ struct Limits
     std::vector<const char*> taken, refused;
 };
 
-//! The text with another value of this name behind the parameters.
-std::string withValue(std::string text, const std::string& name, const std::string& value)
-{
-    const size_t at = text.find("\n" + std::string(6, ' ') + name + ": ", text.find("endAfterMisses:"));
-    if (at == std::string::npos)
-        return "";
-    const size_t begin = text.find(": ", at) + 2;
-    size_t end = text.find('\n', begin);
-    while (text[end + 7] == ' ') // a list of several lines
-        end = text.find('\n', end + 1);
-    return text.replace(begin, end - begin, value);
-}
-
 //! Each number in a file has limits; what lies within them is kept.
 TEST(Tld_Files, limitsOfValues)
 {
