@@ -85,6 +85,7 @@ TEST_P(Tld_State, resetAfterReadingALostOne)
         const std::vector<Step> steps = follow(*straight, scene, engine(), 1, cut);
         ASSERT_EQ(int(TrackerTLD::LOST), steps.back().state);
         const std::string text = textOf(*straight);
+        EXPECT_NE(std::string::npos, text.find("score: 0.\n      similarity: 0.\n"));
         readText(*copy, text);
         ASSERT_EQ(text, textOf(*copy));
         for (TrackerTLD* tracker : {straight.get(), copy.get()})
