@@ -4,6 +4,7 @@
 // CascadeClassifierEx at the limits of its contract and where it differs from cv::CascadeClassifier: huge scale
 // factors, masks of clipped boxes, files that are too large, memory for many small images.
 #include "../test_precomp.hpp"
+#include "../../src/cascade/model_builder.hpp"
 #include "generate.hpp"
 #include "scenes.hpp"
 
@@ -113,6 +114,27 @@ TEST(Cascade_Limits, tooLargeFilesAreNamedWithTheirSize)
     const std::vector<std::string> says = {"20971533 bytes, a cascade has at most 8388608"};
     expectRefused([&] { cascade->load(file); }, says);
     expectRefused([&] { cascade->loadBuffer(Mat(1, static_cast<int>(bytes), CV_8UC1, Scalar(' '))); }, says);
+}
+
+//! Stages and nodes are counted, because read() takes what a program has in memory, whatever its size.
+TEST(Cascade_Limits, numbersOfStagesAndNodes)
+{
+    using namespace cv::cuda::cascade;
+    Model model;
+    Builder builder(model);
+    const Place place = {nullptr, "cascade", -1};
+    const Item item(FileNode(), "file", place);
+    for (int i = 0; i < MAX_STAGES; ++i)
+        builder.stage(item, 0.f);
+    expectRefused([&] { builder.stage(item, 0.f); }, {"too many stages"});
+    for (int i = 0; i < MAX_NODES; ++i)
+    {
+        if (i % MAX_TREE_NODES == 0)
+            builder.tree();
+        builder.node(item, 0, 0.f, 0, 0);
+    }
+    builder.tree();
+    expectRefused([&] { builder.node(item, 0, 0.f, 0, 0); }, {"too many nodes"});
 }
 
 //! Accepts byte-order marks of UTF-8, line ends of Windows, and the zero at the end of a C string.
