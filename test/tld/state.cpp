@@ -120,6 +120,21 @@ TEST_P(Tld_State, detectorsFiles)
     EXPECT_TRUE(advance(*tracker, engine(), scene.frame(0)).state != TrackerTLD::LOST);
 }
 
+//! An object that fills its image leaves no window that is far enough for a negative template.
+TEST_P(Tld_State, withoutNegativeTemplates)
+{
+    const Mat frame = texture(3, Size(40, 36), CV_8UC1, 3);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(), copy = TrackerTLD::create();
+    tracker->init(image(frame).in(), Rect(Point(), frame.size()));
+    EXPECT_EQ(0, templatesOf(*tracker, false).rows);
+    for (const char* extension : {".yml", ".xml", ".json"})
+    {
+        const std::string text = textOf(*tracker, extension);
+        readText(*copy, text);
+        EXPECT_EQ(text, textOf(*copy, extension));
+    }
+}
+
 CUDATRACKING_ON_ENGINES(Tld_State);
 
 // --- hostile files ---------------------------------------------------------------------------------------------------
