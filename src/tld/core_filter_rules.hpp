@@ -72,13 +72,15 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
     f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE &&
                (f.confidences < FIRST_CONFIDENCES || f.confidence >= STRONG_PART * f.meanConfidence);
-    const bool keeps = s.alive && !s.few && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
-    const bool takes = !keeps && (f.strong || (f.weak && s.alive));
+    const bool flowed = s.alive && !s.few;
+    const bool keeps = flowed && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
+    // A weak answer does not replace a box of flow where the object was not valid: nothing speaks for either.
+    const bool takes = !keeps && (f.strong || (f.weak && s.alive && (s.few || before.valid)));
     if (takes)
     {
         s.box = box;
         s.event = FILTERED;
-        s.valid = f.strong || (s.alive && !s.few) ? before.valid : 0;
+        s.valid = f.strong || flowed ? before.valid : 0;
         s.alive = s.fast = 1;
         s.retries = s.few = 0;
     }
@@ -131,7 +133,7 @@ CT_HOST_DEVICE bool endFilter(ObjectState& s, int cols, int rows)
     }
     if (isFoundElsewhere(s))
         return s.event == FOUND_AGAIN;
-    if (!f.strong && !s.valid && !(f.weak && s.score > 0.))
+    if (!f.strong && !s.valid)
         return false;
     f.trains = TRAINED;
     if (f.weak)
