@@ -89,7 +89,7 @@ public:
     {
         cut(first, stream);
         match(second, stream);
-        motion_.grid.field(refined_, scores_, confidence_, status_, u, v, noArray(), noArray(), valid, stream);
+        motion_.grid.field(areas, refined_, scores_, confidence_, status_, u, v, noArray(), noArray(), valid, stream);
     }
 
     std::vector<Rect> windows;

@@ -93,10 +93,10 @@ class Matches:
 
     def field(self, grid: Windows, *, stream: Any = None, out: Optional[Sequence[Any]] = None) -> Field:
         """Returns the motion of the windows of a grid, from the best peak of each, as arrays of its rows x columns; where the matches are,
-        without waiting.
+        without waiting if the areas are there, too.
 
         Args:
-            grid: what windows() returned, the regions of which were the fragments.
+            grid: what windows() returned: its regions were the fragments, and its areas were searched.
             stream: for matches on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: that of
                 match().
             out: Field of an earlier call, or five arrays in the order of its members, for new results. Default: new ones.

@@ -27,10 +27,12 @@ class Field(NamedTuple):
     """Motion of the windows of a grid: arrays of its rows x columns, numpy or DeviceArray as the matches were.
 
     Attributes:
-        u, v: float32, motion in pixels, to the right and down; NaN where it is not valid.
+        u, v: float32, motion in pixels, to the right and down; NaN where there is no match.
         score: float32, score of the match; 0 where there is none.
         confidence: float32, confidence of the match; -1 where there is no second peak.
-        valid: whether there is a match: bool, on a device uint8.
+        valid: whether there is a match inside its area: bool, on a device uint8. Where it is False and u is not NaN, the vector is at the limit: its
+            whole-pixel place is the first or last one of the area in x or y. It is not refined there, and the motion may be larger than
+            the area allows, whatever the score. Axes of reach 0 have no limit. Not a validation: wrong vectors are valid, too.
     """
 
     u: Array
@@ -46,7 +48,8 @@ class Windows:
 
     Attributes:
         regions: n x 4 int32, windows (x, y, width, height), for FragmentMatcher.cut().
-        areas: n x 4 int32, search areas, for FragmentMatcher.match(); on a device if the offset given to windows() was there.
+        areas: n x 4 int32, search areas, for FragmentMatcher.match() and Matches.field(); on a device if the offset given to windows() was there.
+            They may be edited; dataclasses.replace(grid, areas=...) makes a grid with others.
         shape: (rows, columns) of the grid.
         frame, size: (width, height) of the images and of a window; step: distance (x, y) from window to window; in pixels.
     """
@@ -79,8 +82,8 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
             be 100000 windows.
         reach: largest motion beyond the offset in pixels, (x, y) or one number, 0 to 32767.
         offset: Field of an earlier pass, or two float32 arrays u and v of equal rows and columns: areas are moved by it, rounded to whole
-            pixels. A field of another grid is stretched over this one. NaN gives an empty area, so that the window has no match. Default:
-            no motion.
+            pixels. A field of another grid is stretched over this one by numbers: window i of n in a row takes vector floor((i + .5) m / n) of
+            m, and the same in columns. NaN gives an empty area, so that the window has no match. Default: no motion.
         stream: for an offset on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the current
             stream of torch or CuPy for their arrays, else that of match().
         out: n x 4 int32 array for the areas, where the offset is. Default: a new one.
@@ -133,9 +136,14 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
     rows, columns = grid.shape
     if len(matches) != rows * columns:
         raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {len(matches)} matches", "grid", grid.shape)
+    areas = _arrays.given(grid.areas, "grid.areas")
     parts = [_arrays.given(getattr(matches, name), name) for name in ("refined", "scores", "confidence", "status")]
-    with Work(Worker("cpu" if parts[0].host is not None else "auto"), parts, stream) as work:
+    if areas.host is not None or parts[0].host is not None:  # only both together stay on a device
+        host = _arrays.integers_of(areas, 4)
+        areas = Given(areas.name, host.shape, "i4", host)
+    with Work(Worker("cpu" if parts[0].host is not None else "auto"), [*parts, areas], stream) as work:
         native = call(cv2.cuda.WindowGrid.create, grid.frame, grid.size, grid.step)
         forms = (table(rows, columns, "f4"),) * 4 + (table(rows, columns, "u1"),)
-        field = Field(*work.call(native.field, *[work.array(part) for part in parts], forms=forms, out=out, names=_OUTS))
+        arrays = [work.array(areas, channels_last=False), *[work.array(part) for part in parts]]
+        field = Field(*work.call(native.field, *arrays, forms=forms, out=out, names=_OUTS))
     return field if isinstance(field.valid, DeviceArray) or out is not None else field._replace(valid=_arrays.either(np.asarray(field.valid).view(np.bool_)))

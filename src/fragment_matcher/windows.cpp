@@ -12,6 +12,7 @@ namespace fragment_matcher {
 
 using detail::deviceArray;
 using detail::hostArray;
+using detail::listOf;
 using detail::onDevice;
 using detail::Output;
 
@@ -36,7 +37,14 @@ static GridOfWindows gridOf(const WindowGrid& grid)
     if (static_cast<int64_t>(cols) * rows > MAX_FRAGMENTS)
         CV_Error_(Error::StsOutOfRange, ("step: %d x %d gives %d x %d windows, but there can be at most %d",
                                          grid.step.width, grid.step.height, cols, rows, MAX_FRAGMENTS));
-    return {grid.window.width, grid.window.height, grid.step.width, grid.step.height, cols, rows};
+    return {grid.frame.width,
+            grid.frame.height,
+            grid.window.width,
+            grid.window.height,
+            grid.step.width,
+            grid.step.height,
+            cols,
+            rows};
 }
 
 //! Throws unless an array lies where the first target is. @param device memory of the results.
@@ -147,19 +155,24 @@ void WindowGrid::areas(Size reach, InputArray u, InputArray v, OutputArray areas
         cpu::windowAreas(work);
 }
 
-void WindowGrid::field(InputArray refined, InputArray scores, InputArray confidences, InputArray status, OutputArray u,
-                       OutputArray v, OutputArray score, OutputArray confidence, OutputArray valid,
-                       Stream& stream) const
+void WindowGrid::field(InputArray areas, InputArray refined, InputArray scores, InputArray confidences,
+                       InputArray status, OutputArray u, OutputArray v, OutputArray score, OutputArray confidence,
+                       OutputArray valid, Stream& stream) const
 {
     using namespace fragment_matcher;
-    FieldOfWindows work = {gridOf(*this), {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    FieldOfWindows work = {gridOf(*this), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    const int count = work.grid.cols * work.grid.rows;
     const bool device = onDevice(refined);
+    checkMemory("areas", onDevice(areas), device);
+    const Mat hostAreas = device ? Mat() : hostArray("areas", areas);
+    const GpuMat deviceAreas = device ? deviceArray("areas", areas) : GpuMat();
+    work.areas = (device ? listOf("areas", deviceAreas, 4, count) : listOf("areas", hostAreas, 4, count)).as<Rect4>();
     const Input inputs[] = {{"refined", refined, CV_32FC2, device},
                             {"scores", scores, CV_32FC1, device},
                             {"confidences", confidences, CV_32FC1, device},
                             {"status", status, CV_8UC1, device}};
     for (const Input& input : inputs)
-        input.checkRows(work.grid.cols * work.grid.rows);
+        input.checkRows(count);
     work.refined = inputs[0].as<Offset2>();
     work.scores = inputs[1].as<float>();
     work.confidences = inputs[2].as<float>();

@@ -16,7 +16,7 @@ using detail::RowsView;
 //! Equal windows in rows: window i is in column i % cols and row i / cols of the grid.
 struct GridOfWindows
 {
-    int width, height, stepX, stepY, cols, rows;
+    int frameCols, frameRows, width, height, stepX, stepY, cols, rows;
 };
 
 CT_HOST_DEVICE Rect4 windowOf(const GridOfWindows& grid, int i)
@@ -55,6 +55,15 @@ CT_HOST_DEVICE float motionOf(float refined, int window)
     return refined != refined ? NAN : refined - static_cast<float>(window);
 }
 
+//! Returns whether a match lies inside of its area along one axis: not at the first or last of `count` positions, which
+//! lack a neighbour to be refined by, and beyond which the motion may be. @param searched whether the area is larger
+//! than the window along the axis; else there is no limit to be at.
+CT_HOST_DEVICE bool isInside(float refined, int first, int count, bool searched)
+{
+    return searched ? refined > static_cast<float>(first) && refined < static_cast<float>(first + count - 1)
+                    : refined == refined;
+}
+
 //! Search areas of a grid of windows.
 struct AreasOfWindows
 {
@@ -84,6 +93,7 @@ struct FieldOfWindows
 {
     GridOfWindows grid;
     // Row i: window i; the first element of a row is the best peak.
+    ConstRowsView<Rect4> areas;
     ConstRowsView<Offset2> refined;
     ConstRowsView<float> scores, confidences;
     ConstRowsView<uint8_t> status;
@@ -105,7 +115,17 @@ struct FieldOfWindows
         if (confidence)
             confidence.row(row)[col] = *confidences.row(i);
         if (valid)
-            valid.row(row)[col] = found;
+            valid.row(row)[col] = found && isInsideArea(i);
+    }
+
+private:
+    CT_HOST_DEVICE bool isInsideArea(int i) const
+    {
+        const Rect4& area = *areas.row(i);
+        const SearchWindow all = searchWindow(area, grid.frameCols, grid.frameRows, grid.width, grid.height);
+        const Offset2& match = *refined.row(i);
+        return isInside(match.x, all.x, all.cols, area.width > grid.width) &&
+               isInside(match.y, all.y, all.rows, area.height > grid.height);
     }
 };
 

@@ -95,11 +95,13 @@ public:
         const int windows = grid.size().area();
         numbersOnHost = Mat(windows, 1, CV_32FC1, Scalar(2.4));
         pairsOnHost = Mat(windows, 1, CV_32FC2, Scalar(20, 30));
+        boxesOnHost = Mat(windows, 1, CV_32SC4, Scalar(15, 25, 30, 30));
         statusOnHost = Mat(windows, 1, CV_8UC1, Scalar(FM::FOUND));
         if (cuda)
         {
             numbersOnDevice.upload(numbersOnHost);
             pairsOnDevice.upload(pairsOnHost);
+            boxesOnDevice.upload(boxesOnHost);
             statusOnDevice.upload(statusOnHost);
             frameOnDevice.upload(scene.frame);
             largeOnDevice = frameOnDevice(Rect(1, 1, 40, 30));
@@ -183,8 +185,9 @@ public:
     Mat largeOnHost; //!< larger than the fragments, as largeOnDevice
     GpuMat frameOnDevice, largeOnDevice, areasOnDevice, pointsOnDevice;
     const WindowGrid grid = WindowGrid::create(Size(83, 61), Size(12, 10), Size(9, 8));
-    Mat numbersOnHost, pairsOnHost, statusOnHost; //!< motion or scores, positions and states of the grid's windows
-    GpuMat numbersOnDevice, pairsOnDevice, statusOnDevice;
+    //! Motion or scores, positions, areas and states of the grid's windows.
+    Mat numbersOnHost, pairsOnHost, boxesOnHost, statusOnHost;
+    GpuMat numbersOnDevice, pairsOnDevice, boxesOnDevice, statusOnDevice;
     std::vector<int> offsets;
     std::vector<FragmentMatch> matches;
 
@@ -244,8 +247,9 @@ std::vector<S> searches()
          [](Fragments& f)
          {
              const _InputArray pairs = f.in(f.pairsOnHost, f.pairsOnDevice), numbers = f.numbers(),
-                               status = f.in(f.statusOnHost, f.statusOnDevice);
-             f.grid.field(pairs, numbers, numbers, status, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4),
+                               status = f.in(f.statusOnHost, f.statusOnDevice),
+                               boxes = f.in(f.boxesOnHost, f.boxesOnDevice);
+             f.grid.field(boxes, pairs, numbers, numbers, status, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4),
                           f.stream());
          }},
         {"a step of tracking", CAPTURED,

@@ -492,7 +492,7 @@ void motion(const cv::Mat& first, const cv::Mat& second, cv::Mat& u, cv::Mat& v,
         matcher->cutFragments(first, windows);
         cv::Mat locations, scores, confidences, status, refined;
         matcher->match(second, areas, locations, scores, confidences, status, refined);
-        grid.field(refined, scores, confidences, status, u, v, cv::noArray(), cv::noArray(), valid);
+        grid.field(areas, refined, scores, confidences, status, u, v, cv::noArray(), cv::noArray(), valid);
     }
 }
 @endcode
@@ -527,8 +527,9 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
     motion, and enlarged by `reach` on each side. Areas are not clipped to the frame. If they are a GpuMat, set
     Params::maxSearchArea to window + 2 reach.
     @param reach largest motion (x, y) beyond that of the field in pixels, 0 to 32,767 each.
-    @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid:
-    a window takes the motion of the cell that its place in the grid falls in, rounded to whole pixels, half to even.
+    @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid
+    by numbers, not by positions: window i of n takes element floor((i + .5) m / n) of m, rounded to whole pixels, half
+    to even.
     NaN in either gives an empty area, so that the window has no match. Both lie in the same memory as `areas`. Empty
     (None) for both: no motion.
     @param areas CV_32SC4, N x 1, or std::vector<Rect>; a GpuMat: the work is done on the device.
@@ -540,18 +541,23 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
 
     /** @brief Converts matches of all windows to a field: arrays with the rows and columns of the grid. The first peak
     of each window counts. All arrays are Mat, or all are GpuMat.
+    @param areas search areas of the match, those of areas() or others: CV_32SC4, N x 1, or std::vector<Rect>.
     @param refined,scores,confidences,status outputs of FragmentMatcher::match(): CV_32FC2 and CV_32FC1 of N rows,
     CV_32FC1 and CV_8UC1 of N x 1.
-    @param u,v CV_32FC1: motion in pixels, the position of a match minus that of its window; NaN where it is not valid.
+    @param u,v CV_32FC1: motion in pixels, the position of a match minus that of its window; NaN where there is none.
     @param score CV_32FC1: score of the match; 0 if there is none.
     @param confidence CV_32FC1: confidence of the match; -1 if there is no second peak.
-    @param valid CV_8UC1: 1 where the status is FragmentMatcher::FOUND, else 0.
+    @param valid CV_8UC1: 1 where there is a match inside its area, else 0. Where it is 0 and u is not NaN, the match is at
+    the limit: at the first or last position in x or y of the area, clipped to the frame. It is not refined there, and the
+    motion may be larger than the area allows, whatever the score. An area of the window's width or height, that is of
+    reach 0, has no limit in x or y. Valid does not mean right: a window has a best place also where its content is gone.
     @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a member is out of its range, or if an array has another type, number of rows or memory
     than stated. */
-    CV_WRAP void field(InputArray refined, InputArray scores, InputArray confidences, InputArray status, OutputArray u,
-                       OutputArray v, OutputArray score = noArray(), OutputArray confidence = noArray(),
-                       OutputArray valid = noArray(), Stream& stream = cv::cuda::noStream()) const;
+    CV_WRAP void field(InputArray areas, InputArray refined, InputArray scores, InputArray confidences,
+                       InputArray status, OutputArray u, OutputArray v, OutputArray score = noArray(),
+                       OutputArray confidence = noArray(), OutputArray valid = noArray(),
+                       Stream& stream = cv::cuda::noStream()) const;
 };
 
 //! @}

@@ -28,7 +28,7 @@ def wrong_windows():
     """Calls all methods of WindowGrid with wrong arguments, and prints the number of calls. All raise cv2.error or TypeError with a message,
     or, for numbers that OpenCV converts, return."""
     right = {"create": [(64, 48), (16, 16), (8, 8)], "areas": [(3, 2), np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)],
-             "field": [np.zeros((35, 2, 2), np.float32), np.zeros((35, 2), np.float32), np.zeros((35, 1), np.float32), np.zeros((35, 1), np.uint8)], "regions": []}
+             "field": [np.zeros((35, 1, 4), np.int32), np.zeros((35, 2, 2), np.float32), np.zeros((35, 2), np.float32), np.zeros((35, 1), np.float32), np.zeros((35, 1), np.uint8)], "regions": []}
     pair = lambda *numbers: [numbers, list(numbers), np.array(numbers)]
     wrong = [True, -1, 3, 2**40, 1.5, math.nan, "x", b"x", {}, object(), [], [[]], (1,), (1, 2, 3), ("a", "b"), (None, None), (1.5, 2), (math.nan, 1), (1e300, 1), (2**31, 1),
              (2**70, 1), (-2**31, -2**31), (2**31 - 1, 2**31 - 1), *pair(0, 5), *pair(5, 0), *pair(-3, 5), *pair(32768, 5), *pair(5, 10**6), np.zeros(0), np.zeros((0, 0), np.float32),
@@ -98,8 +98,9 @@ class CpuTest(unittest.TestCase):
         matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_ZNCC, subpixel=True, subpixelFit=cv2.cuda.FragmentMatcher_GAUSSIAN))
         matcher.cutFragments(self.frame, [tuple(window) for window in windows.reshape(-1, 4).tolist()])
         locations, scores, confidence, status, refined = matcher.match(self.frame, areas)
-        u, v, score, confidence, valid = grid.field(refined, scores, confidence, status)
-        self.assertEqual((u.shape, valid.tolist()), ((14, 14), [[1] * 14] * 14))
+        u, v, score, confidence, valid = grid.field(areas, refined, scores, confidence, status)
+        # Windows at the border of the frame are at the limit of their areas.
+        self.assertEqual((u.shape, valid.tolist()), ((14, 14), [[0] * 14] + [[0] + [1] * 12 + [0]] * 12 + [[0] * 14]))
         np.testing.assert_array_equal(score, np.ones((14, 14), np.float32))
         np.testing.assert_array_equal(u, refined[:, 0, 0].reshape(14, 14) - windows.reshape(-1, 4)[:, 0].reshape(14, 14))
         moved = grid.areas((3, 2), u + 5, v - 4).reshape(-1, 4)
