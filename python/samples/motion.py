@@ -1,18 +1,27 @@
 #!/usr/bin/env python3
 """Motion between two images in the windows of a grid: particles in a flow, ice, ground. Two passes; the output image shows vectors.
 
-    motion.py [--size=32] [--reach=12] [--min-score=0] [--openpiv] [--arrow=4] [--relative] [--device=auto] first second out.png out.csv
+    motion.py [--size=32] [--reach=12] [--min-score=0] [--openpiv] [--pixel=1] [--dt=1] [--arrow=4] [--relative] [--device=auto]
+              first second out.png out.csv
 
 Pass 1 searches windows of SIZE pixels, which overlap by half, at most REACH pixels away. Pass 2 searches windows of half the size, at most 3
-pixels from the motion of pass 1. --device=cuda needs torch: both passes stay on the device, as one CUDA graph. Vectors with a score
-below --min-score are wrong; --openpiv lets the package OpenPIV find those that differ from their neighbours as well, by the normalised
-median test, and replace wrong ones.
+pixels from the motion of pass 1. Wrong vectors are those at the limit of their search area and those with a score below --min-score. With
+--openpiv the package OpenPIV also finds those that differ from their neighbours, by the normalised median test, and replaces wrong
+ones, after each pass. --device=cuda needs torch: both passes stay on the device, without --openpiv as one CUDA graph.
 
-Needs the package cudatracking. In the image arrows are ARROW times as long as the motion, with --relative as the motion minus its median;
-wrong ones are red. The table has each window's centre, motion (u to the right, v down), score, confidence, and whether it is right.
+In the image arrows are ARROW times as long as the motion, with --relative as the motion minus its median; wrong ones are red. The table has
+a row for each window of pass 2:
+    x, y         centre of the window in the first image, pixels from the top-left corner
+    u, v         motion from the first image to the second one, pixels, to the right and down; nan where there is none
+    vx, vy       velocity, to the right and down: u and v times PIXEL / DT
+    score        correlation of the match, -1 to 1; with replaced vectors that of the wrong match
+    confidence   (1 - second score) / (1 - best score); -1 without a second peak
+    good         1; 0 for wrong vectors, which --openpiv has replaced
+Needs the package cudatracking.
 """
 import argparse
 import csv
+import dataclasses
 import os
 import sys
 
@@ -24,39 +33,47 @@ FINE_REACH = 3
 
 
 class TwoPasses:
-    """Two passes over images of one size, on the host or on a device: `field()` returns the motion in the windows of `fine`."""
+    """Two passes over images of one size, on the host or on a device. `between` makes two arrays u and v, where the images are, of the field of
+    pass 1; None: they are used as they are."""
 
-    def __init__(self, shape, size, reach, device, to_device=lambda array: array):
+    def __init__(self, shape, size, reach, device, between=None, to_device=lambda array: array):
         named = {"metric": "zncc", "subpixel": True, "subpixel_fit": "gaussian", "device": device}
-        self.shape, self.size = shape, size
-        self.coarse = ct.windows(shape, size, size // 2, reach)
-        self.fine = ct.windows(shape, size // 2, size // 4, FINE_REACH)
-        self.areas = to_device(self.coarse.areas)
+        self.shape, self.size, self.between = shape, size, between
+        coarse = ct.windows(shape, size, size // 2, reach)
+        self.coarse = dataclasses.replace(coarse, areas=to_device(coarse.areas))
         self.first = ct.FragmentMatcher(max_search_area=size + 2 * reach, **named)
         self.second = ct.FragmentMatcher(max_search_area=size // 2 + 2 * FINE_REACH, **named)
 
-    def field(self, before, after):
+    def run(self, before, after):
+        """The windows of pass 2, and the motion in them."""
         self.first.cut(before, self.coarse.regions)
-        motion = self.first.match(after, self.areas).field(self.coarse)
-        self.second.cut(before, self.fine.regions)
-        areas = ct.windows(self.shape, self.size // 2, self.size // 4, FINE_REACH, offset=motion).areas
-        return self.second.match(after, areas).field(self.fine)
+        motion = self.first.match(after, self.coarse.areas).field(self.coarse)
+        fine = ct.windows(self.shape, self.size // 2, self.size // 4, FINE_REACH, offset=self.between(motion) if self.between else motion)
+        self.second.cut(before, fine.regions)
+        return fine, self.second.match(after, fine.areas).field(fine)
 
 
-def on_device(before, after, size, reach):
-    """Both passes as a graph of torch: for each further pair copy the images to `one` and `other`, and replay it."""
+def on_device(before, after, size, reach, between):
+    """Both passes on the device; if nothing is done between them as a graph of torch: for each further pair copy the images to `one` and
+    `other`, and replay it."""
     import torch
     put = lambda array: torch.from_numpy(np.ascontiguousarray(array)).cuda()  # noqa: E731
+    host = lambda field: ct.Field(*(part.numpy() for part in field))  # noqa: E731
     one, other = put(before), put(after)
-    passes = TwoPasses(before.shape, size, reach, "cuda", put)
-    passes.field(one, other)  # the first call allocates memory
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        field = passes.field(one, other)
-    graph.replay()
-    torch.cuda.synchronize()
-    return passes.fine, ct.Field(*(part.numpy() for part in field))
+    passes = TwoPasses(before.shape, size, reach, "cuda", between and (lambda motion: [put(part) for part in between(host(motion))]), put)
+    grid, field = passes.run(one, other)  # the first call allocates memory
+    if not between:
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            grid, field = passes.run(one, other)
+        graph.replay()
+        torch.cuda.synchronize()
+    return grid, host(field)
+
+
+def is_good(field, min_score):
+    return field.valid.astype(bool) & (field.score >= min_score)
 
 
 def validated(field, good):
@@ -80,12 +97,12 @@ def drawn(image, grid, u, v, good, arrow):
     return made
 
 
-def write_table(name, grid, field, u, v, good):
+def write_table(name, grid, field, u, v, good, velocity):
     with open(name + ".part", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(("x", "y", "u", "v", "score", "confidence", "good"))
+        table.writerow(("x", "y", "u", "v", "vx", "vy", "score", "confidence", "good"))
         for i, (x, y, width, height) in enumerate(grid.regions.tolist()):
-            numbers = (part.flat[i] for part in (u, v, field.score, field.confidence))
+            numbers = (part.flat[i] for part in (u, v, u * velocity, v * velocity, field.score, field.confidence))
             table.writerow((x + width / 2, y + height / 2, *(f"{number:.6g}" for number in numbers), int(good.flat[i])))
     os.replace(name + ".part", name)
 
@@ -107,10 +124,15 @@ def main():
     parser.add_argument("--size", type=int, default=32, choices=(16, 32, 64, 128), help="side of the windows of pass 1, pixels, default 32")
     parser.add_argument("--reach", type=between(0, 32767, int), default=12, help="largest motion, pixels, default 12")
     parser.add_argument("--min-score", type=between(-1, 1), default=0., help="least score of right vectors, -1 to 1, default 0")
+    parser.add_argument("--pixel", type=between(1e-30, 1e30), default=1., help="size of a pixel in the plane of the motion, in the unit of length "
+                        "that velocities are to have, default 1")
+    parser.add_argument("--dt", type=between(1e-30, 1e30), default=1., help="time from the first image to the second one, in the unit of time that velocities "
+                        "are to have, default 1")
     parser.add_argument("--arrow", type=between(0, 1000), default=4., help="length of arrows, times the motion, default 4")
     parser.add_argument("--relative", action="store_true", help="draw the motion minus its median")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
-    parser.add_argument("--openpiv", action="store_true", help="find vectors that differ from their neighbours, and replace wrong ones, by OpenPIV")
+    parser.add_argument("--openpiv", action="store_true", help="find vectors that differ from their neighbours, and replace wrong ones, by OpenPIV, "
+                        "after each pass")
     for name, words in (("first", "image"), ("second", "image of the same size"), ("out_image", "image with vectors"), ("out_table", "CSV")):
         parser.add_argument(name, help=words)
     options = parser.parse_args()
@@ -118,18 +140,18 @@ def main():
     for image, name in zip(images, (options.first, options.second)):
         if image is None or image.shape != images[0].shape:
             sys.exit(f"error: {name}: cannot be read, or has another size than {options.first}")
+    validation = (lambda motion: validated(motion, is_good(motion, options.min_score))[:2]) if options.openpiv else None
     if options.device == "cuda":
-        grid, field = on_device(*images, options.size, options.reach)
+        grid, field = on_device(*images, options.size, options.reach, validation)
     else:
-        passes = TwoPasses(images[0].shape, options.size, options.reach, options.device)
-        grid, field = passes.fine, passes.field(*images)
-    good = field.valid.astype(bool) & (field.score >= options.min_score)
+        grid, field = TwoPasses(images[0].shape, options.size, options.reach, options.device, validation).run(*images)
+    good = is_good(field, options.min_score)
     u, v, good = validated(field, good) if options.openpiv else (field.u, field.v, good)
     middle = (np.nanmedian(u), np.nanmedian(v)) if np.isfinite(u).any() else (np.nan, np.nan)
     shown = (u - middle[0], v - middle[1]) if options.relative else (u, v)
     if not ct.cv2.imwrite(options.out_image, drawn(images[0], grid, *shown, good, options.arrow)):
         sys.exit(f"error: cannot write {options.out_image}")
-    write_table(options.out_table, grid, field, u, v, good)
+    write_table(options.out_table, grid, field, u, v, good, options.pixel / options.dt)
     print(f"{grid.shape[0]} x {grid.shape[1]} vectors, {int(np.count_nonzero(good))} good, median motion ({middle[0]:.2f}, {middle[1]:.2f}) px; "
           f"wrote {options.out_image} and {options.out_table}")
 

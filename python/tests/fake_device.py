@@ -197,7 +197,7 @@ def plain(value):
 
 
 # The first of the arguments for results in device memory.
-OUTPUTS = {"match": 2, "field": 4, "areas": 3, "scoreMap": 3, "predictAreas": 3, "getLabels": 0, "getDensity": 0, "getParents": 0, "getDistances": 0, "getLabelContourMask": 0,
+OUTPUTS = {"match": 2, "field": 5, "areas": 3, "scoreMap": 3, "predictAreas": 3, "getLabels": 0, "getDensity": 0, "getParents": 0, "getDistances": 0, "getLabelContourMask": 0,
            "segment": 1, "getMeanColor": 1, "getStatistics": 1, "detectAsync": 1, "updateAsync": 1, "detect": 1, "update": 1, "updateWithBoxes": 2}
 
 

@@ -1,4 +1,5 @@
 """The paths of device arrays with host memory in place of a device's: addresses, shapes, order of streams, choice of devices."""
+import dataclasses
 import functools
 import sys
 import unittest
@@ -125,9 +126,13 @@ class FakeDeviceTest(unittest.TestCase):
         cpu.cut(frame(0), grid.regions)
         gpu.cut(DeviceArray(frame(0)), grid.regions)
         wanted, field = cpu.match(frame(1), grid.areas).field(grid), gpu.match(DeviceArray(frame(1)), grid.areas).field(grid)
-        for ours, theirs in zip(field, wanted):
-            self.assertIsInstance(ours, ct.DeviceArray)
-            np.testing.assert_array_equal(ours.numpy(), theirs)
+        there = dataclasses.replace(grid, areas=DeviceArray(grid.areas))
+        for made in (field, gpu.match(DeviceArray(frame(1)), there.areas).field(there)):
+            for ours, theirs in zip(made, wanted):
+                self.assertIsInstance(ours, ct.DeviceArray)
+                np.testing.assert_array_equal(ours.numpy(), theirs)
+        for ours, theirs in zip(cpu.match(frame(1), grid.areas).field(there), wanted):  # these areas come to the host
+            np.testing.assert_array_equal(ours, theirs)
         for offset in (field, (DeviceArray(row), DeviceArray(row))):
             areas = ct.windows((60, 90), 20, 10, 4, offset).areas
             self.assertIsInstance(areas, ct.DeviceArray)

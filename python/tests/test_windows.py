@@ -1,8 +1,10 @@
 """Grids of windows and their fields, sub-pixel positions by a Gaussian, and the sample of both, on the CPU."""
 import copy
 import csv
+import dataclasses
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,14 @@ def particles(shift, seed=1, shape=(128, 160)):
 
 def matcher(**named):
     return ct.FragmentMatcher("zncc", subpixel=True, subpixel_fit="gaussian", device="cpu", **named)
+
+
+REPLACES = """import numpy as np
+def replace_outliers(u, v, wrong, **_):
+    print(f"replaced {wrong.sum()} of {u.shape[0]} x {u.shape[1]}")
+    assert np.isfinite(u[~wrong]).all()
+    return np.where(wrong, 4, u), np.where(wrong, -3, v), None
+"""
 
 
 class WindowsTest(unittest.TestCase):
@@ -62,8 +72,8 @@ class WindowsTest(unittest.TestCase):
         np.testing.assert_array_equal(field.v, found.refined[:, 0, 1].reshape(grid.shape) - grid.regions[:, 1].reshape(grid.shape))
         np.testing.assert_array_equal(field.score, found.scores[:, 0].reshape(grid.shape))
         np.testing.assert_array_equal(field.confidence, found.confidence.reshape(grid.shape))
-        self.assertTrue(field.valid.all())
         inner = np.s_[1:-1, 1:-1]
+        self.assertTrue(field.valid[inner].all() and np.isfinite(field.u).all())
         np.testing.assert_allclose(np.median(field.u[inner]), 3.3, atol=.02)
         np.testing.assert_allclose(np.median(field.v[inner]), -2.4, atol=.02)
         again = found.field(grid, out=[np.empty_like(part) if part.dtype != bool else np.empty(grid.shape, np.uint8) for part in field])
@@ -79,11 +89,31 @@ class WindowsTest(unittest.TestCase):
         field = finder.match(flat, grid.areas).field(grid)
         self.assertFalse(field.valid[0, 0])
         self.assertTrue(np.isnan(field.u[0, 0]) and np.isnan(field.v[0, 0]))
-        self.assertEqual(np.count_nonzero(field.valid), field.valid.size - 1)
+        self.assertEqual(np.count_nonzero(np.isnan(field.u)), 1)
         second = ct.windows(flat.shape, 32, 32, 1, field)
         field = finder.match(flat, second.areas).field(second)
         self.assertFalse(field.valid[0, 0])
         self.assertEqual((field.score[0, 0], field.confidence[0, 0]), (0, -1))
+
+    def test_vectors_at_the_limit(self):
+        """They are whole, of any score, and not valid; areas may be edited, and those of reach 0 have no limit."""
+        before, after = particles((0, 0), 4), particles((6.3, 0), 4)
+        inner = np.s_[1:-1, 1:-2]  # further windows leave the frame
+        finder = matcher()
+        for reach, limits in (((9, 4), False), ((6, 4), True), ((9, 0), False), ((6, 0), True)):
+            grid = ct.windows(before.shape, 32, 16, reach)
+            finder.cut(before, grid.regions)
+            field = finder.match(after, grid.areas).field(grid)
+            self.assertEqual((set(field.valid[inner].ravel().tolist()), np.isfinite(field.u).all()), ({not limits}, True), reach)
+            self.assertEqual((field.u[inner] == reach[0]).all(), limits)
+            self.assertEqual(field.valid[[0, -1], 1:-2].any(), not limits and reach[1] == 0)  # v is 0, where the frame ends
+        grid = ct.windows(before.shape, 32, 16, 9)
+        row, column = 2, 3
+        grid.areas[row * grid.shape[1] + column] += (0, 0, -3, 0)  # ends where the match is
+        field = finder.match(after, grid.areas).field(grid)
+        self.assertEqual((field.valid[row, column], field.valid[inner].sum()), (False, field.valid[inner].size - 1))
+        with self.assertRaisesRegex(ct.ArgumentError, "areas: 3 x 1 elements"):
+            finder.match(after, grid.areas).field(dataclasses.replace(grid, areas=grid.areas[:3]))
 
     def test_two_passes(self):
         before, after = particles((0, 0), 2), particles((9.3, 4.6), 2)
@@ -140,7 +170,9 @@ class WindowsTest(unittest.TestCase):
             path = lambda *names: os.path.join(folder, *names)
 
             def run(*arguments, code=0):
-                done = subprocess.run([sys.executable, sample, "--device=cpu", *arguments], capture_output=True, text=True, timeout=300)
+                paths = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+                done = subprocess.run([sys.executable, sample, "--device=cpu", *arguments], capture_output=True, text=True, timeout=300,
+                                      env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"})
                 self.assertEqual(done.returncode, code, (arguments, done.stderr))
                 self.assertEqual(bool(code), "error: " in done.stderr, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
@@ -151,13 +183,15 @@ class WindowsTest(unittest.TestCase):
             for name, image in (("a.png", before), ("b.png", after), ("flat.png", np.full_like(before, 7)), ("small.png", before[:20, :20]), ("wide.png", before[:, 1:])):
                 ct.cv2.imwrite(path(name), image)
             files = path("a.png"), path("b.png"), path("out.png"), path("out.csv")
-            done = run("--min-score=0.5", "--arrow=1", *files)
+            done = run("--min-score=0.5", "--arrow=1", "--pixel=0.5", "--dt=0.02", *files)
             self.assertRegex(done.stdout, r"^15 x 19 vectors, \d+ good, median motion \(4\.\d\d, -2\.\d\d\) px; wrote .*out\.png and .*out\.csv\n$")
             with open(path("out.csv"), newline="") as file:
                 rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
             self.assertEqual([(row["x"], row["y"]) for row in rows], [(8. * x + 8, 8. * y + 8) for y in range(15) for x in range(19)])
             for row in rows:
-                self.assertEqual(row["good"], row["score"] >= .5)
+                at_limit = row["u"] % 1 == 0 or row["v"] % 1 == 0
+                self.assertEqual(row["good"], row["score"] >= .5 and not at_limit)
+                np.testing.assert_allclose((row["vx"], row["vy"]), (row["u"] * 25, row["v"] * 25), rtol=1e-4)
                 if 16 <= row["x"] <= 96 and 24 <= row["y"] <= 112:
                     self.assertEqual(row["good"], 1)
                     np.testing.assert_allclose((row["u"], row["v"]), (4.3, -2.6), atol=.3)
@@ -169,12 +203,24 @@ class WindowsTest(unittest.TestCase):
             self.assertTrue(green[:, :900].any() and not red[300:900, :900].any() and red[:, 1300:].any() and not green[:, 1300:].any())
 
             self.assertIn(", 0 good, median motion (nan, nan) px;", run(path("flat.png"), *files[1:]).stdout)
-            for option in ("--size=20", "--reach=-1", "--reach=32768", "--reach=1.5", "--min-score=nan", "--min-score=1.1", "--arrow=-1", "--arrow=inf", "--arrow=x", "--rel"):
+            for option in ("--size=20", "--reach=-1", "--reach=32768", "--reach=1.5", "--min-score=nan", "--min-score=1.1", "--arrow=-1", "--arrow=inf", "--arrow=x", "--rel", "--pixel=0", "--dt=-1", "--dt=nan"):
                 run(option, *files, code=2)
             run(code=2)
             for one, other, image, table in ((path("no.png"), *files[1:]), (path("wide.png"), *files[1:]), (path("small.png"), path("small.png"), *files[2:]),
                                              (*files[:2], path("no", "x.png"), files[3]), (*files[:2], path("out.xyz"), files[3]), (*files[:3], path("no", "x.csv"))):
                 run(one, other, image, table, code=1)
+            # OpenPIV's part by a stand-in that writes what it is given: wrong vectors are replaced after each pass.
+            os.mkdir(path("openpiv"))
+            for name, text in (("__init__", ""), ("validation", "import numpy as np\ndef local_norm_median_val(u, *_, **__):\n    return np.zeros(u.shape, bool)"), ("filters", REPLACES)):
+                with open(path("openpiv", name + ".py"), "w") as file:
+                    file.write(text)
+            done = run("--min-score=0.5", "--openpiv", *files)
+            self.assertRegex(done.stdout, r"(?s)^replaced [1-9]\d* of 7 x 9\nreplaced [1-9]\d* of 15 x 19\n15 x 19 vectors")
+            with open(path("out.csv"), newline="") as file:
+                replaced = [row for row in csv.DictReader(file) if row["good"] == "0"]
+            self.assertGreater(len(replaced), 40)
+            self.assertEqual({(row["u"], row["v"]) for row in replaced}, {("4", "-3")})
+            shutil.rmtree(path("openpiv"))
             self.assertEqual(sorted(os.listdir(folder)), ["a.png", "b.png", "flat.png", "out.csv", "out.png", "small.png", "wide.png"])
 
 
