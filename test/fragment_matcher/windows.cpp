@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: areas, fields and passes share random grids and plain loops.
 // WindowGrid: windows, search areas and fields against plain loops, arguments that are refused, two passes over images
 // of particles, and CUDA against the CPU, captured into a graph.
 #include "scenes_cuda.hpp"
@@ -185,9 +186,11 @@ Result randomMatches(RNG& rng, const WindowGrid& grid, const std::vector<Rect>& 
     };
     rng.fill(result.refined, RNG::UNIFORM, -5., 300.);
     for (int i = 0; i < count; ++i)
-        result.refined.at<Point2f>(i, 0) =
-            Point2f(along(positionsAlong(areas[i].x, areas[i].width, grid.window.width, grid.frame.width)),
-                    along(positionsAlong(areas[i].y, areas[i].height, grid.window.height, grid.frame.height)));
+    {
+        const float x = along(positionsAlong(areas[i].x, areas[i].width, grid.window.width, grid.frame.width));
+        const float y = along(positionsAlong(areas[i].y, areas[i].height, grid.window.height, grid.frame.height));
+        result.refined.at<Point2f>(i, 0) = Point2f(x, y);
+    }
     rng.fill(result.scores, RNG::UNIFORM, -1., 1.);
     rng.fill(result.confidence, RNG::UNIFORM, 1., 9.);
     rng.fill(result.status, RNG::UNIFORM, 0, 4);

@@ -547,10 +547,10 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
     @param u,v CV_32FC1: motion in pixels, the position of a match minus that of its window; NaN where there is none.
     @param score CV_32FC1: score of the match; 0 if there is none.
     @param confidence CV_32FC1: confidence of the match; -1 if there is no second peak.
-    @param valid CV_8UC1: 1 where there is a match inside its area, else 0. Where it is 0 and u is not NaN, the match is at
-    the limit: at the first or last position in x or y of the area, clipped to the frame. It is not refined there, and the
-    motion may be larger than the area allows, whatever the score. An area of the window's width or height, that is of
-    reach 0, has no limit in x or y. Valid does not mean right: a window has a best place also where its content is gone.
+    @param valid CV_8UC1: 1 where there is a match inside its area, else 0. Where it is 0 and u is not NaN, the match is
+    at the limit: at the first or last position in x or y of the area, clipped to the frame. It is not refined there,
+    and the motion may be larger than the area allows, whatever the score. An axis without reach, where the area is as
+    long as the window, has no limit. Valid does not mean right: a window whose content is gone has a best place, too.
     @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a member is out of its range, or if an array has another type, number of rows or memory
     than stated. */
