@@ -1,5 +1,6 @@
 """Stages of pipelines: results are those of the classes they work with, in batches, after pickling, and in Ray Data."""
 import pickle
+import threading
 import unittest
 
 import numpy as np
@@ -110,13 +111,79 @@ class BatchesTest(unittest.TestCase):
             made = stage({"image": np.zeros((0, 9, 9, 3), np.uint8), "frame": np.zeros(0, int)})
             self.assertEqual({len(values) for values in made.values()}, {0})
 
+    def test_threads(self):
+        """A call does not get the results of another thread's: images differ in size and content."""
+        stage = ct.ray.Segment(min_size=4, sigma=2., device="cpu")
+        images = [np.ascontiguousarray(frame(i)[:40 + i, :60]) for i in range(8)]
+        wanted = [rows_of(stage({"image": [image]})) for image in images]
+        found = [[] for _ in images]
+        together = threading.Barrier(len(images))
+
+        def work(i):
+            together.wait()
+            found[i] = [rows_of(stage({"image": [images[i]]})) for _ in range(4)]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(images))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(all(found[i] == [wanted[i]] * 4 for i in range(len(images))))
+
+    def refuse(self, kind, words, call):
+        with self.subTest(words), self.assertRaisesRegex(kind, words):
+            call()
+
     def test_wrong_arguments(self):
-        with self.assertRaisesRegex(ct.ArgumentError, "box: there is none, and no column 'box'"):
-            ct.ray.Track()({"image": rgb(FRAMES), "frame": np.arange(6)})
-        for make, error, message in ((lambda: ct.ray.Track(trees=0), ct.error, "trees"), (lambda: ct.ray.Segment(sigma=-1), ct.error, "sigma"),
-                                     (lambda: ct.ray.Match(TEMPLATES, metric="ncc"), ct.error, "metric"), (lambda: ct.ray.Detect("no_such"), ct.error, "no_such")):
-            with self.assertRaisesRegex(error, message):
-                make()
+        """They are refused when the stage is made."""
+        for kind, words, make in (
+                (ct.error, "trees", lambda: ct.ray.Track(trees=0)), (ct.error, "sigma", lambda: ct.ray.Segment(sigma=-1)),
+                (ct.error, "metric", lambda: ct.ray.Match(TEMPLATES, metric="ncc")), (ct.error, "no_such", lambda: ct.ray.Detect("no_such")),
+                (TypeError, "^cascade: None", lambda: ct.ray.Detect(None)), (TypeError, "^templates: None", lambda: ct.ray.Match(None)),
+                (TypeError, r"^templates\[1\]: None", lambda: ct.ray.Match([TEMPLATES[0], None])),
+                (ValueError, "^areas: 1 given, one for each of 2 fragments", lambda: ct.ray.Match(TEMPLATES, [AREA])),
+                (ValueError, r"^areas\[1\]: size -3 x 9 is negative", lambda: ct.ray.Match(TEMPLATES, [AREA, (1, 1, -3, 9)])),
+                (ValueError, "^min_size: -1: at least 0", lambda: ct.ray.Segment(-1)), (TypeError, "^min_size: 2.5", lambda: ct.ray.Segment(2.5)),
+                (TypeError, "^min_size: True", lambda: ct.ray.Segment(True)), (TypeError, "^min_size: None", lambda: ct.ray.Segment(None)),
+                (TypeError, "^rgb: 'no'", lambda: ct.ray.Segment(rgb="no")), (TypeError, "^rgb: 1", lambda: ct.ray.Detect(rgb=1)),
+                (TypeError, "^column: None", lambda: ct.ray.Match(TEMPLATES, column=None)), (TypeError, "^frame: 5", lambda: ct.ray.Track(frame=5)),
+                (TypeError, "^start: None", lambda: ct.ray.Track(start=None)), (ValueError, r"^box: shape \(\): four numbers", lambda: ct.ray.Track(box=5)),
+                (TypeError, "^box: 'abcd'", lambda: ct.ray.Track(box="abcd")), (TypeError, r"^box: \(1, 2, 3, None\)", lambda: ct.ray.Track(box=(1, 2, 3, None))),
+                (ValueError, r"^box: shape \(3,\)", lambda: ct.ray.Track(box=(1, 2, 3))), (ValueError, "^box.*nan", lambda: ct.ray.Track(box=(1, 2, 3, float("nan")))),
+                (ValueError, "^seed: 4: is a member of params", lambda: ct.ray.Track(ct.TLDParams(seed=3), seed=4))):
+            self.refuse(kind, words, make)
+
+    def test_wrong_columns(self):
+        images, numbers = rgb(FRAMES), np.arange(6)
+        for stage in (ct.ray.Detect(), ct.ray.Match(**MATCH), ct.ray.Segment(), ct.ray.Track(box=box(0))):
+            self.refuse(ValueError, r"^batch: has no column 'image'; its columns are \['pixels', 'frame'\]", lambda: stage({"pixels": images, "frame": numbers}))
+            for name in ("frame", "name"):
+                for count in (4, 9):
+                    columns = {"image": images, "frame": numbers, name: np.arange(count)}
+                    self.refuse(ValueError, rf"^batch\['{name}'\]: has {count} rows, 'image' has 6", lambda: stage(columns))
+            self.refuse(TypeError, r"^batch\['name'\]: 3: a list", lambda: stage({"image": images, "frame": numbers, "name": 3}))
+            for wrong, words in ((None, "None: an image is needed; a file that cannot be read"), (np.zeros((9, 9, 9, 3), np.uint8), "shape"),
+                                 (np.zeros((9, 9), complex), "elements are complex128")):
+                self.refuse((TypeError, ValueError), rf"^image\[1\]: {words}", lambda: stage({"image": [images[0], wrong], "frame": [0, 1]}))
+        for stage in (ct.ray.Match(**{**MATCH, "templates": TEMPLATES}), ct.ray.Track(box=box(0))):
+            self.refuse(ct.error, r"^image\[1\]: ", lambda: stage({"image": [images[0], images[1][:, :, 0]], "frame": [0, 1]}))
+
+    def test_wrong_frames(self):
+        images, stage = rgb(FRAMES[:3]), ct.ray.Track(box=box(0))
+        self.refuse(ValueError, "^batch: has no column 'frame'", lambda: stage({"image": images}))
+        for kind, words, numbers in ((ValueError, r"^frame\[1\]: nan", [0, float("nan"), 2]), (ValueError, r"^frame\[2\]: 4: is the number of row 0, too", [4, 1, 4]),
+                                     (TypeError, r"^frame\[0\]: '10'", ["10", "8", "9"]), (TypeError, r"^frame\[2\]: None", [1, 0, None])):
+            for values in (numbers, np.array(numbers)):
+                self.refuse(kind, words, lambda: stage({"image": images, "frame": values}))
+        stamps = 1732600000000000000 + np.arange(3)  # nanoseconds, which are no float64
+        self.assertEqual(stage({"image": images, "frame": stamps[::-1]})["frame"].tolist(), stamps.tolist())
+
+    def test_wrong_boxes(self):
+        images = rgb(FRAMES[:3])
+        self.refuse(ValueError, "^box: there is none, and no column 'box'", lambda: ct.ray.Track()({"image": images, "frame": np.arange(3)}))
+        for kind, words, value in ((TypeError, r"^box\[1\]: None: four numbers", None), (ValueError, r"^box\[1\]: shape \(\): four numbers", 5),
+                                   (ValueError, r"^box\[1\]: shape \(3,\)", (1, 2, 3)), (ct.error, r"^image\[1\]: ", (0, 0, 5000, 5000))):
+            self.refuse(kind, words, lambda: ct.ray.Track()({"image": images, "frame": [1, 0, 2], "box": [box(0), value, box(0)]}))
 
 
 class RayDataTest(unittest.TestCase):
