@@ -534,15 +534,15 @@ def _is_image(shape: tuple[int, ...], channels: tuple[int, ...]) -> bool:
     return len(shape) in (2, 3) and shape[2:] in ((), *((number,) for number in channels)) and max(shape) < 2**31
 
 
-def mask(value: Any, name: str) -> Given:
-    """A mask of bool or uint8: what is not 0 counts."""
+def mask(value: Any, name: str, shape: tuple[int, ...]) -> Given:
+    """A mask of bool or uint8 for an image of this height x width: what is not 0 counts."""
     array = given(value, name)
     if array.host is not None and (array.dtype == "b1" or isinstance(value, (list, tuple))):
         array = _on_host((array.host != 0).astype(np.uint8), name)
     if array.dtype not in ("u1", "b1"):
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool and uint8 are possible")
-    if len(array.shape) != 2:
-        raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
+    if array.shape != shape:
+        raise ArgumentError(f"{name}: shape {array.shape}; {shape}, that of the image, is needed", name, array.shape)
     return array
 
 
@@ -639,6 +639,8 @@ def size(value: Any, name: str) -> tuple[int, int]:
     if isinstance(value, (int, float, np.integer, np.floating)):
         side = number(value, name, whole=True)
         return side, side
+    if value is None:
+        raise TypeError(f"{name}: None: a number, or two numbers width, height, are needed")
     width, height = _row(value, name, 2, "two numbers width, height")
     return width, height
 

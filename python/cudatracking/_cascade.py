@@ -250,14 +250,14 @@ class CascadeClassifier(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        over = _arrays.mask(mask, "mask") if mask is not None else None
-        found = self._detect(self._native.detectMultiScale, image, (scale_factor, min_neighbors, min_size, max_size), over, stream)
+        found = self._detect(self._native.detectMultiScale, image, (scale_factor, min_neighbors, min_size, max_size), mask, stream)
         return np.asarray(found, np.int32).reshape(-1, 4)
 
-    def _detect(self, method: Any, image: ImageLike, settings: tuple[Any, Any, Any, Any], over: Optional[_arrays.Given] = None, stream: Any = None,
+    def _detect(self, method: Any, image: ImageLike, settings: tuple[Any, Any, Any, Any], mask: Optional[ImageLike] = None, stream: Any = None,
                 names: Sequence[str] = ("scale_factor", "min_neighbors", "min_size", "max_size"), **options: Any) -> Any:
         """Calls a method with settings for this call: scale factor, neighbours, smallest and largest size; None: those of this object."""
         source = _arrays.image(image, "image", ("u1",))
+        over = None if mask is None else _arrays.mask(mask, "mask", source.shape[:2])
         scale_factor, min_neighbors, min_size, max_size = settings
         native = self._native
         arguments = (
@@ -379,7 +379,7 @@ class CascadeClassifier(Worker):
         if out is not None and (not isinstance(out, (list, tuple)) or len(out) != len(Tables._fields)):
             raise TypeError(f"out: {type(out).__name__}: Tables, or a list of {', '.join(Tables._fields)}, is needed")
         pixel_arrays = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
-        covers = None if masks is None else [_arrays.mask(value, f"masks[{i}]") for i, value in enumerate(_listed(masks, "masks"))]
+        covers = None if masks is None else _masks(masks, pixel_arrays)
         if not pixel_arrays:
             empty = (np.zeros((0, 1 + self.max_objects, 4), np.int32), np.zeros((0, self.max_objects), np.int32), np.zeros((0, self.max_objects)))
             return Tables(*map(_arrays.either, empty))
@@ -425,6 +425,14 @@ class CascadeClassifier(Worker):
         width, height = self.window_size
         return (f"<cudatracking.CascadeClassifier {self._name!r}: {self.feature_type}, {self.stages} stages, {width} x {height} pixels, "
                 f"device {self.device!r}>")
+
+
+def _masks(masks: Any, images: Sequence[_arrays.Given]) -> list[_arrays.Given]:
+    """One mask for each image."""
+    values = _listed(masks, "masks")
+    if len(values) != len(images):
+        raise ArgumentError(f"masks: {len(values)} given, one for each of {len(images)} images is needed", "masks", len(values))
+    return [_arrays.mask(value, f"masks[{i}]", image.shape[:2]) for i, (value, image) in enumerate(zip(values, images))]
 
 
 _CV2_NAMES = ("scaleFactor", "minNeighbors", "minSize", "maxSize")

@@ -182,20 +182,22 @@ def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     job = Job(options, stop, ("frame", "time", "file", "label", "area", "x", "y", "width", "height", "center_x", "center_y", "blue", "green", "red"))
 
     def work(job: Job) -> str:
-        count, wrong = 0, []
+        count = 0
+        wrong: list[str] = []
         for frame in job.frames():
             made = cutter.cut(frame.pixels)
             count += made
             if options.number and missed(options.number, made):
-                wrong.append(made)
+                wrong.append(str(made) if job.source.still else f"{made} in {frame.name or f'frame {frame.number}'}")
             if job.table:
                 rows = cutter.shift.statistics(frame.pixels)
                 for label, (area, box, center, mean) in enumerate(zip(rows.areas, rows.boxes, rows.centroids, rows.means)):
                     job.table.add(frame.number, frame.time, frame.name, label, area, *box, *center, *mean)
             job.draw(lambda: _mosaic(cutter.shift, frame.pixels, options.borders))
         if wrong:
-            where = "" if job.source.still else f" in {len(wrong)} of {counted(job.progress.frames, 'frame')}"
-            say(f"--number {options.number} is not possible{where}: {counted(max(wrong, key=lambda made: abs(made - options.number)), 'superpixel')}\n")
+            most = 10  # named
+            where = "" if job.source.still else f"{', ...' if len(wrong) > most else ''} ({len(wrong)} of {counted(job.progress.frames, 'frame')})"
+            say(f"--number {options.number}: the nearest that was found is {', '.join(wrong[:most])}{where}\n")
         return counted(count, "superpixel")
 
     return job.run(work)
@@ -354,6 +356,9 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         parser.exit(2, "error: a COMMAND is needed\n")
     if options.command == "superpixels" and options.borders and not options.draw:
         about.error("argument --borders: needs --draw")
+    for name in ("sigma", "max_dist", "color_scale"):
+        if getattr(options, "number", None) and getattr(options, name) is not None:
+            about.error(f"argument --{name.replace('_', '-')}: not allowed with argument --number, which has parameters of its own")
     return options
 
 

@@ -63,7 +63,7 @@ class Match(NamedTuple):
     status: Status
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # == of arrays is no truth value
 class Matches:
     """Matches of n fragments with k peaks each: numpy arrays, or DeviceArray if the frame is on a device.
 

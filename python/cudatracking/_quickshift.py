@@ -137,7 +137,7 @@ class QuickShift(Worker):
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
-        over = _arrays.mask(mask, "mask") if mask is not None else None
+        over = _arrays.mask(mask, "mask", source.shape[:2]) if mask is not None else None
         added = None if noise is None else _arrays.reals(noise, "noise", source.shape[:2])
         if added is not None and self.device != "cpu":
             raise ArgumentError('noise: is added on the CPU; make the object with device="cpu"', "noise")
@@ -214,7 +214,8 @@ class QuickShift(Worker):
 
     def apply_number(self, number: int, min_size: int = 0, *, stream: Any = None) -> int:
         """Makes 4-connected superpixels of about a given number the current ones: those of enforce_connectivity() after apply_tau(), with
-        the tau, found by bisection, that comes nearest, usually within 2 %. Returns their number, which can be further away: flat areas cannot be divided, and max_dist limits how far superpixels can be merged. Waits.
+        the first tau found that comes within 2 %, or else the nearest that was found. Returns their number. It can be further away: flat areas
+        cannot be divided, max_dist limits how far superpixels can be merged, and the number changes in steps. Waits.
 
         Args:
             number: wanted number of superpixels, at least 1.
@@ -380,7 +381,7 @@ def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask
         >>> labels.shape, int(labels.max()) + 1
         ((512, 512), 200)
 
-    The number is usually reached within 2 %. Where it cannot be reached within 5 %, as in flat images, a RuntimeWarning says how many there are.
+    The number is usually reached within 2 %. Where none within 5 % is found, as in flat images, a RuntimeWarning says how many there are.
     Equals QuickShift.for_superpixels(), compute() of the image in Lab and apply_number(number). The parameters were chosen on validation
     images of BSDS500; doc/quick_shift.md has the study. The CPU and every GPU give the same labels.
 
@@ -413,7 +414,7 @@ def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask
     shift = QuickShift.for_superpixels(device).compute(value, mask=mask, stream=stream)
     made = shift.apply_number(number)
     if missed(number, made):
-        warnings.warn(f"number: {number} superpixels are not possible in this image; it has {made}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"number: {number}: the nearest that was found is {made}", RuntimeWarning, stacklevel=2)
     return shift.labels()
 
 

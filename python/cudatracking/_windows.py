@@ -42,7 +42,7 @@ class Field(NamedTuple):
     valid: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # == of arrays is no truth value
 class Windows:
     """Windows of a grid and their search areas, row by row.
 
@@ -90,6 +90,8 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
     """
     height, width = _height_width(shape)
     frame, window, distance, most = (width, height), _arrays.size(size, "size"), _arrays.size(step, "step"), _arrays.size(reach, "reach")
+    if not (1 <= window[0] <= width and 1 <= window[1] <= height):
+        raise ArgumentError(f"size: {window[0]} x {window[1]}: 1 x 1 to {width} x {height}, that of the images, is possible", "size", window)
     grid = call(cv2.cuda.WindowGrid.create, frame, window, distance)
     columns, rows = call(grid.size)
     regions = np.asarray(call(grid.regions)).reshape(-1, 4)
@@ -102,9 +104,13 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
 
 
 def _height_width(shape: Any) -> tuple[int, int]:
-    if not isinstance(shape, (tuple, list)) or len(shape) not in (2, 3):
-        raise TypeError(f"shape: {type(shape).__name__}: (height, width) of the images is needed")
-    return _arrays.number(shape[0], "shape[0]", whole=True), _arrays.number(shape[1], "shape[1]", whole=True)
+    if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1 or len(shape) not in (2, 3):
+        raise TypeError(f"shape: {shape!r}: (height, width) of the images is needed")
+    sides = _arrays.number(shape[0], "shape[0]", whole=True), _arrays.number(shape[1], "shape[1]", whole=True)
+    for i, side in enumerate(sides):
+        if not 1 <= side <= 32767:
+            raise ArgumentError(f"shape[{i}]: {side}: 1 to 32767 is possible", "shape", side)
+    return sides
 
 
 def _motion(offset: Any) -> list[Given]:

@@ -250,7 +250,7 @@ class Work:
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
     """A result of the CPU, whose number of rows can differ."""
     if value is None or not value.size:
-        return np.zeros((0, *form.shape[1:]), form.kind)
+        return np.zeros((0, *form.shape[1:]) if form.size else form.shape, form.kind)
     made: npt.NDArray[Any] = value.reshape(form.shape if value.nbytes == form.size else (-1, *form.shape[1:]))
     return made
 

@@ -199,7 +199,7 @@ class Track(_Stage):
 
     The group is sorted by the frame's number. Each row gets the columns `box`, that of Tracker.box, x, y, width, height as float64 in pixels,
     with sub-pixel position, zeros if the object is lost; `located`, what Tracker.update() returns, which can be False while there is a box;
-    `state`, a name of cudatracking.State; and `score`. The first frame has the box that was given, a score of 1 and the state TRACKING.
+    `state`, a name of cudatracking.State; and `score`, which Tracker.score rounds to float32. The first frame has the box that was given, a score of 1 and the state TRACKING.
 
     Args:
         params: a TLDParams. Default: TLDParams().

@@ -82,13 +82,18 @@ class MessagesTest(CommandCase):
             file.write(self.call_command("superpixels", "in.png", *wanted)[0])
         count = len(rows_of(self.path("x.csv")))
         self.assertLess(count, 14)
-        self.assertEqual(self.call_command("superpixels", "in.png", *wanted, "--draw=x.png")[1], f"--number 200 is not possible: {count} superpixels\n")
+        self.assertEqual(self.call_command("superpixels", "in.png", *wanted, "--draw=x.png")[1], f"--number 200: the nearest that was found is {count}\n")
         self.assertRegex(self.call_command("superpixels", "in.avi", *wanted, "--draw=x.avi", "--quiet")[1],
-                         r"\A--number 200 is not possible in 3 of 3 frames: \d+ superpixels\n\Z")
+                         r"\A--number 200: the nearest that was found is \d+ in frame 0, \d+ in frame 1, \d+ in frame 2 \(3 of 3 frames\)\n\Z")
+        os.mkdir(self.path("several"))
+        for i in range(12):
+            ct.cv2.imwrite(self.path(f"several/{i}.png"), frame(i) if i < 11 else np.random.RandomState(1).randint(0, 256, (40, 50, 3), np.uint8))
+        self.assertRegex(self.call_command("superpixels", "several", *wanted, "--draw=x.avi", "--quiet", "--frames=11")[1],
+                         r"found is (\d+ in \d+.png, ){10}... \(11 of 11 frames\)\n\Z")
         self.assertEqual(self.call_command("superpixels", "in.png", "--number=200", "--draw=x.png")[1], "")
         for option in ("--sigma=3", "--max-dist=4", "--color-scale=1"):
             errors = self.call_command("superpixels", "in.png", "--number=200", option, code=2)[1]
-            self.assertIn("number has parameters of its own; give one or the other", errors)
+            self.assertIn(f"error: argument {option.partition('=')[0]}: not allowed with argument --number, which has parameters of its own", errors)
 
     def test_files_that_are_no_videos(self):
         """The message fits the file, and says whether PyAV is missing, broken, or cannot read it."""

@@ -45,7 +45,7 @@ class DocsTest(unittest.TestCase):
         native = [getattr(ct.cv2.cuda, name) for name in ("CascadeClassifierEx", "FragmentMatcher", "MultiTrackerTLD", "QuickShift", "TLDDetector", "TrackerTLD")]
         names = {"ct": ct, "np": np, "cv2": ct.cv2, "cascade": ct.cascade_file("frontalface_default"),
                  "image": ct.cv2.imread(os.path.join(DOC, "pics", "astronaut.jpg"))}
-        for documented in (*classes, ct.quickshift, *native):
+        for documented in (*classes, ct.quickshift, ct.superpixels, *native):
             text = re.sub(r"^\.   | *@endcode.*", "", documented.__doc__, flags=re.M)
             example, said = doctest.DocTestParser().get_doctest(text, dict(names), documented.__name__, None, 0), []
             with self.subTest(documented.__module__ + "." + documented.__name__):

@@ -19,7 +19,7 @@ class SuperpixelsTest(unittest.TestCase):
             labels = ct.superpixels(image, number)
             self.assertEqual((labels.shape, labels.dtype, labels.min()), (image.shape[:2], np.int32, 0))
             self.assertLessEqual(abs(int(labels.max()) + 1 - number), number / 50)
-        with self.assertWarnsRegex(RuntimeWarning, "number: 9 superpixels are not possible in this image; it has (8|10)$"):
+        with self.assertWarnsRegex(RuntimeWarning, "^number: 9: the nearest that was found is (8|10)$"):
             ct.superpixels(image, 9)  # no tau gives 9
 
     def test_connected(self):
@@ -53,13 +53,35 @@ class SuperpixelsTest(unittest.TestCase):
         labels = ct.superpixels(GROUND, 12, mask=mask)
         np.testing.assert_array_equal(labels < 0, ~mask)
         self.assertEqual(labels.max(), 11)
+        for wrong in (np.zeros((0, 0), bool), mask[:0], mask[:, :90], mask.T.copy()):
+            for call in (lambda: ct.superpixels(GROUND, 12, mask=wrong), lambda: ct.quickshift(GROUND, mask=wrong),
+                         lambda: ct.CascadeClassifier("eye", device="cpu").detect(GROUND, mask=wrong)):
+                with self.assertRaisesRegex(ValueError, r"^mask: shape \(\d+, \d+\); \(144, 192\), that of the image, is needed"):
+                    call()
+
+    def test_empty_images(self):
+        for shape in ((7, 0), (0, 7), (0, 0)):
+            image = np.zeros((*shape, 3), np.uint8)
+            shift = ct.QuickShift(device="cpu").compute(image)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for made in (ct.superpixels(image, 5), ct.quickshift(image), shift.labels(), shift.density(), shift.contours(), shift.mean_color(image)[..., 0]):
+                    self.assertEqual(made.shape, shape)
+
+    def test_noise(self):
+        """The number of components falls where trees are so many that most are merged: some numbers are made there alone."""
+        noise = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)
+        for number in (20, 50):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertAlmostEqual(int(ct.superpixels(noise, number).max()) + 1, number, delta=number / 50)
 
     def test_number_that_is_not_possible(self):
         flat = np.full((50, 60, 3), 90, np.uint8)
-        with self.assertWarnsRegex(RuntimeWarning, "number: 7 superpixels are not possible in this image; it has ") as caught:
+        with self.assertWarnsRegex(RuntimeWarning, "^number: 7: the nearest that was found is ") as caught:
             labels = ct.superpixels(flat, 7)
         self.assertEqual(caught.filename, __file__)
-        self.assertIn(f"it has {labels.max() + 1}", str(caught.warning))
+        self.assertIn(f"found is {labels.max() + 1}", str(caught.warning))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertEqual(ct.superpixels(flat, 1).max(), 0)

@@ -132,20 +132,24 @@ class WindowsTest(unittest.TestCase):
         grid = ct.windows((40, 40), 16, 8, 2)
         finder = matcher()
         finder.cut(texture((40, 40), 1), grid.regions)
-        field = finder.match(texture((40, 40), 1), grid.areas).field(grid)
+        found = finder.match(texture((40, 40), 1), grid.areas)
+        field = found.field(grid)
+        self.assertEqual(repr(ct.windows(np.array([40, 40, 3]), 16, 8, 2)), repr(ct.windows((40, 40), 16, 8, 2)))
+        for made in (grid, found):  # compared as objects: members are arrays
+            self.assertTrue(made == made and made != copy.deepcopy(made) and len({made, made}) == 1)
         for made in (grid, field):
             for again in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
                 self.assertEqual((type(again), repr(again)), (type(made), repr(made)))
 
     def test_wrong_arguments(self):
         good = np.zeros((2, 2), np.float32)
-        for words, arguments in (("window: 41 x 16, which does not fit into the frame of 40 x 30", ((30, 40), (41, 16), 8, 2)), ("step: 0 x 0", ((30, 40), 16, 0, 2)),
+        for words, arguments in (("^size: 41 x 16: 1 x 1 to 40 x 30", ((30, 40), (41, 16), 8, 2)), ("^size: 0 x 0", ((30, 40), 0, 8, 2)), ("step: 0 x 0", ((30, 40), 16, 0, 2)),
                                  ("reach: -1 x -1", ((30, 40), 16, 8, -1)), ("windows, but there can be at most 100000", ((1000, 1000), 1, 1, 1)),
-                                 ("frame: 0 x 30", ((30, 0), 1, 1, 1)), (r"offset.v: shape \(2, 3\)", ((30, 40), 16, 8, 2, (good, np.zeros((2, 3), np.float32)))),
+                                 (r"^shape\[1\]: 0: 1 to 32767", ((30, 0), 1, 1, 1)), (r"^shape\[0\]: 32768", ((32768, 9), 1, 1, 1)), (r"offset.v: shape \(2, 3\)", ((30, 40), 16, 8, 2, (good, np.zeros((2, 3), np.float32)))),
                                  (r"offset.u: shape \(0, 2\)", ((30, 40), 16, 8, 2, (good[:0], good[:0])))):
             with self.assertRaisesRegex(ct.ArgumentError, words):
                 ct.windows(*arguments)
-        for words, arguments in (("shape: ndarray", (good, 16, 8, 2)), ("shape: int", (3, 16, 8, 2)), ("size", ((30, 40), None, 8, 2)), ("offset: float", ((30, 40), 16, 8, 2, 1.5)),
+        for words, arguments in (("^shape: array", (good, 16, 8, 2)), ("^shape: 3:", (3, 16, 8, 2)), (r"^shape: \(60,\)", ((60,), 16, 8, 2)), ("^size: None: a number, or", ((30, 40), None, 8, 2)), ("offset: float", ((30, 40), 16, 8, 2, 1.5)),
                                  ("offset.u: elements", ((30, 40), 16, 8, 2, (np.zeros((2, 2), complex), good)))):
             with self.assertRaisesRegex(TypeError, words):
                 ct.windows(*arguments)
