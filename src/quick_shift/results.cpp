@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
@@ -17,6 +18,8 @@ using detail::Output;
 const int PIECES_PER_SUPERPIXEL = 12;
 //! Part of the number by which applyNumber() may miss it before it goes on, as a divisor.
 const int NUMBER_TOLERANCE = 50;
+//! Largest number of cuts that applyNumber() makes after bisection has missed the number.
+const int FURTHER_CUTS = 16;
 
 std::unique_ptr<Results> QuickShiftImpl::resultsOn(const Stream& stream) const
 {
@@ -165,6 +168,16 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
     return cvIsInf(tau) ? results->settings().maxDist : static_cast<double>(tau);
 }
 
+//! Returns the middle of the first two neighbours of which one makes too few pieces and the other too many; 0 without.
+//! @param made pieces by trees.
+static int treesBetween(const std::map<int, int>& made, int number)
+{
+    for (auto after = made.begin(), before = after++; after != made.end(); before = after++)
+        if ((before->second < number) != (after->second < number) && after->first - before->first > 1)
+            return before->first + (after->first - before->first) / 2;
+    return 0;
+}
+
 int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
 {
     const auto lock = locked();
@@ -182,28 +195,41 @@ int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
     {
         const int* const first = counts.ptr<int>();
         const ptrdiff_t at = std::lower_bound(first, first + counts.rows, trees, std::greater<int>()) - first;
-        return results->connectCut(at < counts.rows ? heights.at<float>(static_cast<int>(at)) : INFINITY, least, keep);
+        const float tau = trees == pixels ? 0.f : at < counts.rows ? heights.at<float>(static_cast<int>(at)) : INFINITY;
+        return results->connectCut(tau, least, keep);
     };
-    // Pieces grow in number with trees, but not strictly, and not where most are smaller than `least`, so the nearest
-    // number is kept in mind.
-    int low = 0, high = pixels + 1; // trees that make too few pieces, and too many
+    std::map<int, int> made; // pieces by trees
     int best = 0;
     int64_t nearest = INT64_MAX;
-    for (int trees = std::max(std::min(number, pixels / least), 1); high - low > 1;)
+    const auto tryTrees = [&](int trees)
     {
-        const int pieces = connectTrees(trees, false);
+        const int pieces = made[trees] = connectTrees(trees, false);
         const int64_t error = std::abs(static_cast<int64_t>(pieces) - number);
         if (error < nearest)
         {
             nearest = error;
             best = trees;
         }
-        if (error * NUMBER_TOLERANCE <= number)
+        return pieces;
+    };
+    const auto isReached = [&] { return nearest <= number / NUMBER_TOLERANCE; };
+
+    int low = 0, high = pixels + 1; // trees that make too few pieces, and too many
+    for (int trees = std::max(std::min(number, pixels / least), 1); high - low > 1;)
+    {
+        (tryTrees(trees) < number ? low : high) = trees;
+        if (isReached())
             break;
-        (pieces < number ? low : high) = trees;
         const double middle = std::sqrt(static_cast<double>(std::max(low, 1)) * high);
         trees = high > pixels ? static_cast<int>(std::min<int64_t>(int64_t(2) * low, pixels))
                               : std::min(std::max(cvRound(middle), low + 1), high - 1);
+    }
+    // In noise pieces first grow in number with trees, and become fewer when most are smaller than `least` and are
+    // merged. Then the number can also lie between other trees that make too few and too many.
+    for (int cuts = 0, trees = 1; cuts < FURTHER_CUTS && trees > 0 && !isReached(); ++cuts)
+    {
+        tryTrees(trees);
+        trees = made.count(pixels) ? treesBetween(made, number) : pixels;
     }
     return connectTrees(best, true);
 }

@@ -25,12 +25,18 @@ int countOf(const Mat& labels)
     return static_cast<int>(most) + 1;
 }
 
-//! Returns the labels of each cut of the trees, in connected pieces of at least minSize pixels.
+//! Returns the labels of each cut of the trees, in connected pieces of at least minSize pixels. In the first cut each
+//! pixel is a tree.
 std::vector<Mat> allCuts(QuickShift& q, int minSize)
 {
     Mat heights, cut;
     q.getMergeHeights(heights, noArray());
     std::vector<Mat> cuts;
+    if (heights.rows > 0)
+    {
+        q.segment(heights.at<float>(0) / 2, cut);
+        cuts.push_back(joinedPieces(cut, minSize));
+    }
     for (int k = 0; k < heights.rows; ++k)
     {
         q.segment(heights.at<float>(k), cut);
@@ -81,6 +87,39 @@ TEST(QuickShift_Number, nearestCut)
         q->applyTau(40.);
         EXPECT_TRUE(sameBits(before, labelsOf(*q))) << "trees stay";
     }
+}
+
+Mat noise(Size size)
+{
+    Mat image(size, CV_8UC3);
+    RNG(9808).fill(image, RNG::UNIFORM, 0, 256);
+    return image;
+}
+
+//! In noise the number of pieces first grows with the number of trees, and then falls, as most are smaller than those
+//! that are kept. These numbers are made by cuts where it falls.
+TEST(QuickShift_Number, noise)
+{
+    const Ptr<QuickShift> q = shiftOf(3., 60., 1., noise(Size(50, 40)), Mat());
+    for (const int number : {20, 30, 50})
+    {
+        SCOPED_TRACE(number);
+        const int made = q->applyNumber(number);
+        EXPECT_NEAR(number, made, number / 50.);
+        EXPECT_EQ(made, countOf(labelsOf(*q)));
+    }
+}
+
+//! Numbers above that of all merge heights are made by cutting all links.
+TEST(QuickShift_Number, allPixels)
+{
+    Mat image(12, 20, CV_8UC3, Scalar::all(30));
+    image.colRange(0, 7).setTo(Scalar::all(200));
+    const Ptr<QuickShift> q = shiftOf(2., 30., 1., image, Mat());
+    const int pixels = static_cast<int>(image.total());
+    EXPECT_EQ(pixels, q->applyNumber(pixels));
+    EXPECT_EQ(pixels, q->applyNumber(pixels - 40));
+    EXPECT_EQ(2, q->applyNumber(2));
 }
 
 //! Twelve squares of one colour each are twelve superpixels; no cut has fewer, because maxDist does not reach across.
@@ -167,6 +206,20 @@ TEST_F(QuickShift_Cuda, numberAsOnTheCpu)
                 EXPECT_EQ(cpu->getNumberOfSuperpixels(), gpu->getNumberOfSuperpixels());
                 EXPECT_TRUE(sameBits(labelsOf(*cpu), labelsOf(*gpu)));
             }
+    }
+}
+
+TEST_F(QuickShift_Cuda, numberInNoiseAsOnTheCpu)
+{
+    const Mat image = noise(Size(80, 60));
+    const Ptr<QuickShift> cpu = QuickShift::forSuperpixels(), gpu = QuickShift::forSuperpixels();
+    cpu->compute(image);
+    gpu->compute(GpuMat(image));
+    for (const int number : {20, 50, 100, 200, 400, 4790})
+    {
+        SCOPED_TRACE(number);
+        EXPECT_EQ(cpu->applyNumber(number), gpu->applyNumber(number));
+        EXPECT_TRUE(sameBits(labelsOf(*cpu), labelsOf(*gpu)));
     }
 }
 
