@@ -84,9 +84,9 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 
 (1) If number, sizes and type of the fragments are unchanged, and the same ones have weights.
 
-Waiting calls wait for their own stream, never for the whole device. CUDA itself waits for the device when memory is
-freed. That happens in destructors, in methods of the TLD classes that replace or remove a model, and in a call that
-needs larger buffers than all calls before it. Later calls of the same sizes allocate and free nothing.
+Waiting calls wait for their own stream only. CUDA waits for the device when memory is freed: in destructors, where TLD
+classes replace or remove a model, and in a call that needs larger buffers than all before it; later ones of the same
+sizes free and allocate nothing. Without maxSearchArea the size of areas on the device counts once a call is done.
 
 ### How long arguments must live
 | argument                      | when it may be changed or released                                         |

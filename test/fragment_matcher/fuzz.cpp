@@ -50,7 +50,7 @@ plans::Routes routesOfCase(const FragmentMatcherCase& c)
 //! Every route of the CUDA backend has its share of the cases of cpuIsCuda.
 TEST(FragmentMatcher_Fuzz, routes)
 {
-    const int64 cases = 3200 * 8 / 7; // 3,200 that are aimed at a route
+    const int64 cases = 4200 * 8 / 7; // 4,200 that are aimed at a route
     plans::Counts counts;
     for (int64 n = 0; n < cases; ++n)
         for (const std::string& route : routesOfCase(makeRoutedCase(1, n)))

@@ -241,20 +241,20 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
                            {13, {FM::ZNCC, true, false, true}},
                            {105, {FM::SSD, false, false, false, false, true}},
                            {105, {FM::ZNCC, false, false, false, false, true}},
-                           {25, {FM::SSD, false, false, false, false, false, true}},
-                           {25, {FM::SSD, true, false, false, false, false, true}},
-                           {25, {FM::ZNCC, false, false, false, false, false, true}},
-                           {25, {FM::ZNCC, true, false, false, false, false, true}}};
+                           {125, {FM::SSD, false, false, false, false, false, true}},
+                           {125, {FM::SSD, true, false, false, false, false, true}},
+                           {125, {FM::ZNCC, false, false, false, false, false, true}},
+                           {125, {FM::ZNCC, true, false, false, false, false, true}}};
     if (number % 8 == 7)
         return makeFragmentMatcherCase(seed, number);
-    int turn = static_cast<int>((number - number / 8) * 331 % 1310);
+    int turn = static_cast<int>((number - number / 8) * 331 % 1710);
     for (const Turns& these : turns)
     {
         if (turn < these.count)
             return makeAimedCase(seed, number, these.aim);
         turn -= these.count;
     }
-    CV_Error(Error::StsInternal, "the turns are fewer than 1310");
+    CV_Error(Error::StsInternal, "the turns are fewer than 1710");
 }
 
 }} // namespace opencv_test::fuzz
