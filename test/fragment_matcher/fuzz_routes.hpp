@@ -123,10 +123,10 @@ inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
     }
 }
 
-//! Fragments of 16 bits: small ones, or also large ones and such that are wider than the bands in shared memory.
+//! Fragments of 16 bits: most often small ones, or also large ones and such that are wider than the bands in shared memory.
 inline void addDeep(RNG& rng, FragmentMatcherCase& c, int weightKind)
 {
-    const bool small = onceIn(rng, 2);
+    const bool small = !onceIn(rng, 6);
     for (int count = rng.uniform(1, 5); count > 0; --count)
     {
         const int kind = small ? 0 : rng.uniform(0, 3);
