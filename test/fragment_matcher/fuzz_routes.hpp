@@ -123,7 +123,7 @@ inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
     }
 }
 
-//! Fragments of 16 bits: most often small ones, or also large ones and such that are wider than the bands in shared memory.
+//! Fragments of 16 bits: mostly small ones, or also large ones and such that are wider than bands in shared memory.
 inline void addDeep(RNG& rng, FragmentMatcherCase& c, int weightKind)
 {
     const bool small = !onceIn(rng, 6);
