@@ -30,8 +30,9 @@ def parameters(prototype):
     inside, _, results = prototype.partition("(")[2].partition(") -> ")
     results = {name.strip() for name in results.split(",")}
     required, _, optional = inside.partition("[")
-    names = lambda part: [name for name in re.findall(r"\w+", part) if name not in results]
-    return names(required) + names(optional), names(optional)
+    names = lambda part: re.findall(r"\w+", part)
+    given = [name for name in names(optional) if name not in results]  # what is required and comes back is an input, too
+    return names(required) + given, given
 
 
 def entries(text):

@@ -48,13 +48,16 @@ class Arguments:
         self.written = os.path.join(folder, f"{cls.__name__}.yml")
         with open(os.path.join(folder, "cascade.yml"), "wb") as file:
             file.write(CASCADE)
+        self.computed = cv2.cuda.QuickShift.create(2., 6.)
+        self.computed.compute(self.frames[0])
+        self.labels = cv2.cuda.QuickShiftTiles.create(self.computed, (WIDTH, HEIGHT), (WIDTH, HEIGHT)).add((0, 0), self.computed)
         self.made = [self.make(), self.make()]
         if cls is cv2.cuda.CascadeClassifierEx:
             self.written = os.path.join(folder, "cascade.yml")
         elif cls is cv2.cuda.MultiTrackerTLD:
             self.object = os.path.join(folder, "object.yml")
             self.made[0].saveObject(0, self.object)
-        if not os.path.exists(self.written):
+        if hasattr(cls, "save") and not os.path.exists(self.written):
             self.made[0].save(self.written)
 
     def params(self):
@@ -66,13 +69,20 @@ class Arguments:
         params.startFromBoxes, params.endAfterMisses = True, 2
         return params
 
-    def make(self):
-        """An object in a state in which all methods succeed."""
+    def make(self, method=None):
+        """An object in a state in which all methods succeed, or the one that is named."""
         if self.cls is cv2.cuda.CascadeClassifierEx:
             return self.cls.create(os.path.join(self.folder, "cascade.yml"))
         if self.cls is cv2.cuda.QuickShift:
             made = self.cls.create(2., 6.)
             made.compute(self.frames[0])
+            return made
+        if self.cls is cv2.cuda.QuickShiftTiles:
+            made = self.cls.create(self.computed, (WIDTH, HEIGHT), (WIDTH, HEIGHT))
+            if method != "add":
+                made.add((0, 0), self.computed)
+            if method == "relabel":
+                made.join()
             return made
         made = self.cls.create(self.params())
         if self.cls is cv2.cuda.FragmentMatcher:
@@ -95,6 +105,8 @@ class Arguments:
         if name == "fn":
             self.storages.append(cv2.FileStorage(self.written, cv2.FILE_STORAGE_READ))  # nodes do not keep it
             return self.storages[-1].getFirstTopLevelNode()
+        if name == "tile":
+            return (0, 0) if cls is cv2.cuda.QuickShiftTiles else (40, 40)
         if name == "minSize":
             return 3 if cls is cv2.cuda.QuickShift else (20, 20)
         if name == "objects":
@@ -107,8 +119,9 @@ class Arguments:
             "radius": 4, "frameSize": (WIDTH, HEIGHT), "params": self.params(), "angle": 20., "scale": 1.,
             "locations": np.zeros((2, 1, 2), np.int32), "scores": None, "confidence": None, "status": None, "refined": None,
             "sigma": 2., "maxDist": 6., "colorScale": 0.1, "scales": (0.1, 0.1, 0.1, 0.1), "rule": 0, "normalize": True,
-            "mask": None, "masks": None, "noise": np.zeros((HEIGHT, WIDTH)), "tile": (40, 40), "useCuda": False,
-            "tau": 4., "number": 20, "thickLine": True,
+            "mask": None, "masks": None, "noise": np.zeros((HEIGHT, WIDTH)), "useCuda": False,
+            "tau": 4., "number": 20, "thickLine": True, "quickShift": self.computed, "computed": self.computed, "tileSize": (40, 40),
+            "labels": self.labels.copy(),
             "buffer": np.frombuffer(CASCADE, np.uint8), "cascades": self.made[::-1] if thread % 2 else self.made,
             "oldcascade": self.written, "newcascade": os.path.join(self.folder, f"new{thread}.yml"),
             "scaleFactor": 1.3, "minNeighbors": 1, "flags": 0, "maxSize": (60, 60), "outputRejectLevels": True, "row": 0,
@@ -130,7 +143,7 @@ def stress(name):
     with tempfile.TemporaryDirectory() as folder:
         arguments, all_methods, wrong = Arguments(cls, folder), list(methods(cls)), []
         for method in all_methods:
-            arguments.call(arguments.make(), method, 0, random.Random(1))
+            arguments.call(arguments.make(method[0]), method, 0, random.Random(1))
         shared, start = arguments.made[0], threading.Barrier(THREADS)
 
         def work(thread):
