@@ -139,6 +139,9 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
         raise TypeError(f"grid: {type(grid).__name__}: what windows() returns is needed")
     if out is not None and (not isinstance(out, (list, tuple)) or len(out) != len(_PARTS)):
         raise TypeError(f"out: {type(out).__name__}: a Field, or a list of {', '.join(_PARTS)}, is needed")
+    valid: Any = out[-1] if out is not None else None
+    if out is not None and isinstance(valid, np.ndarray) and valid.dtype == np.bool_:  # as fields on the host have it
+        out = [*out[:-1], valid.view(np.uint8)]
     rows, columns = grid.shape
     if len(matches) != rows * columns:
         raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {len(matches)} matches", "grid", grid.shape)
@@ -152,4 +155,6 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
         forms = (table(rows, columns, "f4"),) * 4 + (table(rows, columns, "u1"),)
         arrays = [work.array(areas, channels_last=False), *[work.array(part) for part in parts]]
         field = Field(*work.call(native.field, *arrays, forms=forms, out=out, names=_OUTS))
-    return field if isinstance(field.valid, DeviceArray) or out is not None else field._replace(valid=_arrays.either(np.asarray(field.valid).view(np.bool_)))
+    if out is not None:
+        return field._replace(valid=valid)
+    return field if isinstance(field.valid, DeviceArray) else field._replace(valid=_arrays.either(np.asarray(field.valid).view(np.bool_)))

@@ -76,9 +76,13 @@ class WindowsTest(unittest.TestCase):
         self.assertTrue(field.valid[inner].all() and np.isfinite(field.u).all())
         np.testing.assert_allclose(np.median(field.u[inner]), 3.3, atol=.02)
         np.testing.assert_allclose(np.median(field.v[inner]), -2.4, atol=.02)
-        again = found.field(grid, out=[np.empty_like(part) if part.dtype != bool else np.empty(grid.shape, np.uint8) for part in field])
-        for ours, theirs in zip(again, field):
-            np.testing.assert_array_equal(ours, theirs)
+        for valid in (np.uint8, np.bool_):
+            out = [*(np.empty_like(part) for part in field[:-1]), np.empty(grid.shape, valid)]
+            again = found.field(grid, out=out)
+            for given, ours, theirs in zip(out, again, field):
+                self.assertIs(ours, given)
+                np.testing.assert_array_equal(ours, theirs)
+        self.assertIs(found.field(grid, out=field).valid, field.valid)
 
     def test_windows_without_a_match(self):
         flat = particles((0, 0))
