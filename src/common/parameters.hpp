@@ -36,7 +36,6 @@ public:
             CV_Error_(Error::StsParseError, ("%s: %d, but it must be 0 or 1", name, value));
         return value != 0;
     }
-    //! Reads a list of as many values as `otherwise` has.
     //! Returns a list of `least` to `most` numbers.
     std::vector<double> reals(const char* name, const std::vector<double>& otherwise, size_t least, size_t most) const
     {
