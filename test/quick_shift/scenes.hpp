@@ -63,6 +63,20 @@ inline void expectSame(const Results& expected, const Results& actual)
     EXPECT_EQ(expected.count, actual.count);
 }
 
+//! Computes a batch on both backends.
+inline void expectSameBatch(QuickShift& cpu, QuickShift& gpu, const std::vector<Mat>& images)
+{
+    std::vector<Mat> labels;
+    std::vector<cuda::GpuMat> there, thereLabels;
+    for (const Mat& image : images)
+        there.push_back(cuda::GpuMat(image));
+    cpu.computeBatch(images, labels);
+    gpu.computeBatch(there, thereLabels);
+    expectSame(resultsOf(cpu), resultsOf(gpu));
+    for (size_t i = 0; i < images.size(); ++i)
+        EXPECT_TRUE(sameBits(labels[i], Mat(thereLabels[i])));
+}
+
 //! Calls run(), which returns Results, on four threads concurrently.
 template <typename Run> void expectSameOnThreads(const Results& expected, const Run& run)
 {

@@ -25,6 +25,26 @@ Results strictResults(const Mat& image, const Setting& s)
     return resultsOf(*q);
 }
 
+//! How near the results for an image are to VLFeat's; skips the test where there is no VLFeat.
+struct Nearness
+{
+    double error, largeError; //!< of all densities, and of those from 10 on
+    double parents, overlap;
+};
+
+Nearness nearnessToVlfeat(const Mat& image, const Setting& s)
+{
+    Mat features;
+    image.convertTo(features, CV_64F, s.scale);
+    VlfeatResult truth;
+    const std::string problem = vlfeatQuickShift(features, s.sigma, s.maxDist, truth);
+    if (!problem.empty())
+        throw SkipTestException(problem);
+    const Results r = strictResults(image, s);
+    return {oracle::densityError(r.density, truth.density, 0.), oracle::densityError(r.density, truth.density, 10.),
+            oracle::sameParents(r.parents, truth.parents), oracle::overlap(r.labels, oracle::labelsOf(truth.parents))};
+}
+
 TEST(QuickShift_Vlfeat, images)
 {
     const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
@@ -38,18 +58,7 @@ TEST(QuickShift_Vlfeat, images)
         for (const Setting& s : {Setting{6, 10, 0.125}, Setting{2, 8, 0.5}, Setting{2, 8, 1.}})
         {
             SCOPED_TRACE(cv::format("%s, sigma %g, tau %g, scale %g", name.c_str(), s.sigma, s.maxDist, s.scale));
-            const Mat& image = s.sigma > 2 ? crop : lab;
-            Mat features;
-            image.convertTo(features, CV_64F, s.scale);
-            VlfeatResult truth;
-            const std::string problem = vlfeatQuickShift(features, s.sigma, s.maxDist, truth);
-            if (!problem.empty())
-                throw SkipTestException(problem);
-            const Results r = strictResults(image, s);
-            const double error = oracle::densityError(r.density, truth.density, 0.);
-            const double largeError = oracle::densityError(r.density, truth.density, 10.);
-            const double parents = oracle::sameParents(r.parents, truth.parents);
-            const double overlap = oracle::overlap(r.labels, oracle::labelsOf(truth.parents));
+            const auto [error, largeError, parents, overlap] = nearnessToVlfeat(s.sigma > 2 ? crop : lab, s);
             std::cout << name << " sigma " << s.sigma << " tau " << s.maxDist << " scale " << s.scale
                       << ": density error " << error << " (" << largeError << " from 10 on), parents " << 100 * parents
                       << " %, overlap " << 100 * overlap << " %" << std::endl;
@@ -69,7 +78,7 @@ TEST(QuickShift_Vlfeat, bands)
     {
         const Mat photograph = requireImage(folder, name);
         const Mat crop = photograph(Rect(photograph.cols / 2 - 60, photograph.rows / 2 - 50, 120, 100));
-        Mat lab, smooth, image, features;
+        Mat lab, smooth, image;
         cvtColor(crop, lab, COLOR_BGR2Lab);
         GaussianBlur(crop, smooth, Size(), 2.);
         std::vector<Mat> planes(3), more;
@@ -85,15 +94,10 @@ TEST(QuickShift_Vlfeat, bands)
         for (const Setting& s : {Setting{6, 10, 0.125}, Setting{2, 8, 0.25}})
         {
             SCOPED_TRACE(cv::format("%s, sigma %g, tau %g, scale %g", name.c_str(), s.sigma, s.maxDist, s.scale));
-            image.convertTo(features, CV_64F, s.scale);
-            VlfeatResult truth;
-            const std::string problem = vlfeatQuickShift(features, s.sigma, s.maxDist, truth);
-            if (!problem.empty())
-                throw SkipTestException(problem);
-            const Results r = strictResults(image, s);
-            EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), 2e-5);
-            EXPECT_GE(oracle::sameParents(r.parents, truth.parents), 0.997);
-            EXPECT_GE(oracle::overlap(r.labels, oracle::labelsOf(truth.parents)), 0.999);
+            const Nearness near = nearnessToVlfeat(image, s);
+            EXPECT_LE(near.error, 2e-5);
+            EXPECT_GE(near.parents, 0.997);
+            EXPECT_GE(near.overlap, 0.999);
         }
     }
 }
