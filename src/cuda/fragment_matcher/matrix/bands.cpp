@@ -45,7 +45,7 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
 
 } // namespace
 
-bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
+bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count, bool longBlocks)
 {
     const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
     const auto blocks = [&](int units)
@@ -53,9 +53,13 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
         return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) *
                ceilDiv(window.height, units * gpu::BAND_ROWS);
     };
+    const auto lessForTheBusiest = [&](int units) // by a tenth, if blocks have half as many units
+    { return 5 * busiest(blocks(units / 2), given) < 9 * busiest(blocks(units), given); };
+    const auto divides = [&](int units)
+    { return longBlocks ? lessForTheBusiest(units) : 2 * blocks(units) < 3 * given.multiprocessors; };
     plan.units = warps;
     while (plan.units > 1 && (window.height <= plan.units / 2 * gpu::BAND_ROWS ||
-                              (2 * warps / plan.units <= groups && 2 * blocks(plan.units) < 3 * given.multiprocessors)))
+                              (2 * warps / plan.units <= groups && divides(plan.units))))
         plan.units /= 2;
     plan.parts = warps / plan.units;
     const int most = std::min<int>(plan.bandRows, static_cast<int>(gpu::BAND_TERMS / fragment.width) & ~7);
@@ -117,7 +121,7 @@ std::optional<BandPlan> planBands(const MatchCase& given, const Load& load)
     if (!isProduct(given.metric) || fragment.width > tuning::WIDEST_FRAGMENT || !planBandSums(plan, given, load))
         return std::nullopt;
     planChunks(plan, fragment, gpu::bandPlanes(given.frame.channels, given.weighted));
-    if (!planCorrelate(plan, load.window, fragment, given, load.count))
+    if (!planCorrelate(plan, load.window, fragment, given, load.count, false))
         return std::nullopt;
     return plan;
 }

@@ -33,7 +33,7 @@ DeepPlan planDeepBands(const MatchCase& given, const Load& load)
     plan.pieceChunks = std::min(plan.bands.chunks, tuning::DEEP_CHUNKS / plan.bands.group * plan.bands.group);
     gpu::BandPlan piece = plan.bands;
     piece.chunks = plan.pieceChunks;
-    CV_Assert(planCorrelate(piece, window, {16 * plan.pieceChunks, fragment.height}, given, load.count));
+    CV_Assert(planCorrelate(piece, window, {16 * plan.pieceChunks, fragment.height}, given, load.count, true));
     piece.chunks = plan.bands.chunks;
     plan.bands = piece;
     plan.linesPitch = roundUp(15 + window.width + fragment.width, 4);

@@ -18,7 +18,7 @@ const int DEEP_CHUNKS = 20;
 //! Rows of positions for which a thread sums up four columns.
 const int DEEP_COLUMN_ROWS = 16;
 //! Threads per block of the kernels that sum up columns and lines.
-const int DEEP_SUM_THREADS = 128;
+const int DEEP_SUM_THREADS = 64;
 
 } // namespace tuning
 

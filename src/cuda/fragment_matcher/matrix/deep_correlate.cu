@@ -97,6 +97,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int tile = blockIdx.x - e * tiles, tileY = tile / tilesX;
     const int tileX = BAND_COLS * (tile - tileY * tilesX), y = tileY * tileRows;
     __shared__ gpu::OpenEntry entry;
+    detail::letNextKernelBegin(); // all output of prepare is complete, so the next kernel may read it
     loadEntry(memory, e, &entry);
     __syncthreads(); // the entry is complete
     if (entry.status != STATUS_FOUND)
@@ -175,6 +176,7 @@ void correlateDeepBands(const Job& job, const DeepPlan& plan, const DeepMemory& 
                                            : correlateDeepKernel<5>;
     const int64_t tiles =
         static_cast<int64_t>(bands.sumsPitch / BAND_COLS) * detail::ceilDiv(bands.sumsRows, bands.units * BAND_ROWS);
+    // Not early: beside blocks of prepare its own would share some multiprocessors and leave others without work.
     detail::launch("correlateDeep", kernel, detail::linearGrid(tiles * job.batch.count, 1), dim3(THREADS),
                    bands.sharedBytes, job.stream, job.batch.channels, job.batch.weighted, plan, memory.bands);
 }

@@ -60,15 +60,10 @@ __device__ __forceinline__ int columnsOf(const gpu::OpenEntry& entry, int before
     return before + entry.window.cols + entry.fragment.width - 1;
 }
 
-//! Sums up four columns for DEEP_COLUMN_ROWS rows of positions per thread.
+//! Sums up four columns for DEEP_COLUMN_ROWS rows of positions.
 template <bool IMAGE, int CHANNELS>
-__global__ void __launch_bounds__(SUM_THREADS)
-    sumDeepColumnsKernel(const __grid_constant__ DeepPlan plan, const __grid_constant__ DeepMemory memory,
-                         const int64_t items)
+__device__ __forceinline__ void sumDeepColumns(const DeepPlan& plan, const DeepMemory& memory, const int64_t item)
 {
-    const int64_t item = static_cast<int64_t>(blockIdx.x) * SUM_THREADS + threadIdx.x;
-    if (item >= items)
-        return;
     const BandPlan& bands = plan.bands;
     const int words = plan.linesPitch / 4, strips = detail::ceilDiv(bands.sumsRows, tuning::DEEP_COLUMN_ROWS);
     const int strip = static_cast<int>(item / words % strips), x = 4 * static_cast<int>(item % words);
@@ -83,7 +78,7 @@ __global__ void __launch_bounds__(SUM_THREADS)
                               (window.x - before - bands.region.x + x);
     const uint8_t* leaving = entering;
     ColumnSums<IMAGE, CHANNELS> sums;
-#pragma unroll 4
+#pragma unroll 8
     for (int r = 0; r < height; ++r, entering += bands.pitch)
         sums.template change<true>(entering, bands.planeBytes);
     uint64_t* to = memory.lines + e * plan.linesEach + static_cast<size_t>(y) * plan.linesPitch + x;
@@ -107,6 +102,19 @@ __global__ void __launch_bounds__(SUM_THREADS)
     }
 }
 
+//! Sums up columns, an item per thread; does not depend on correlate, so it runs beside it.
+template <bool IMAGE, int CHANNELS>
+__global__ void __launch_bounds__(SUM_THREADS)
+    sumDeepColumnsKernel(const __grid_constant__ DeepPlan plan, const __grid_constant__ DeepMemory memory,
+                         const int64_t items)
+{
+    detail::letNextKernelBegin();
+    const int64_t item = static_cast<int64_t>(blockIdx.x) * SUM_THREADS + threadIdx.x;
+    if (item < items)
+        sumDeepColumns<IMAGE, CHANNELS>(plan, memory, item);
+    detail::waitForKernelBefore(); // so that kernels that wait for this one find what the one before has written
+}
+
 //! Replaces a line of sums of columns by its prefix sums, one element more; a line per warp.
 __global__ void __launch_bounds__(SUM_THREADS)
     scanDeepLinesKernel(const __grid_constant__ DeepPlan plan, const __grid_constant__ DeepMemory memory,
@@ -114,6 +122,8 @@ __global__ void __launch_bounds__(SUM_THREADS)
 {
     using Scan = cub::WarpScan<uint64_t>;
     __shared__ typename Scan::TempStorage storage[SUM_THREADS / 32];
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     const int64_t line = static_cast<int64_t>(blockIdx.x) * (SUM_THREADS / 32) + threadIdx.x / 32;
     if (line >= lines)
         return;
@@ -187,6 +197,7 @@ __global__ void __launch_bounds__(THREADS)
     const int gridTiles = ::max(windows.tiles(), 1), e = blockIdx.x / gridTiles, gridTile = blockIdx.x - e * gridTiles;
     const int tileY = windows.tilesX > 0 ? gridTile / windows.tilesX : 0, tileX = gridTile - tileY * windows.tilesX;
     const int x = tileX * tuning::TILE_COLS, y = tileY * tuning::TILE_ROWS;
+    detail::waitForKernelBefore();
     loadEntry(memory.bands, e, &entry);
     __syncthreads(); // the entry is complete
     const SearchWindow& window = entry.window;
@@ -241,28 +252,28 @@ void sumDeepLines(const Job& job, const DeepPlan& plan, const DeepMemory& memory
     const int64_t rows = static_cast<int64_t>(plan.bands.sumsRows) * job.batch.count;
     const int64_t items = static_cast<int64_t>(plan.linesPitch / 4) *
                           detail::ceilDiv(plan.bands.sumsRows, tuning::DEEP_COLUMN_ROWS) * job.batch.count;
-    detail::launch("sumDeepColumns", kernel, detail::linearGrid(items, SUM_THREADS), dim3(SUM_THREADS), 0, job.stream,
-                   plan, memory, items);
+    detail::launchEarly("sumDeepColumns", kernel, detail::linearGrid(items, SUM_THREADS), dim3(SUM_THREADS), 0,
+                        job.stream, plan, memory, items);
     const int64_t lines = rows * boxes;
-    detail::launch("scanDeepLines", scanDeepLinesKernel, detail::linearGrid(lines, SUM_THREADS / 32), dim3(SUM_THREADS),
-                   0, job.stream, plan, memory, boxes, lines);
+    detail::launchEarly("scanDeepLines", scanDeepLinesKernel, detail::linearGrid(lines, SUM_THREADS / 32),
+                        dim3(SUM_THREADS), 0, job.stream, plan, memory, boxes, lines);
 }
 
 void valuesOfDeepBands(const Job& job, const DeepPlan& plan, const DeepMemory& memory, const Windows& windows)
 {
     const int64_t blocks = static_cast<int64_t>(std::max(windows.tiles(), 1)) * job.batch.count;
-    forProduct(job.settings.metric,
-               [&](auto metric)
-               {
-                   const bool gray = job.batch.channels == 1;
-                   const auto kernel =
-                       job.batch.weighted
-                           ? (gray ? deepValuesKernel<metric.value, true, 1> : deepValuesKernel<metric.value, true, 3>)
-                           : (gray ? deepValuesKernel<metric.value, false, 1>
-                                   : deepValuesKernel<metric.value, false, 3>);
-                   detail::launch("deepValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bestsBytes,
-                                  job.stream, job.settings, plan, memory, windows, job.walked, job.outputs);
-               });
+    forProduct(
+        job.settings.metric,
+        [&](auto metric)
+        {
+            const bool gray = job.batch.channels == 1;
+            const auto kernel =
+                job.batch.weighted
+                    ? (gray ? deepValuesKernel<metric.value, true, 1> : deepValuesKernel<metric.value, true, 3>)
+                    : (gray ? deepValuesKernel<metric.value, false, 1> : deepValuesKernel<metric.value, false, 3>);
+            detail::launchEarly("deepValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bestsBytes,
+                                job.stream, job.settings, plan, memory, windows, job.walked, job.outputs);
+        });
 }
 
 void matchDeepBands(const Job& job, const DeepPlan& plan, const DeepMemory& memory, const Windows& windows)
