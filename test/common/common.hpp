@@ -152,11 +152,12 @@ inline std::vector<cuda::GpuMat> uploadRois(const std::vector<Mat>& sources)
 }
 
 //! Uploads into matrices of their own. Empty ones are not allocated.
+inline cuda::GpuMat uploaded(const Mat& source) { return source.empty() ? cuda::GpuMat() : cuda::GpuMat(source); }
 inline std::vector<cuda::GpuMat> uploaded(const std::vector<Mat>& sources)
 {
     std::vector<cuda::GpuMat> onDevice;
     for (const Mat& source : sources)
-        onDevice.push_back(source.empty() ? cuda::GpuMat() : cuda::GpuMat(source));
+        onDevice.push_back(uploaded(source));
     return onDevice;
 }
 

@@ -38,11 +38,6 @@ public:
         if (cuda)
             stream_.waitForCompletion();
     }
-    //! Returns the one that the engine takes.
-    template <typename OnHost> _InputArray in(const OnHost& onHost, const cuda::GpuMat& onDevice) const
-    {
-        return cuda ? _InputArray(onDevice) : _InputArray(onHost);
-    }
     _OutputArray out(int i = 0) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
 
     //! Returns what calls have written.

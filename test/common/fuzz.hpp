@@ -27,6 +27,26 @@ enum class Engine
     CUDA
 };
 
+//! An array, or a list of them, in the memory that a backend takes.
+template <typename Host, typename Device> class Placed
+{
+public:
+    Placed() = default;
+    Placed(Engine engine, const Host& array) : cuda_(engine == Engine::CUDA), host_(array)
+    {
+        if (cuda_)
+            device_ = uploaded(array);
+    }
+    _InputArray in() const { return cuda_ ? _InputArray(device_) : _InputArray(host_); }
+
+private:
+    bool cuda_ = false;
+    Host host_;
+    Device device_;
+};
+typedef Placed<Mat, cuda::GpuMat> Image;
+typedef Placed<std::vector<Mat>, std::vector<cuda::GpuMat>> Images;
+
 //! Results of a case: names and values in the order of the calls.
 typedef std::vector<std::pair<std::string, Mat>> Outputs;
 

@@ -90,40 +90,26 @@ public:
         for (const Mat& templ : scene.templates)
             images.push_back(randomImage(rng, templ.size(), templ.type()));
         others = &list(images, fromHost);
-        largeOnHost = scene.frame(Rect(1, 1, 40, 30));
+        large = {fromHost ? Engine::CPU : Engine::CUDA, scene.frame(Rect(1, 1, 40, 30))};
         matcher = FM::create(scene.params);
         const int windows = grid.size().area();
-        numbersOnHost = Mat(windows, 1, CV_32FC1, Scalar(2.4));
-        pairsOnHost = Mat(windows, 1, CV_32FC2, Scalar(20, 30));
-        boxesOnHost = Mat(windows, 1, CV_32SC4, Scalar(15, 25, 30, 30));
-        statusOnHost = Mat(windows, 1, CV_8UC1, Scalar(FM::FOUND));
-        if (cuda)
-        {
-            numbersOnDevice.upload(numbersOnHost);
-            pairsOnDevice.upload(pairsOnHost);
-            boxesOnDevice.upload(boxesOnHost);
-            statusOnDevice.upload(statusOnHost);
-            frameOnDevice.upload(scene.frame);
-            largeOnDevice = frameOnDevice(Rect(1, 1, 40, 30));
-            areasOnDevice.upload(columnOf(scene.areas));
-            pointsOnDevice.upload(scene.predictions);
-        }
+        numbers = {engine, Mat(windows, 1, CV_32FC1, Scalar(2.4))};
+        pairs = {engine, Mat(windows, 1, CV_32FC2, Scalar(20, 30))};
+        boxes = {engine, Mat(windows, 1, CV_32SC4, Scalar(15, 25, 30, 30))};
+        status = {engine, Mat(windows, 1, CV_8UC1, Scalar(FM::FOUND))};
+        frame = {engine, scene.frame};
+        areas = {engine, columnOf(scene.areas)};
+        points = {engine, scene.predictions};
         if (variant & USED)
         {
             const std::vector<Mat> small(2, scene.frame(Rect(3, 3, 5, 4)).clone());
             matcher->setFragments(list(small, fromHost), noArray(), stream());
-            matcher->match(frame(), noArray(), out(0), noArray(), noArray(), noArray(), noArray(), stream());
+            matcher->match(frame.in(), noArray(), out(0), noArray(), noArray(), noArray(), noArray(), stream());
         }
         matcher->setFragments(list(scene.templates, fromHost),
                               scene.weights.empty() ? noArray() : list(scene.weights, fromHost), stream());
         wait();
     }
-
-    _InputArray frame() const { return in(scene.frame, frameOnDevice); }
-    _InputArray areas() const { return in(scene.areas, areasOnDevice); }
-    _InputArray large() const { return fromHost ? _InputArray(largeOnHost) : _InputArray(largeOnDevice); }
-    _InputArray numbers() const { return in(numbersOnHost, numbersOnDevice); }
-    _InputArray points() const { return in(scene.predictions, pointsOnDevice); }
 
     //! Where the fragments are.
     const _InputArray& list(const std::vector<Mat>& mats, bool onHost)
@@ -136,7 +122,7 @@ public:
         return arrays_.back();
     }
 
-    void match() { matcher->match(frame(), areas(), out(0), out(1), out(2), out(3), out(4), stream()); }
+    void match() { matcher->match(frame.in(), areas.in(), out(0), out(1), out(2), out(3), out(4), stream()); }
 
     Outputs given()
     {
@@ -169,7 +155,7 @@ public:
                 break; // the predictions do not fit
             matcher->setParams(walks ? walk : params);
             Mat m[5];
-            matcher->match(frame(), std::vector<Rect>(count, observed), m[0], m[1], m[2], m[3], m[4], stream());
+            matcher->match(frame.in(), std::vector<Rect>(count, observed), m[0], m[1], m[2], m[3], m[4], stream());
             for (const Mat& mat : m)
                 outputs.emplace_back("match", mat);
         }
@@ -182,12 +168,10 @@ public:
     Scene scene;
     const _InputArray* others; //!< images of the templates' sizes
     Ptr<FM> matcher;
-    Mat largeOnHost; //!< larger than the fragments, as largeOnDevice
-    GpuMat frameOnDevice, largeOnDevice, areasOnDevice, pointsOnDevice;
+    fuzz::Image frame, areas, points, large; //!< large: larger than the fragments
     const WindowGrid grid = WindowGrid::create(Size(83, 61), Size(12, 10), Size(9, 8));
     //! Motion or scores, positions, areas and states of the grid's windows.
-    Mat numbersOnHost, pairsOnHost, boxesOnHost, statusOnHost;
-    GpuMat numbersOnDevice, pairsOnDevice, boxesOnDevice, statusOnDevice;
+    fuzz::Image numbers, pairs, boxes, status;
     std::vector<int> offsets;
     std::vector<FragmentMatch> matches;
 
@@ -205,13 +189,13 @@ std::vector<S> edits()
         {"setFragments", EAGER, [](Fragments& f) { f.matcher->setFragments(*f.others, noArray(), f.stream()); }},
         {"cutFragments", EAGER,
          [](Fragments& f)
-         { f.matcher->cutFragments(f.frame(), std::vector<Rect>(7, Rect(5, 6, 30, 20)), noArray(), f.stream()); }},
-        {"addFragment", EAGER, [](Fragments& f) { f.matcher->addFragment(f.large(), noArray(), f.stream()); }},
+         { f.matcher->cutFragments(f.frame.in(), std::vector<Rect>(7, Rect(5, 6, 30, 20)), noArray(), f.stream()); }},
+        {"addFragment", EAGER, [](Fragments& f) { f.matcher->addFragment(f.large.in(), noArray(), f.stream()); }},
         {"updateFragment, larger", EAGER,
-         [](Fragments& f) { f.matcher->updateFragment(2, f.large(), noArray(), f.stream()); }},
+         [](Fragments& f) { f.matcher->updateFragment(2, f.large.in(), noArray(), f.stream()); }},
         {"removeFragment", EAGER, [](Fragments& f) { f.matcher->removeFragment(0); }},
         {"clear", EAGER, [](Fragments& f) { f.matcher->clear(); }},
-        {"setPredictions", EAGER, [](Fragments& f) { f.matcher->setPredictions(f.points()); }},
+        {"setPredictions", EAGER, [](Fragments& f) { f.matcher->setPredictions(f.points.in()); }},
         {"setParams", EAGER, [](Fragments& f) { f.matcher->setParams(makeParams(FM::ZNCC, 3)); }},
     };
 }
@@ -221,36 +205,38 @@ std::vector<S> searches()
     return {
         {"match", EAGER | CAPTURED, [](Fragments& f) { f.match(); }},
         {"match, the whole frame", EAGER | CAPTURED,
-         [](Fragments& f)
-         { f.matcher->match(f.frame(), noArray(), f.out(0), f.out(1), noArray(), f.out(3), noArray(), f.stream()); }},
+         [](Fragments& f) {
+             f.matcher->match(f.frame.in(), noArray(), f.out(0), f.out(1), noArray(), f.out(3), noArray(), f.stream());
+         }},
         {"match, areas on the host", EAGER | CAPTURED,
-         [](Fragments& f)
-         { f.matcher->match(f.frame(), f.scene.areas, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4), f.stream()); }},
+         [](Fragments& f) {
+             f.matcher->match(f.frame.in(), f.scene.areas, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4),
+                              f.stream());
+         }},
         {"match to the host", EAGER,
          [](Fragments& f) {
-             f.matcher->match(f.frame(), f.areas(), f.host[0], f.host[1], f.host[2], f.host[3], f.host[4], f.stream());
+             f.matcher->match(f.frame.in(), f.areas.in(), f.host[0], f.host[1], f.host[2], f.host[3], f.host[4],
+                              f.stream());
          }},
-        {"find", EAGER, [](Fragments& f) { f.matcher->find(f.frame(), f.areas(), f.matches, f.stream()); }},
+        {"find", EAGER, [](Fragments& f) { f.matcher->find(f.frame.in(), f.areas.in(), f.matches, f.stream()); }},
         {"scoreMap", EAGER | CAPTURED,
-         [](Fragments& f) { f.matcher->scoreMap(1, f.frame(), Rect(3, 3, 70, 50), f.out(0), CV_32F, f.stream()); }},
+         [](Fragments& f) { f.matcher->scoreMap(1, f.frame.in(), Rect(3, 3, 70, 50), f.out(0), CV_32F, f.stream()); }},
         {"scoreMap to the host", EAGER,
-         [](Fragments& f) { f.matcher->scoreMap(1, f.frame(), Rect(3, 3, 70, 50), f.host[0], CV_64F, f.stream()); }},
+         [](Fragments& f) { f.matcher->scoreMap(1, f.frame.in(), Rect(3, 3, 70, 50), f.host[0], CV_64F, f.stream()); }},
         {"scoreMaps", EAGER | CAPTURED,
-         [](Fragments& f) { f.matcher->scoreMaps(f.frame(), f.scene.areas, f.out(0), f.offsets, CV_32F, f.stream()); }},
+         [](Fragments& f)
+         { f.matcher->scoreMaps(f.frame.in(), f.scene.areas, f.out(0), f.offsets, CV_32F, f.stream()); }},
         {"predictAreas", EAGER | CAPTURED,
-         [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.out(0), f.stream()); }},
+         [](Fragments& f) { f.matcher->predictAreas(f.points.in(), 9, Size(83, 61), f.out(0), f.stream()); }},
         {"predictAreas to the host", EAGER,
-         [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.host[0], f.stream()); }},
+         [](Fragments& f) { f.matcher->predictAreas(f.points.in(), 9, Size(83, 61), f.host[0], f.stream()); }},
         {"areas of windows", EAGER | CAPTURED,
-         [](Fragments& f) { f.grid.areas(Size(4, 3), f.numbers(), f.numbers(), f.out(0), f.stream()); }},
+         [](Fragments& f) { f.grid.areas(Size(4, 3), f.numbers.in(), f.numbers.in(), f.out(0), f.stream()); }},
         {"field of windows", EAGER | CAPTURED,
          [](Fragments& f)
          {
-             const _InputArray pairs = f.in(f.pairsOnHost, f.pairsOnDevice), numbers = f.numbers(),
-                               status = f.in(f.statusOnHost, f.statusOnDevice),
-                               boxes = f.in(f.boxesOnHost, f.boxesOnDevice);
-             f.grid.field(boxes, pairs, numbers, numbers, status, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4),
-                          f.stream());
+             f.grid.field(f.boxes.in(), f.pairs.in(), f.numbers.in(), f.numbers.in(), f.status.in(), f.out(0), f.out(1),
+                          f.out(2), f.out(3), f.out(4), f.stream());
          }},
         {"a step of tracking", CAPTURED,
          [](Fragments& f)
@@ -258,7 +244,7 @@ std::vector<S> searches()
              std::vector<Rect> regions;
              for (const Mat& templ : f.scene.templates)
                  regions.push_back(Rect(Point(4, 5), templ.size()));
-             f.matcher->cutFragments(f.frame(), regions, noArray(), f.stream());
+             f.matcher->cutFragments(f.frame.in(), regions, noArray(), f.stream());
              f.match();
          }},
     };

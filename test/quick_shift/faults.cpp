@@ -9,7 +9,6 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 using namespace faults;
-using cv::cuda::GpuMat;
 
 //! An instance with results, and arguments for all its methods.
 class Image : public Arguments
@@ -25,36 +24,24 @@ public:
     {
         RNG rng(8300);
         const Size size(57, 43);
-        first = randomImage(rng, variant & SMALL ? Size(31, 17) : size, CV_8UC3, 5);
-        second = randomImage(rng, size, CV_8UC3, 5);
-        mask = Mat(size, CV_8UC1);
-        rng.fill(mask, RNG::UNIFORM, 0, 5);
-        vconcat(second, second, both);
-        if (cuda)
-        {
-            firstOnDevice.upload(first);
-            secondOnDevice.upload(second);
-            maskOnDevice.upload(mask);
-            bothOnDevice.upload(both);
-            images = _InputArray(onDevice = {secondOnDevice, secondOnDevice});
-            masks = _InputArray(masksOnDevice = {maskOnDevice, GpuMat()});
-        }
-        else
-        {
-            images = _InputArray(onHost = {second, second});
-            masks = _InputArray(masksOnHost = {mask, Mat()});
-        }
+        first = {engine, randomImage(rng, variant & SMALL ? Size(31, 17) : size, CV_8UC3, 5)};
+        onHost = randomImage(rng, size, CV_8UC3, 5);
+        maskOnHost = Mat(size, CV_8UC1);
+        rng.fill(maskOnHost, RNG::UNIFORM, 0, 5);
+        second = {engine, onHost};
+        mask = {engine, maskOnHost};
+        both = {engine, cv::repeat(onHost, 2, 1)};
+        images = {engine, {onHost, onHost}};
+        masks = {engine, {maskOnHost, Mat()}};
         if (variant & STACK)
             computeBatch();
         else if ((variant & EMPTY) == 0)
-            q->compute(in(first, firstOnDevice), noArray(), stream());
+            q->compute(first.in(), noArray(), stream());
         wait();
     }
 
-    _InputArray colours() const { return in(first, firstOnDevice); }
-    _InputArray coloursOfBoth() const { return in(both, bothOnDevice); }
-    void compute() { q->compute(in(second, secondOnDevice), in(mask, maskOnDevice), stream()); }
-    void computeBatch() { q->computeBatch(images, noArray(), masks, stream()); }
+    void compute() { q->compute(second.in(), mask.in(), stream()); }
+    void computeBatch() { q->computeBatch(images.in(), noArray(), masks.in(), stream()); }
 
     Outputs given()
     {
@@ -85,11 +72,9 @@ public:
     }
 
     const Ptr<QuickShift> q;
-    Mat first, second, mask, both; //!< both: images of the stack
-    GpuMat firstOnDevice, secondOnDevice, maskOnDevice, bothOnDevice;
-    std::vector<Mat> onHost, masksOnHost;
-    std::vector<GpuMat> onDevice, masksOnDevice;
-    _InputArray images, masks;
+    Mat onHost, maskOnHost;                //!< second image and its mask
+    fuzz::Image first, second, mask, both; //!< both: images of the stack
+    fuzz::Images images, masks;
     int number = 0;
 };
 
@@ -99,13 +84,12 @@ std::vector<S> computations()
 {
     return {
         {"compute", EAGER, [](Image& p) { p.compute(); }},
-        {"compute, no mask", EAGER,
-         [](Image& p) { p.q->compute(p.in(p.second, p.secondOnDevice), noArray(), p.stream()); }},
-        {"computeBatch", EAGER, [](Image& p) { p.q->computeBatch(p.images, noArray(), noArray(), p.stream()); }},
+        {"compute, no mask", EAGER, [](Image& p) { p.q->compute(p.second.in(), noArray(), p.stream()); }},
+        {"computeBatch", EAGER, [](Image& p) { p.q->computeBatch(p.images.in(), noArray(), noArray(), p.stream()); }},
         {"computeBatch with masks", EAGER, [](Image& p) { p.computeBatch(); }},
-        {"computeTiled", EAGER, [](Image& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
+        {"computeTiled", EAGER, [](Image& p) { p.q->computeTiled(p.onHost, Size(20, 31), p.cuda, p.maskOnHost); }},
         {"computeNoisy", EAGER,
-         [](Image& p) { p.q->computeNoisy(p.second, Mat::zeros(p.second.size(), CV_64F), p.mask); }},
+         [](Image& p) { p.q->computeNoisy(p.onHost, Mat::zeros(p.onHost.size(), CV_64F), p.maskOnHost); }},
         {"clear", EAGER, [](Image& p) { p.q->clear(); }},
         {"compute and all that does not wait", CAPTURED,
          [](Image& p)
@@ -121,7 +105,7 @@ std::vector<S> computations()
          {
              p.computeBatch();
              p.q->getSuperpixelCounts(p.out(0), p.stream());
-             p.q->getMeanColor(p.coloursOfBoth(), p.out(1), p.stream());
+             p.q->getMeanColor(p.both.in(), p.out(1), p.stream());
          }},
     };
 }
@@ -141,11 +125,11 @@ std::vector<S> getters()
         {"countSuperpixels", EAGER, [](Image& p) { p.number = p.q->countSuperpixels(4., p.stream()); }},
         {"getMergeHeights", EAGER, [](Image& p) { p.q->getMergeHeights(p.out(0), p.out(1), p.stream()); }},
         {"getLabelContourMask", both, [](Image& p) { p.q->getLabelContourMask(p.out(0), true, p.stream()); }},
-        {"getMeanColor", EAGER, [](Image& p) { p.q->getMeanColor(p.colours(), p.out(0), p.stream()); }},
+        {"getMeanColor", EAGER, [](Image& p) { p.q->getMeanColor(p.first.in(), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
-         [](Image& p) { p.q->getStatistics(p.colours(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.first.in(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
         {"getStatistics to the host", EAGER,
-         [](Image& p) { p.q->getStatistics(p.colours(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.first.in(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
         {"applyNumber", EAGER, [](Image& p) { p.number = p.q->applyNumber(30, 0, p.stream()); }},
         {"getSuperpixelCounts", both, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
@@ -158,10 +142,9 @@ std::vector<S> getters()
 std::vector<S> stackGetters()
 {
     return {
-        {"getMeanColor", EAGER | CAPTURED,
-         [](Image& p) { p.q->getMeanColor(p.coloursOfBoth(), p.out(0), p.stream()); }},
+        {"getMeanColor", EAGER | CAPTURED, [](Image& p) { p.q->getMeanColor(p.both.in(), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
-         [](Image& p) { p.q->getStatistics(p.coloursOfBoth(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.both.in(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
         {"getSuperpixelCounts", EAGER | CAPTURED, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
         {"getAdjacency to the host", EAGER, [](Image& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},

@@ -14,6 +14,7 @@ using cuda::MultiTrackerTLD;
 using cuda::TLDDetector;
 using cuda::TrackerTLD;
 using fuzz::Engine;
+using fuzz::Image;
 
 //! Structure of all sizes, as real images have.
 inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
@@ -131,23 +132,6 @@ struct StandardScene
     Rect2d truth(int t) const { return scene.truth(at(t)); }
 
     Composite scene;
-};
-
-//! An image on the host or the device, as the backend takes it.
-class Image
-{
-public:
-    Image(Engine engine, const Mat& image) : cuda_(engine == Engine::CUDA), host_(image)
-    {
-        if (cuda_)
-            device_.upload(image);
-    }
-    _InputArray in() const { return cuda_ ? _InputArray(device_) : _InputArray(host_); }
-
-private:
-    bool cuda_;
-    Mat host_;
-    cuda::GpuMat device_;
 };
 
 //! Result of a tracker after a frame.
