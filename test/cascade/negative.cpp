@@ -143,97 +143,100 @@ TEST(Cascade_Negative, badFilesAreRefused)
         cascade->detectAsync(image, after);
         EXPECT_TRUE(sameBits(before, after));
     }
-    EXPECT_THROW(cascade->load("/nonexistent/cascade.xml"), cv::Exception);
-    EXPECT_THROW(CascadeClassifierEx::create("/nonexistent/cascade.xml"), cv::Exception);
-    EXPECT_THROW(cascade->loadBuffer(Mat()), cv::Exception);
-    EXPECT_THROW(CascadeClassifierEx::convert("/nonexistent/a.xml", "/nonexistent/b.xml"), cv::Exception);
 }
 
-TEST(Cascade_Negative, badArgumentsAreRefused)
+//! Messages name the argument that is wrong, the element of a list and its value; nothing changes.
+TEST(Cascade_Negative, badCallsAreRefused)
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create();
-    const Mat gray(40, 50, CV_8UC1, Scalar(3)), mask(40, 50, CV_8UC1, Scalar(1));
-    std::vector<Rect> boxes;
-    Mat table;
-    EXPECT_THROW(none->detectMultiScale(gray, boxes), cv::Exception);
-    EXPECT_THROW(none->detectAsync(gray, table), cv::Exception);
-    EXPECT_THROW(none->countPasses(gray, table), cv::Exception);
-    for (double factor :
-         {1., 0.5, -2., std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
-    {
-        EXPECT_THROW(c->detectMultiScale(gray, boxes, factor), cv::Exception) << factor;
-        EXPECT_THROW(c->setScaleFactor(factor), cv::Exception) << factor;
-    }
-    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1. + 1e-9), cv::Exception);
-    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1.0001), cv::Exception); // more than the largest number of scales
-    for (int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
-        EXPECT_THROW(c->detectMultiScale(Mat(40, 50, type, Scalar(0)), boxes), cv::Exception) << type;
-    EXPECT_THROW(c->detectMultiScale(Mat(10, 65536, CV_8UC1, Scalar(0)), boxes), cv::Exception);
-    const int sizes[] = {4, 40, 50};
-    EXPECT_THROW(c->detectMultiScale(Mat(3, sizes, CV_8UC1, Scalar(0)), boxes), cv::Exception);
-    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1.1, 3, 0, Size(), Size(), mask(Rect(0, 0, 49, 40))), cv::Exception);
-    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1.1, 3, 0, Size(), Size(), Mat(40, 50, CV_32FC1)), cv::Exception);
-    EXPECT_THROW(c->detectAsync(std::vector<Mat>(2, gray), table, noArray(), noArray(), std::vector<Mat>(1, mask)),
-                 cv::Exception);
-    for (int count : {0, -1, 65537})
-    {
-        EXPECT_THROW(c->setMaxObjects(count), cv::Exception);
-        EXPECT_THROW(c->setMaxCandidates(count), cv::Exception);
-    }
-    Mat_<float> fixed(1, 257);
-    EXPECT_THROW(c->detectAsync(gray, fixed), cv::Exception);
-    std::vector<Vec4i> vector; // holds the row of one image
-    EXPECT_THROW(c->detectAsync(std::vector<Mat>(2, gray), vector), cv::Exception);
-    EXPECT_THROW(c->convertDetections(gray, 0, boxes), cv::Exception);
-    c->detectAsync(gray, table);
-    EXPECT_THROW(c->convertDetections(table, 1, boxes), cv::Exception);
-    EXPECT_THROW(c->convertDetections(table, -1, boxes), cv::Exception);
-
-    std::vector<Mat> tables;
-    EXPECT_THROW(CascadeClassifierEx::detectTogether({}, gray, tables), cv::Exception);
-    EXPECT_THROW(CascadeClassifierEx::detectTogether({c, none}, gray, tables), cv::Exception);
-    EXPECT_THROW(CascadeClassifierEx::detectTogether({c, Ptr<CascadeClassifierEx>()}, gray, tables), cv::Exception);
-    const Ptr<CascadeClassifierEx> other = c->clone();
+    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create(), other = c->clone();
     other->setScaleFactor(1.3);
-    EXPECT_THROW(CascadeClassifierEx::detectTogether({c, other}, gray, tables), cv::Exception);
-    EXPECT_THROW(CascadeClassifierEx::detectTogether({c}, gray, table), cv::Exception);
+    const Mat image = randomImage(4, Size(60, 50), CV_8UC1, 5), mask(image.size(), CV_8UC1, Scalar(1));
+    const Mat wrong(image.size(), CV_32FC1, Scalar(3)), large(3, 65536, CV_8UC1, Scalar(0));
+    const std::vector<Mat> two(2, image);
+    std::vector<Mat> tables;
+    std::vector<Rect> boxes = {Rect(1, 2, 3, 4)};
+    std::vector<int> counts = {5}, levels = {6};
+    std::vector<double> weights = {7.};
+    Mat before, table;
+    c->detectAsync(image, before);
+    const auto detect = [&](const Mat& in, const Mat& where = Mat())
+    { return [&, in, where] { c->detectMultiScale(in, boxes, 1.1, 3, 0, Size(), Size(), where); }; };
+    const auto detectList = [&](const std::vector<Mat>& in, const std::vector<Mat>& where = {})
+    { return [&, in, where] { c->detectAsync(in, table, noArray(), noArray(), where); }; };
+    const auto together = [&](const std::vector<Ptr<CascadeClassifierEx>>& cascades)
+    { return [&, cascades] { CascadeClassifierEx::detectTogether(cascades, image, tables); }; };
+    const auto convert = [&](const Mat& objects, int row)
+    { return [&, objects, row] { c->convertDetections(objects, row, boxes); }; };
+
+    for (const double factor : {1., 0.9, -2., double(INFINITY), double(NAN)})
+    {
+        const std::string value = cvIsNaN(factor) ? "nan" : cv::format("%g", factor);
+        expectRefused([&] { c->detectMultiScale(image, boxes, factor); }, {"scaleFactor", value});
+        expectRefused([&] { c->detectMultiScale(image, boxes, counts, factor); }, {"scaleFactor", value});
+        expectRefused([&] { c->setScaleFactor(factor); }, {"scaleFactor", value});
+    }
+    for (const double factor : {1. + 1e-9, 1.0001}) // more than the largest number of scales
+        expectRefused([&] { c->detectMultiScale(image, boxes, factor); }, {"scale"});
+    for (const int count : {0, -1, 65537})
+    {
+        expectRefused([&] { c->setMaxObjects(count); }, {"maxObjects", std::to_string(count)});
+        expectRefused([&] { c->setMaxCandidates(count); }, {"maxCandidates", std::to_string(count)});
+    }
+    for (const int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
+        expectRefused(detect(Mat(40, 50, type, Scalar(0))), {" image: ", typeToString(type)});
+    expectRefused([&] { c->detectMultiScale(Mat(image.size(), CV_16UC1), boxes, levels, weights); },
+                  {"image", "CV_16UC1"});
+    expectRefused([&] { c->detectAsync(wrong, table); }, {" image: "});
+    expectRefused(detect(large), {"image", "65536"});
+    expectRefused(detect(cube()), {"image", "48"});
+    expectRefused([&] { c->countPasses(cube(), table); }, {"image", "48"});
+    expectRefused(detect(image, mask.colRange(1, 60)), {"mask", "59"});
+    expectRefused(detect(image, wrong), {"mask"});
+    expectRefused(detect(image, cube()), {"mask", "48"});
+    expectRefused(detectList({image, image, wrong}), {" images[2]: ", "CV_32FC1"});
+    expectRefused(detectList({image, large}), {" images[1]: 65536 x 3"});
+    expectRefused(detectList({image, cube()}), {"images[1]: an array of 3"});
+    expectRefused(detectList(two, {mask}), {"masks"});
+    expectRefused(detectList(two, {mask, mask(Rect(0, 0, 3, 3))}), {" masks[1]: 3 x 3 pixels"});
+    expectRefused(detectList(two, {mask, wrong}), {" masks[1]: must be CV_8UC1"});
+    Mat_<float> fixed(1, 257);
+    std::vector<Vec4i> vector; // holds the row of one image
+    expectRefused([&] { c->detectAsync(image, fixed); }, {"objects"});
+    expectRefused([&] { c->detectAsync(two, vector); }, {"objects"});
+    expectRefused([&] { none->detectMultiScale(image, boxes); }, {"no cascade"});
+    expectRefused([&] { none->detectAsync(image, table); }, {"no cascade"});
+    expectRefused([&] { none->countPasses(image, table); }, {"no cascade"});
+    expectRefused(together({}), {"cascades"});
+    expectRefused(together({c, none}), {" cascades[1]: "});
+    expectRefused(together({c, nullptr}), {"cascades", "1"});
+    expectRefused(together({c, other}), {"cascades"});
+    expectRefused([&] { CascadeClassifierEx::detectTogether({c}, image, table); }, {"objects"});
+    expectRefused(convert(image, 0), {"objects"});
+    for (const int row : {1, 7, -1})
+        expectRefused(convert(before, row), {cv::format(" row: %d, but objects has 1 rows", row)},
+                      Error::StsOutOfRange);
+    expectRefused(convert(Mat(), 0), {" row: 0, but objects has 0 rows"}, Error::StsOutOfRange);
+    expectRefused(convert(Mat(1, 257, CV_32FC4), 0), {" objects: 1 x 257"}, Error::StsUnsupportedFormat);
+    expectRefused(convert(before.col(0), 0), {" objects: 1 x 1"}, Error::StsBadSize);
+    for (const char* const name : {"no/such/file.xml", "/nonexistent/cascade.xml"})
+    {
+        expectRefused([&] { c->load(name); }, {name});
+        expectRefused([&] { CascadeClassifierEx::create(name); }, {name});
+        expectRefused([&] { CascadeClassifierEx::convert(name, "other.xml"); }, {name});
+    }
+    const TemporaryFile file(".yml", GOOD);
+    expectRefused([&] { CascadeClassifierEx::convert(file.name, "/no/such/folder/new.xml"); },
+                  {"/no/such/folder/new.xml"});
+
+    EXPECT_EQ(std::vector<Rect>(1, Rect(1, 2, 3, 4)), boxes) << "a call that threw wrote";
+    EXPECT_EQ(std::vector<int>(1, 5), counts);
+    EXPECT_EQ(std::vector<int>(1, 6), levels);
+    EXPECT_EQ(std::vector<double>(1, 7.), weights);
     EXPECT_EQ(1.1, c->getScaleFactor());
     EXPECT_EQ(256, c->getMaxObjects());
     EXPECT_EQ(8192, c->getMaxCandidates());
-}
-
-//! Messages name the element of a list, and the argument that is wrong.
-TEST(Cascade_Negative, messagesNameTheArgument)
-{
-    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create();
-    const Mat gray(40, 50, CV_8UC1, Scalar(3)), mask(40, 50, CV_8UC1, Scalar(1)), wrong(40, 50, CV_32FC1, Scalar(3));
-    const std::vector<Mat> two(2, gray);
-    std::vector<Mat> tables;
-    std::vector<Rect> boxes;
-    Mat table;
-    const auto masked = [&](const Mat& second) {
-        return [&, second] { c->detectAsync(two, table, noArray(), noArray(), std::vector<Mat>{mask, second}); };
-    };
-    expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, gray, wrong}, table); }, {" images[2]: ", "CV_32FC1"});
-    expectRefused(
-        [&] {
-            c->detectAsync(std::vector<Mat>{gray, Mat(3, 65536, CV_8UC1, Scalar(0))}, table);
-        },
-        {" images[1]: 65536 x 3"});
-    expectRefused([&] { c->detectAsync(std::vector<Mat>{gray, cube()}, table); }, {"images[1]: an array of 3"});
-    expectRefused([&] { c->detectAsync(wrong, table); }, {" image: "});
-    expectRefused([&] { c->detectMultiScale(wrong, boxes); }, {" image: "});
-    expectRefused(masked(mask(Rect(0, 0, 3, 3))), {" masks[1]: 3 x 3 pixels"});
-    expectRefused(masked(wrong), {" masks[1]: must be CV_8UC1"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({c, none}, gray, tables); }, {" cascades[1]: "});
-    const auto convert = [&](const Mat& objects, int row)
-    { return [&, objects, row] { c->convertDetections(objects, row, boxes); }; };
-    c->detectAsync(gray, table);
-    expectRefused(convert(table, 7), {" row: 7, but objects has 1 rows"}, Error::StsOutOfRange);
-    expectRefused(convert(table, -1), {" row: -1"}, Error::StsOutOfRange);
-    expectRefused(convert(Mat(), 0), {" row: 0, but objects has 0 rows"}, Error::StsOutOfRange);
-    expectRefused(convert(Mat(1, 257, CV_32FC4), 0), {" objects: 1 x 257"}, Error::StsUnsupportedFormat);
-    expectRefused(convert(table.col(0), 0), {" objects: 1 x 1"}, Error::StsBadSize);
+    c->detectAsync(image, table);
+    EXPECT_TRUE(sameBits(before, table));
 }
 
 //! Each mutated file is refused with cv::Exception, or gives a usable cascade.

@@ -261,49 +261,6 @@ TEST(Cascade_Contract, bufferIsARowOrAColumn)
     EXPECT_FALSE(c->empty());
 }
 
-//! Messages name arguments, and nothing changes.
-TEST(Cascade_Contract, messages)
-{
-    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 9)));
-    const Mat image = noise(4, Size(60, 50)), mask(image.size(), CV_8UC1, Scalar(1));
-    std::vector<Rect> boxes = {Rect(1, 2, 3, 4)};
-    std::vector<int> counts = {5}, levels = {6};
-    std::vector<double> weights = {7.};
-    Mat table, before;
-    c->detectAsync(image, before);
-    expectRefused([&] { c->detectMultiScale(image, boxes, 1.); }, {"scaleFactor", "1"});
-    expectRefused([&] { c->detectMultiScale(image, boxes, counts, -3.); }, {"scaleFactor", "-3"});
-    expectRefused([&] { c->detectMultiScale(Mat(image.size(), CV_16UC1), boxes, levels, weights); },
-                  {"image", "CV_16UC1"});
-    expectRefused([&] { c->detectMultiScale(Mat(3, 65536, CV_8UC1), boxes); }, {"image", "65536"});
-    expectRefused([&] { c->detectMultiScale(cube(), boxes); }, {"image", "48"});
-    expectRefused([&] { c->detectMultiScale(image, boxes, 1.1, 3, 0, Size(), Size(), mask.colRange(1, 60)); },
-                  {"mask", "59"});
-    expectRefused([&] { c->detectMultiScale(image, boxes, 1.1, 3, 0, Size(), Size(), cube()); }, {"mask", "48"});
-    EXPECT_EQ(std::vector<Rect>(1, Rect(1, 2, 3, 4)), boxes) << "a call that threw wrote";
-    EXPECT_EQ(5, counts.at(0));
-    EXPECT_EQ(6, levels.at(0));
-    EXPECT_EQ(7., weights.at(0));
-    expectRefused([&] { c->setScaleFactor(0.9); }, {"scaleFactor", "0.9"});
-    expectRefused([&] { c->setMaxObjects(65537); }, {"maxObjects", "65537"});
-    expectRefused([&] { c->setMaxCandidates(0); }, {"maxCandidates", "0"});
-    expectRefused([&] { c->convertDetections(before, 1, boxes); }, {"row: 1, but objects has 1 rows"});
-    expectRefused([&] { c->countPasses(cube(), table); }, {"image", "48"});
-    expectRefused(
-        [&] {
-            CascadeClassifierEx::detectTogether({c, nullptr}, image, std::vector<Mat>());
-        },
-        {"cascades", "1"});
-    expectRefused([&] { CascadeClassifierEx::create("no/such/file.xml"); }, {"no/such/file.xml"});
-    expectRefused([&] { CascadeClassifierEx::convert("no/such/file.xml", "other.xml"); }, {"no/such/file.xml"});
-    const TemporaryFile file(".xml", cascadeText(simplest(Size(11, 9)), ".xml", true));
-    expectRefused([&] { CascadeClassifierEx::convert(file.name, "/no/such/folder/new.xml"); },
-                  {"/no/such/folder/new.xml"});
-    expectDefaults(*c);
-    c->detectAsync(image, table);
-    EXPECT_TRUE(sameBits(before, table));
-}
-
 // --- what is found ---------------------------------------------------------------------------------------------------
 
 TEST(Cascade_Contract, flagsAndUnwantedLevels)
