@@ -9,12 +9,11 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-typedef testing::TestWithParam<Combination> FragmentMatcher_Oracle;
+using FragmentMatcher_Oracle = OfCombination;
 
 TEST_P(FragmentMatcher_Oracle, match)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x5DEECE66Du + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x5DEECE66Du);
     for (const FM::Params& params : allOptions(metric))
     {
         SCOPED_TRACE(describe(params));
@@ -27,8 +26,7 @@ TEST_P(FragmentMatcher_Oracle, match)
 
 TEST_P(FragmentMatcher_Oracle, scoreMaps)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0xB5297A4Du + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0xB5297A4Du);
     Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(83, 61), 24, 12);
     const Ptr<FM> matcher = matcherOf(scene);
     for (const int depth : {CV_32F, CV_64F})
@@ -278,23 +276,10 @@ TEST(FragmentMatcher_Accuracy, instancesOnThreads)
         expectSame(truths[i], results[i]);
 }
 
-//! Large fragments at contrasts where partial sums of 16 or 32 bits would wrap.
 TEST(FragmentMatcher_Accuracy, largeSums)
 {
-    RNG rng(20272);
-    for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
-        for (const int metric : METRICS)
-        {
-            if (!isTaken(metric, type, Size()))
-                continue;
-            const Size size = CV_MAT_CN(type) == 1 ? Size(257, 139) : Size(131, 129);
-            Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(3, 2), type);
-            expectSame(expected(scene), runCpu(scene));
-            scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
-            expectSame(expected(scene), runCpu(scene));
-            scene.weights[0].setTo(254);
-            expectSame(expected(scene), runCpu(scene));
-        }
+    largeSums(20272, {Size(257, 139), Size(131, 129)},
+              [](const Scene& scene) { expectSame(expected(scene), runCpu(scene)); });
 }
 
 //! Areas large and small in one call, at odd places of a larger frame, with weights that are all equal among others.

@@ -8,26 +8,23 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-using FragmentMatcher_CudaOptions = OnCudaWith<Combination>;
+using FragmentMatcher_CudaOptions = NeedsCuda<OfCombination>;
 
 TEST_P(FragmentMatcher_CudaOptions, match)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x1F123BB5u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x1F123BB5u);
     for (const FM::Params& params : allOptions(metric))
     {
         SCOPED_TRACE(describe(params));
-        expectEnginesAgree(randomScene(rng, params, type, weightKind));
-        if (HasFailure())
-            return; // one report is enough
+        if (!expectEnginesAgree(randomScene(rng, params, type, weightKind)))
+            return;
     }
 }
 
 //! Windows too large for one block of threads, alone and mixed with small ones.
 TEST_P(FragmentMatcher_CudaOptions, largeWindows)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x68E31DA4u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x68E31DA4u);
     int round = 0;
     for (const int exclusion : {FM::SQUARE, FM::CROSS})
         for (const int search : {FM::FULL, FM::THREE_STEP})
@@ -40,8 +37,7 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
                 scene.areas[4] = Rect(11, 7, 150, 120);
                 expectEnginesAgree(scene);
                 scene.areas.clear();
-                expectEnginesAgree(scene);
-                if (HasFailure())
+                if (!expectEnginesAgree(scene))
                     return;
             }
 }
@@ -50,8 +46,7 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
 //! several sizes.
 TEST_P(FragmentMatcher_CudaOptions, slices)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x510E527Fu + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x510E527Fu);
     int round = 0;
     for (const Size window : {Size(1, 1), Size(20, 1), Size(21, 30), Size(36, 36), Size(37, 5), Size(68, 33),
                               Size(69, 70), Size(101, 40), Size(3, 110)})
@@ -72,8 +67,7 @@ TEST_P(FragmentMatcher_CudaOptions, slices)
             scene.templates.push_back(scene.frame(Rect(area.tl() + at, size)).clone());
             scene.weights.push_back(weightsOf(rng, size, weightKind, round));
             scene.predictions.push_back(area.tl() + at / 2);
-            expectEnginesAgree(scene);
-            if (HasFailure())
+            if (!expectEnginesAgree(scene))
                 return;
         }
     }
@@ -82,8 +76,7 @@ TEST_P(FragmentMatcher_CudaOptions, slices)
 //! Work enough for matrix instructions: fragments of all widths of bands, sums beyond 32 bits, batches of mixed sizes.
 TEST_P(FragmentMatcher_CudaOptions, manyProducts)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x3B8F4898u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x3B8F4898u);
     int round = 0;
     for (const Size size : {Size(57, 60), Size(130, 25), Size(17, 139), Size(74, 74), Size(41, 97), Size(161, 153)})
     {
@@ -98,8 +91,7 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
             area = Rect(Point(), scene.frame.size());
         scene.areas[1] = Rect(round, 2 * round, 480, 430); // begins anywhere in a word
         ++round;
-        expectEnginesAgree(scene);
-        if (HasFailure())
+        if (!expectEnginesAgree(scene))
             return;
     }
 }
@@ -108,8 +100,7 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
 //! and of more than that. Fragments as wide and high as they can be by that kernel, and one more.
 TEST_P(FragmentMatcher_CudaOptions, oneWindow)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x7C0FFEE1u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x7C0FFEE1u);
     const Size frames[] = {Size(400, 330),  Size(529, 403),  Size(768, 576), Size(801, 699),
                            Size(1000, 701), Size(1100, 960), Size(612, 601), Size(613, 611)};
     const Size sizes[] = {Size(90, 71), Size(60, 56), Size(52, 52),  Size(49, 41),
@@ -131,8 +122,7 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
         scene.areas.clear();
         expectEnginesAgree(scene);
         scene.areas = {Rect(round, 1 + round, frames[round].width - 2 * round, frames[round].height - round - 2)};
-        expectEnginesAgree(scene);
-        if (HasFailure())
+        if (!expectEnginesAgree(scene))
             return;
     }
 }
@@ -141,8 +131,7 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
 //! columns on.
 TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0x9216D5D9u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0x9216D5D9u);
     const Size sizes[] = {Size(16, 16), Size(21, 23), Size(33, 30), Size(50, 17), Size(25, 41)};
     for (const int exclusion : {FM::SQUARE, FM::CROSS})
     {
@@ -160,16 +149,14 @@ TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
             const Size more(i % 7 == 0 ? rng.uniform(0, 40) : 40, height);
             scene.areas[i] = Rect(at - uniform(rng, Point(), Point(40, 35)), size + more);
         }
-        expectEnginesAgree(scene);
-        if (HasFailure())
+        if (!expectEnginesAgree(scene))
             return;
     }
 }
 
 TEST_P(FragmentMatcher_CudaOptions, maps)
 {
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
-    RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
+    RNG rng = numbersOf(0xA4093822u);
     for (const int depth : {CV_32F, CV_64F, CV_32S})
     {
         if ((metric == FM::ZNCC && depth != CV_32F) || (CV_MAT_DEPTH(type) == CV_16U && depth == CV_32S))
@@ -212,27 +199,10 @@ TEST_F(FragmentMatcher_Cuda, sizesAroundVectorWidths)
     aroundVectorWidths(6101, {1, 2, 7, 31, 32, 33, 63, 65, 129}, expectEnginesAgree);
 }
 
-//! Where sums leave 16, 32 and (ZNCC) 53 bits.
 TEST_F(FragmentMatcher_Cuda, largeSums)
 {
-    RNG rng(6102);
-    for (const Size size :
-         {Size(147, 147), Size(148, 148), Size(149, 149), Size(232, 232), Size(257, 139), Size(300, 300)})
-        for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
-            for (const int metric : METRICS)
-            {
-                if (!isTaken(metric, type, size))
-                    continue;
-                SCOPED_TRACE(cv::format("%d x %d type %d metric %d", size.width, size.height, type, metric));
-                Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(5, 4), type);
-                expectEnginesAgree(scene);
-                scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
-                expectEnginesAgree(scene);
-                scene.weights[0].at<uchar>(7, 7) = 254;
-                expectEnginesAgree(scene);
-                if (HasFailure())
-                    return;
-            }
+    largeSums(6102, {Size(147, 147), Size(148, 148), Size(149, 149), Size(232, 232), Size(257, 139), Size(300, 300)},
+              expectEnginesAgree);
 }
 
 //! A large fragment in a large frame, and many positions of a very small one.
@@ -303,8 +273,7 @@ TEST_F(FragmentMatcher_Cuda, manyFragments)
                 for (size_t i = 0; i < scene.areas.size(); ++i)
                     if (i % 500 != 7 && scene.areas[i].area() > 5000)
                         scene.areas[i] = Rect(scene.areas[i].tl() + Point(5, 5), Size(30 + i % 30, 25 + i % 9));
-                expectEnginesAgree(scene);
-                if (HasFailure())
+                if (!expectEnginesAgree(scene))
                     return;
             }
 }

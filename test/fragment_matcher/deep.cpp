@@ -272,8 +272,7 @@ TEST_F(FragmentMatcher_CudaDeep, measuredSizes)
                 }
                 if (kind == NO_WEIGHTS)
                     scene.weights.clear();
-                expectEnginesAgree(scene);
-                if (HasFailure())
+                if (!expectEnginesAgree(scene))
                     return;
             }
 }
@@ -310,8 +309,7 @@ TEST_F(FragmentMatcher_CudaDeep, manySmallWindows)
                     scene.weights.clear();
                 if (walks)
                     scene.predictions = Mat(300, 1, CV_32SC2, Scalar::all(100));
-                expectEnginesAgree(scene);
-                if (HasFailure())
+                if (!expectEnginesAgree(scene))
                     return;
             }
 }

@@ -8,12 +8,9 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-class FragmentMatcher_CudaSanitize : public OnCudaWith<Combination>
+class FragmentMatcher_CudaSanitize : public NeedsCuda<OfCombination>
 {
 protected:
-    //! Random numbers of a test: others for each combination.
-    RNG numbersOf(uint64 seed) const { return RNG(seed + metric * 131 + weightKind * 17 + type); }
-
     //! Returns a random frame without fragments for kernels of SSD and ZNCC without weights; skips the test for all
     //! others.
     Scene sceneWithoutWeights(RNG& rng, Size size) const
@@ -25,8 +22,6 @@ protected:
         scene.frame = randomImage(rng, size, type);
         return scene;
     }
-
-    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
 };
 
 TEST_P(FragmentMatcher_CudaSanitize, match)

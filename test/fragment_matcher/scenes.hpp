@@ -330,6 +330,30 @@ inline Scene negativeScene(RNG& rng, const FM::Params& params, Size size, Size r
     return scene;
 }
 
+//! check(scene) for large fragments at contrasts where partial sums of 16, 32 and (ZNCC) 53 bits would wrap.
+template <typename Check> void largeSums(uint64 seed, const std::vector<Size>& sizes, const Check& check)
+{
+    RNG rng(seed);
+    for (const Size size : sizes)
+        for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3})
+            for (const int metric : METRICS)
+            {
+                if (!isTaken(metric, type, size))
+                    continue;
+                SCOPED_TRACE(cv::format("%d x %d type %d metric %d", size.width, size.height, type, metric));
+                Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(5, 4), type);
+                check(scene);
+                scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
+                check(scene);
+                scene.weights[0].setTo(254);
+                check(scene);
+                scene.weights[0].at<uchar>(7, 7) = 255;
+                check(scene);
+                if (testing::Test::HasFailure())
+                    return;
+            }
+}
+
 //! Seven areas whose coordinates have sums that do not fit into int.
 inline std::vector<Rect> hugeAreas()
 {
@@ -391,6 +415,16 @@ inline ::testing::internal::ParamGenerator<Combination> allCombinations()
                 combinations.push_back(Combination(metric, weights, type));
     return testing::ValuesIn(combinations);
 }
+
+//! Base of suites with a test for each of allCombinations().
+class OfCombination : public testing::TestWithParam<Combination>
+{
+protected:
+    //! Returns random numbers, others for each combination.
+    RNG numbersOf(uint64 seed) const { return RNG(seed + metric * 131 + weightKind * 17 + type); }
+
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+};
 
 }} // namespace opencv_test::scenes
 

@@ -109,8 +109,9 @@ inline Result runCudaFromDevice(const Scene& scene)
     return scene.areas.empty() ? runOnDevice(*matcher, frame, noArray()) : runOnDevice(*matcher, frame, areas);
 }
 
-//! Checks that both ways to run a scene on the device give the CPU's results.
-inline void expectEnginesAgree(const Scene& scene)
+//! Checks that both ways to run a scene on the device give the CPU's results. @return false if anything in the test
+//! has failed: one report is enough.
+inline bool expectEnginesAgree(const Scene& scene)
 {
     const Result truth = runCpu(scene);
     {
@@ -119,6 +120,7 @@ inline void expectEnginesAgree(const Scene& scene)
     }
     SCOPED_TRACE("fragments and areas from device memory");
     expectSame(truth, runCudaFromDevice(scene));
+    return !testing::Test::HasFailure();
 }
 
 }} // namespace opencv_test::scenes
