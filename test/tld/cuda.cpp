@@ -215,6 +215,15 @@ struct Pair
         ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
     }
 
+    //! Adds the first objects of a crowd in its first frame, and updates with those after it.
+    void follow(const Crowd& crowd, int objects, int frames)
+    {
+        for (int i = 0; i < objects; ++i)
+            add(crowd.frame(0), crowd.box(0, i));
+        for (int t = 1; t < frames; ++t)
+            ASSERT_NO_FATAL_FAILURE(update(crowd.frame(t))) << "frame " << t;
+    }
+
     Ptr<MultiTrackerTLD> cpu, cuda;
 };
 
@@ -316,10 +325,7 @@ TEST_F(Tld_Cuda, largeImages)
 {
     const Crowd crowd(Size(1920, 1080), 2, CV_8UC1, 90);
     Pair pair;
-    for (int i = 0; i < 2; ++i)
-        pair.add(crowd.frame(0), crowd.box(0, i));
-    for (int t = 1; t < 6; ++t)
-        ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
+    pair.follow(crowd, 2, 6);
 }
 
 TEST_F(Tld_Cuda, detectorLearnsAlike)
@@ -543,20 +549,14 @@ TEST_F(Tld_CudaSanitize, twoObjects)
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
     Pair pair(paramsOf(
         "maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, updateWarps 3"));
-    for (int i = 0; i < 2; ++i)
-        pair.add(crowd.frame(0), crowd.box(0, i));
-    for (int t = 1; t < 6; ++t)
-        ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
+    pair.follow(crowd, 2, 6);
 }
 
 TEST_F(Tld_CudaSanitize, twoObjectsWithFilters)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
     Pair pair(paramsOf("filter 1, trees 3, features 5, scales 2, initWindows 5, updateWindows 5, validThreshold 0.95"));
-    for (int i = 0; i < 2; ++i)
-        pair.add(crowd.frame(0), crowd.box(0, i));
-    for (int t = 1; t < 4; ++t)
-        ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
+    pair.follow(crowd, 2, 4);
 }
 
 TEST_F(Tld_CudaSanitize, detector)
