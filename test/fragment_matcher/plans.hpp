@@ -171,29 +171,37 @@ inline fm::Load loadOf(Extent window, Extent fragment, int count, const Rect4& r
 
 // --- what kernels need -----------------------------------------------------------------------------------------------
 
+//! The lanes of both routes of one block per fragment.
+inline const char* wrongWithLanes(const gpu::LanePlan& plan, Extent fragment, Extent window)
+{
+    const int lanes = gpu::FUSED_BAND_ROWS;
+    const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
+    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
+    // Every position has a lane: a warp has 16 / blocks groups of FUSED_BAND_ROWS rows.
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    CT_HOLDS(blocks <= 16 && plan.warps * (16 / blocks) * lanes >= window.height);
+    CT_HOLDS(ceilDiv(areaWidth, 4) <= plan.pitch && plan.pitch % 4 == 0 && areaHeight * plan.pitch <= plan.planeWords);
+    // Lanes also read rows and columns behind the window's, which count nothing.
+    const int lastRow = (window.height - 1) / lanes * lanes + ceilDiv(fragment.height, lanes) * lanes + lanes - 2;
+    CT_HOLDS(lastRow * plan.pitch + 2 * (blocks - 1) + 8 * (chunks - 1) + 7 < plan.planeWords);
+    return nullptr;
+}
+
 //! matchFusedBands(), one fragment. @param words of dynamic shared memory behind the scratch.
 inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& given, Extent fragment, Extent window,
                              int words)
 {
     const int channels = given.frame.channels, stride = given.frame.pixelStride;
     const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
-    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
-    // Every position has a lane: a warp has 16 / blocks groups of FUSED_BAND_ROWS rows.
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
-    CT_HOLDS(blocks <= 16 && plan.warps <= tuning::FUSED_BAND_WARPS);
-    CT_HOLDS(plan.warps * (16 / blocks) * gpu::FUSED_BAND_ROWS >= window.height);
+    if (const char* wrong = wrongWithLanes(plan, fragment, window))
+        return wrong;
+    CT_HOLDS(plan.warps <= tuning::FUSED_BAND_WARPS);
     // Raw rows, in units of 16 bytes from the one that holds the first byte; makePlanes() reads a word more.
     CT_HOLDS(ceilDiv(15 + areaWidth * stride, 16) * 4 <= plan.stage.rawPitch);
     CT_HOLDS((areaHeight - 1) * plan.stage.rawPitch + 3 + stride * ceilDiv(areaWidth, 4) < plan.rawWords);
     CT_HOLDS(gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8) <= plan.templateWords);
-    CT_HOLDS(ceilDiv(areaWidth, 4) <= plan.pitch && plan.pitch % 4 == 0);
     CT_HOLDS(areaHeight * plan.pitch <= plan.squareWords);
-    // Lanes also read rows and columns behind the window's, which count nothing.
-    const int lastRow = (window.height - 1) / gpu::FUSED_BAND_ROWS * gpu::FUSED_BAND_ROWS +
-                        ceilDiv(fragment.height, gpu::FUSED_BAND_ROWS) * gpu::FUSED_BAND_ROWS + gpu::FUSED_BAND_ROWS -
-                        2;
-    const int lastWord = 2 * (blocks - 1) + 8 * (chunks - 1) + 7;
-    CT_HOLDS(lastRow * plan.pitch + lastWord < plan.planeWords);
     const int squares = channels == 1 ? 2 : 3;
     CT_HOLDS(plan.templatesAt() >= plan.rawWords && plan.squaresAt() >= plan.templatesAt() + plan.templateWords);
     CT_HOLDS(plan.planesAt >= plan.squaresAt() + squares * plan.squareWords);
@@ -218,16 +226,11 @@ inline const char* wrongWith(const gpu::FusedDeepBands& plan, const fm::MatchCas
     const bool zncc = given.metric == fm::Metric::ZNCC;
     const int planes = gpu::deepImagePlanes(channels, given.weighted);
     const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
+    const int chunks = ceilDiv(fragment.width + 7, 32);
     CT_HOLDS(given.frame.deep() && fragment.height >= gpu::FUSED_BAND_ROWS);
-    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
-    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
-    CT_HOLDS(blocks <= 16 && plan.warps > 0 && plan.warps <= tuning::FUSED_DEEP_WARPS);
-    CT_HOLDS(plan.warps * (16 / blocks) * gpu::FUSED_BAND_ROWS >= window.height);
-    CT_HOLDS(ceilDiv(areaWidth, 4) <= plan.pitch && areaHeight * plan.pitch <= plan.planeWords);
-    const int lastRow = (window.height - 1) / gpu::FUSED_BAND_ROWS * gpu::FUSED_BAND_ROWS +
-                        ceilDiv(fragment.height, gpu::FUSED_BAND_ROWS) * gpu::FUSED_BAND_ROWS + gpu::FUSED_BAND_ROWS -
-                        2;
-    CT_HOLDS(lastRow * plan.pitch + 2 * (blocks - 1) + 8 * (chunks - 1) + 7 < plan.planeWords);
+    if (const char* wrong = wrongWithLanes(plan, fragment, window))
+        return wrong;
+    CT_HOLDS(plan.warps > 0 && plan.warps <= tuning::FUSED_DEEP_WARPS);
     CT_HOLDS(planes * plan.planeWords <= plan.templatesAt && plan.templatesAt % 4 == 0); // copies of 16 bytes
     const int bandWords = gpu::deepBandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8);
     CT_HOLDS(plan.templatesAt + bandWords <= plan.sumsAt && plan.sumsAt % 2 == 0);

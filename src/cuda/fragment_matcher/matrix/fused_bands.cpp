@@ -15,6 +15,21 @@ using detail::ceilDiv;
 using detail::roundUp;
 using gpu::FusedBands;
 
+void widenLanes(gpu::LanePlan& plan, Extent window, Extent fragment)
+{
+    const int rows = gpu::FUSED_BAND_ROWS, blocks = ceilDiv(window.width, 8);
+    plan.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
+    plan.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
+    plan.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // Includes words outside the area that the last rows and columns of positions read and ignore.
+    plan.rows = std::max(
+        {plan.rows, plan.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    plan.columns = std::max(plan.columns, 2 * blocks + 8 * gpu::bandChunks(fragment.width));
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    plan.pitch = (ceilDiv(plan.areaWidth, 4) + 3) / 8 * 8 + 4;
+    plan.planeWords = plan.rows * plan.pitch + roundUp(std::max(plan.columns - plan.pitch, 0), 4);
+}
+
 namespace {
 
 //! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match
@@ -22,31 +37,21 @@ namespace {
 //! @param limit most dynamic shared memory per block
 bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& given, size_t limit)
 {
-    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
-    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
+    const int stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < gpu::FUSED_BAND_ROWS ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
-    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
     FusedBands wider = plan;
-    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
-    wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
-    wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
-    // Includes words outside the area that the last rows and columns of positions read and ignore.
-    wider.rows = std::max(
-        {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
-    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
-    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
-    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
-    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    widenLanes(wider, window, fragment);
     wider.squareWords = given.weighted ? wider.planeWords : wider.areaHeight * wider.pitch;
     wider.stage.units = 1; // nothing is expanded
     wider.stage.rawPitch =
         (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes after the start of a unit
-    wider.blocks = std::max(plan.blocks, blocks);
+    wider.blocks = std::max(plan.blocks, ceilDiv(window.width, 8));
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
     wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height *
-                                                           gpu::templateStep(chunks));
+                                                           gpu::templateStep(gpu::bandChunks(fragment.width)));
     // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
     wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));

@@ -34,14 +34,19 @@ namespace gpu {
 
 const int FUSED_BAND_ROWS = 4; //!< rows of positions per lane
 
-//! Plan of matchFusedBands(): SSD and ZNCC in small windows.
-struct FusedBands
+//! The part of a plan that follows from the lanes of one block per fragment, which have all positions of a window.
+struct LanePlan
 {
     int warps;                 //!< warps per block
     int areaWidth, areaHeight; //!< largest area, pixels
     int rows, columns;         //!< rows, and words per row, that positions read, including those outside their window
     int pitch, planeWords;     //!< words per row and per plane of the image
-    int squareWords;           //!< words per plane of squares; without weights, no row below the area is read there
+};
+
+//! Plan of matchFusedBands(): SSD and ZNCC in small windows.
+struct FusedBands : LanePlan
+{
+    int squareWords; //!< words per plane of squares; without weights, no row below the area is read there
     StagePlan stage;
     int unitThreads, unitStep; //!< fetchThreads and fetchStep of copies in units of 16 bytes
     uint32_t unitInverse;      //!< inverseOf(unitThreads)
@@ -81,6 +86,8 @@ void matchFusedBands(const Job& job, const FusedBands& plan);
 
 } // namespace gpu
 
+//! Widens a plan to windows of up to `window` positions, at least one, of a fragment.
+void widenLanes(gpu::LanePlan& plan, Extent window, Extent fragment);
 //! Plans windows of all groups; nothing if a block cannot hold one or a fragment has too few rows.
 std::optional<gpu::FusedBands> planFusedBands(const MatchCase& given, const Load& load);
 

@@ -11,7 +11,6 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-using detail::ceilDiv;
 using detail::roundUp;
 using gpu::FusedDeepBands;
 
@@ -21,28 +20,18 @@ namespace {
 //! match them.
 bool widen(FusedDeepBands& plan, Extent window, Extent fragment, const MatchCase& given)
 {
-    const int lanes = gpu::FUSED_BAND_ROWS, channels = given.frame.channels;
+    const int channels = given.frame.channels;
     const bool weighted = given.weighted, image = isCorrelation(given.metric);
     const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
-    if (window.width > gpu::BAND_COLS || fragment.height < lanes ||
+    if (window.width > gpu::BAND_COLS || fragment.height < gpu::FUSED_BAND_ROWS ||
         2 * termsOf(fragment, given) > gpu::BAND_TERMS || // two correlations of bytes share a sum
         static_cast<int64_t>(area.width) * area.height >
             static_cast<int64_t>(tuning::ONE_BLOCK_SHARED_BYTES)) // before int sizes could overflow
         return false;
-    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
     FusedDeepBands wider = plan;
-    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * lanes));
-    wider.areaWidth = std::max(plan.areaWidth, area.width);
-    wider.areaHeight = std::max(plan.areaHeight, area.height);
-    // Includes words outside the area that the last rows and columns of positions read and ignore.
-    wider.rows = std::max({plan.rows, wider.areaHeight,
-                           (window.height - 1) / lanes * lanes + roundUp(fragment.height, lanes) + lanes - 1});
-    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
-    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
-    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
-    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    widenLanes(wider, window, fragment);
     wider.templateWords = std::max(plan.templateWords, gpu::deepBandPlanes(channels, weighted) * fragment.height *
-                                                           gpu::templateStep(chunks));
+                                                           gpu::templateStep(gpu::bandChunks(fragment.width)));
     wider.tablePitch = (wider.areaWidth + 1) | 1;
     wider.tableElements = wider.tablePitch * (wider.areaHeight + 1);
     wider.mapElements = std::max(plan.mapElements, window.width * window.height);

@@ -28,17 +28,13 @@ const int FUSED_DEEP_FEW_ROWS = 32;
 
 namespace gpu {
 
-//! Plan of matchFusedDeepBands().
-struct FusedDeepBands
+//! Plan of matchFusedDeepBands(); planes as those of DEEP_BANDS.
+struct FusedDeepBands : LanePlan
 {
-    int warps;                 //!< warps per block
-    int areaWidth, areaHeight; //!< largest area, pixels
-    int rows, columns;         //!< rows, and words per row, that positions read, including those outside their window
-    int pitch, planeWords;     //!< words per row and per plane of the image; planes as those of DEEP_BANDS
-    int templateWords;         //!< words of all planes of a template, likewise
-    int tablePitch;            //!< elements from row to row of a table of sums, odd: no conflicts of banks
-    int tableElements;         //!< elements per table, without weights
-    int mapElements;           //!< elements per map of sums or values of all positions, of 64 bits
+    int templateWords; //!< words of all planes of a template
+    int tablePitch;    //!< elements from row to row of a table of sums, odd: no conflicts of banks
+    int tableElements; //!< elements per table, without weights
+    int mapElements;   //!< elements per map of sums or values of all positions, of 64 bits
     //! Offsets in words from ONE_BLOCK_SCRATCH_BYTES on. Behind `sumsAt` are tables; with weights a map of each sum of
     //! the image. The map of S(qIT), later of values, takes the place of planes and templates.
     int templatesAt, sumsAt;
