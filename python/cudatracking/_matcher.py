@@ -3,6 +3,7 @@
 """Exact matching of many fragments (templates)."""
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import operator
@@ -83,20 +84,23 @@ class Matches:
     confidence: Array
     status: Array
     refined: Array
+    _regions: Optional[npt.NDArray[np.int32]] = dataclasses.field(default=None, repr=False)  # that the fragments were cut from, if they were
 
     def numpy(self) -> Matches:
         """Returns these results on the host; the object itself if they are there. Waits."""
         parts = [getattr(self, name) for name in _PARTS]
         if not any(isinstance(part, DeviceArray) for part in parts):
             return self
-        return Matches(*(_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts))
+        host = Matches(*(_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts))
+        return dataclasses.replace(host, _regions=self._regions)
 
     def field(self, grid: Windows, *, stream: Any = None, out: Optional[Sequence[Any]] = None) -> Field:
         """Returns the motion of the windows of a grid, from the best peak of each, as arrays of its rows x columns; where the matches are,
         without waiting if the areas are there, too.
 
         Args:
-            grid: what windows() returned: its regions were the fragments, and its areas were searched.
+            grid: what windows() returned: its regions were the fragments, and its areas were searched. A grid of other regions than those of
+                cut() is refused; fragments of set(), add() and update() can be of any grid with as many windows.
             stream: for matches on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: that of
                 match().
             out: Field of an earlier call, or five arrays in the order of its members, for new results. Default: new ones.
@@ -183,6 +187,7 @@ class FragmentMatcher(Worker):
         self._peaks = int(self._native.getParams().peaks)
         self._areas = self._limit
         self._predicted = False  # the extension has predictions
+        self._regions: Optional[npt.NDArray[np.int32]] = None  # that all fragments were cut from, if they were
         self._largest: Optional[tuple[int, int]] = None  # width and height of which no fragment has more, if they are known
 
     @property
@@ -226,7 +231,7 @@ class FragmentMatcher(Worker):
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
                 raise ArgumentError(f"{array.name}: fragments and weights must all lie on the host or all on one device", array.name)
-        self._largest = None
+        self._largest = self._regions = None
         if not images or images[0].device is None:
             pixels: Any = [np.ascontiguousarray(array.host) for array in images]
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
@@ -253,19 +258,20 @@ class FragmentMatcher(Worker):
         image = _arrays.image(frame, "frame", _PIXELS)
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
-        self._largest = None
+        self._largest = self._regions = None
         if image.device is None:
             for array in covers or []:
                 if array.device is not None:
                     raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, and frame on the host", array.name)
             host = np.ascontiguousarray(image.host)
             call(self._native.cutFragments, host, boxes, None if covers is None else [np.ascontiguousarray(array.host) for array in covers])
-            return
-        with self._work([image] + (covers or []), stream) as work:
-            named = dict(work.named)
-            if covers is not None:
-                named["weights"] = [work.array(array) for array in covers]
-            call(self._native.cutFragments, work.array(image), boxes, **named)
+        else:
+            with self._work([image] + (covers or []), stream) as work:
+                named = dict(work.named)
+                if covers is not None:
+                    named["weights"] = [work.array(array) for array in covers]
+                call(self._native.cutFragments, work.array(image), boxes, **named)
+        self._regions = np.array(boxes, np.int32)
 
     def add(self, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> int:
         """Appends one fragment and returns its index.
@@ -297,10 +303,12 @@ class FragmentMatcher(Worker):
 
     def remove(self, index: int) -> None:
         """Removes one fragment; the indices of later ones decrease by one."""
+        self._regions = None
         call(self._native.removeFragment, _arrays.number(index, "index", whole=True))
 
     def clear(self) -> None:
         """Removes all fragments."""
+        self._regions = None
         call(self._native.clear)
 
     def size(self, index: int) -> tuple[int, int]:
@@ -354,14 +362,15 @@ class FragmentMatcher(Worker):
             elif self._predicted:
                 call(self._native.setPredictions, None)
                 self._predicted = False
-            return Matches(*work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS))
+            found = Matches(*work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS))
+            return dataclasses.replace(found, _regions=self._regions)
 
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""
         count, peaks = len(self), self.peaks
         parts = (np.full((count, peaks, 2), -1, np.int32), np.zeros((count, peaks), np.float32), np.full(count, -1, np.float32),
                  np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
-        return Matches(*map(_arrays.either, parts))
+        return dataclasses.replace(Matches(*map(_arrays.either, parts)), _regions=self._regions)
 
     def _bound(self, where: Optional[Given], stream: Optional[int]) -> None:
         """Areas of which the host knows the largest sides bound the work of a device, which cannot see them, as max_search_area does."""

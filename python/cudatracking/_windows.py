@@ -83,7 +83,7 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
         reach: largest motion beyond the offset in pixels, (x, y) or one number, 0 to 32767.
         offset: Field of an earlier pass, or two float32 arrays u and v of equal rows and columns: areas are moved by it, rounded to whole
             pixels. A field of another grid is stretched over this one by numbers: window i of n in a row takes vector floor((i + .5) m / n) of
-            m, and the same in columns. NaN gives an empty area, so that the window has no match. Default: no motion.
+            m, and the same in columns. NaN or infinity gives an empty area, so that the window has no match. Default: no motion.
         stream: for an offset on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the current
             stream of torch or CuPy for their arrays, else that of match().
         out: n x 4 int32 array for the areas, where the offset is. Default: a new one.
@@ -94,13 +94,17 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
         raise ArgumentError(f"size: {window[0]} x {window[1]}: 1 x 1 to {width} x {height}, that of the images, is possible", "size", window)
     grid = call(cv2.cuda.WindowGrid.create, frame, window, distance)
     columns, rows = call(grid.size)
-    regions = np.asarray(call(grid.regions)).reshape(-1, 4)
+    regions = _regions_of(grid)
     motion = [] if offset is None else _motion(offset)
     with Work(Worker("auto" if motion and motion[0].host is None else "cpu"), motion, stream) as work:
         # Two GpuMats or two numpy arrays; the extension takes None for no motion.
         given: Sequence[Any] = [work.array(array, channels_last=False) for array in motion] or (None, None)
         areas = work.call(grid.areas, most, *given, forms=(column(columns * rows, "i4", 4),), out=None if out is None else [out])[0]
     return Windows(regions, areas, (rows, columns), frame, window, distance)
+
+
+def _regions_of(grid: Any) -> npt.NDArray[np.int32]:
+    return np.asarray(call(grid.regions)).reshape(-1, 4)
 
 
 def _height_width(shape: Any) -> tuple[int, int]:
@@ -145,13 +149,20 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
     rows, columns = grid.shape
     if len(matches) != rows * columns:
         raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {len(matches)} matches", "grid", grid.shape)
+    native = call(cv2.cuda.WindowGrid.create, grid.frame, grid.size, grid.step)
+    if matches._regions is not None:
+        places = _regions_of(native)
+        other = np.flatnonzero((places != matches._regions).any(axis=1))
+        if len(other):
+            i = int(other[0])
+            raise ArgumentError(f"grid: window {i} of {rows} x {columns} is {places[i].tolist()}, but fragment {i} was cut from {matches._regions[i].tolist()}",
+                                "grid", grid.shape)
     areas = _arrays.given(grid.areas, "grid.areas")
     parts = [_arrays.given(getattr(matches, name), name) for name in ("refined", "scores", "confidence", "status")]
     if areas.host is not None or parts[0].host is not None:  # only both together stay on a device
         host = _arrays.integers_of(areas, 4)
         areas = Given(areas.name, host.shape, "i4", host)
     with Work(Worker("cpu" if parts[0].host is not None else "auto"), [*parts, areas], stream) as work:
-        native = call(cv2.cuda.WindowGrid.create, grid.frame, grid.size, grid.step)
         forms = (table(rows, columns, "f4"),) * 4 + (table(rows, columns, "u1"),)
         arrays = [work.array(areas, channels_last=False), *[work.array(part) for part in parts]]
         field = Field(*work.call(native.field, *arrays, forms=forms, out=out, names=_OUTS))

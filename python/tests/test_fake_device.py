@@ -133,6 +133,8 @@ class FakeDeviceTest(unittest.TestCase):
                 np.testing.assert_array_equal(ours.numpy(), theirs)
         for ours, theirs in zip(cpu.match(frame(1), grid.areas).field(there), wanted):  # these areas come to the host
             np.testing.assert_array_equal(ours, theirs)
+        with self.assertRaisesRegex(ct.ArgumentError, "^grid: window 1 of 2 x 1 is"):
+            gpu.match(DeviceArray(frame(1)), there.areas).field(ct.windows((90, 60), 60, 30, 4))
         for offset in (field, (DeviceArray(row), DeviceArray(row))):
             areas = ct.windows((60, 90), 20, 10, 4, offset).areas
             self.assertIsInstance(areas, ct.DeviceArray)

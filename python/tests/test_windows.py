@@ -50,6 +50,10 @@ class WindowsTest(unittest.TestCase):
 
     def test_offset_is_stretched_and_rounded(self):
         u, v = np.array([[.5, 1.5, -7.6]], np.float32), np.array([[0, np.nan, 2]], np.float32)
+        for value in (np.inf, -np.inf):
+            u[0, 1], v[0, 1] = value, 1.
+            np.testing.assert_array_equal(ct.windows((16, 96), 16, 16, 4, (u, v)).areas[2:4], np.zeros((2, 4)))
+        u[0, 1], v[0, 1] = 1.5, np.nan
         for offset in ((u, v), [u.tolist(), v.tolist()], (u.astype(float), v), ct.Field(u, v, u, u, u)):
             grid = ct.windows((16, 96), 16, 16, 4, offset)
             x = np.arange(6) * 16 - 4
@@ -164,6 +168,28 @@ class WindowsTest(unittest.TestCase):
             found.field(grid)
         with self.assertRaisesRegex(TypeError, "grid: tuple"):
             found.field((4, 4))
+
+    def test_field_of_another_grid(self):
+        """A grid of as many windows in other places is refused where the fragments were cut."""
+        image = texture((48, 80), 1)
+        grid, tall, step = (ct.windows(*arguments, 2) for arguments in (((48, 80), 16, 16), ((80, 48), 16, 16), ((48, 80), 16, (15, 16))))
+        self.assertEqual((grid.shape, tall.shape, step.shape), ((3, 5), (5, 3), (3, 5)))
+        finder = matcher()
+        finder.cut(image, grid.regions)
+        found = finder.match(image, grid.areas)
+        for matches in (found, found.numpy(), copy.deepcopy(found), pickle.loads(pickle.dumps(found)), finder.match(image[:0], grid.areas)):
+            matches.field(grid)
+            with self.assertRaisesRegex(ct.ArgumentError, r"^grid: window 3 of 5 x 3 is \[0, 16, 16, 16\], but fragment 3 was cut from \[48, 0, 16, 16\]$"):
+                matches.field(tall)
+            with self.assertRaisesRegex(ct.ArgumentError, r"^grid: window 1 of 3 x 5 is \[15, 0, 16, 16\]"):
+                matches.field(step)
+        with self.assertRaises(ct.ArgumentError):
+            finder.cut(image, [(0, 0, 90, 9)])
+        finder.match(image, grid.areas).field(tall)  # the fragments are those of before, but no longer known
+        for edit in (lambda: finder.set([image[:16, :16]] * 15), lambda: finder.update(3, image[:16, :16]), lambda: (finder.remove(0), finder.add(image[:16, :16]))):
+            finder.cut(image, grid.regions)
+            edit()
+            finder.match(image, tall.areas).field(tall)
 
     def test_gaussian_is_for_zncc(self):
         for metric in ("sad", "ssd"):

@@ -31,18 +31,22 @@ CT_HOST_DEVICE int cellAt(int i, int count, int cells)
     return static_cast<int>((2 * static_cast<int64_t>(i) + 1) * cells / (2 * static_cast<int64_t>(count)));
 }
 
-//! Returns a motion in whole pixels, half to even. Beyond 2^16 pixels no frame has a position. @param motion not NaN.
+//! Returns true if a motion is neither NaN nor infinite.
+CT_HOST_DEVICE bool isFinite(float motion) { return fabs(static_cast<double>(motion)) < INFINITY; }
+
+//! Returns a motion in whole pixels, half to even. Beyond 2^16 pixels no frame has a position. @param motion finite.
 CT_HOST_DEVICE int wholeMotion(float motion)
 {
     const double limit = 65536.;
     return static_cast<int>(rint(motion > limit ? limit : (motion < -limit ? -limit : static_cast<double>(motion))));
 }
 
-//! Returns a window's search area: the window moved by (u, v) and enlarged by `reach` on each side; empty for NaN.
+//! Returns a window's search area: the window moved by (u, v) and enlarged by `reach` on each side; empty
+//! unless both are finite.
 CT_HOST_DEVICE Rect4 areaOf(const Rect4& window, float u, float v, int reachX, int reachY)
 {
     const Rect4 none = {0, 0, 0, 0};
-    if (u != u || v != v)
+    if (!isFinite(u) || !isFinite(v))
         return none;
     const Rect4 area = {window.x + wholeMotion(u) - reachX, window.y + wholeMotion(v) - reachY,
                         window.width + 2 * reachX, window.height + 2 * reachY};

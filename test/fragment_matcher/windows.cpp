@@ -79,7 +79,7 @@ std::vector<Rect> plainAreas(const WindowGrid& grid, Size reach, const Mat& u, c
                           y = static_cast<int>(std::floor((row + 0.5) / count.height * u.rows + 1e-9));
                 dx = u.at<float>(y, x), dy = v.at<float>(y, x);
             }
-            if (cvIsNaN(dx) || cvIsNaN(dy))
+            if (!std::isfinite(dx) || !std::isfinite(dy))
             {
                 areas.push_back(Rect());
                 continue;

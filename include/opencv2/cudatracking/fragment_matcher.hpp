@@ -530,8 +530,8 @@ struct CV_EXPORTS_W_SIMPLE WindowGrid
     @param u,v field of motion in pixels: CV_32FC1 of any number of rows and columns, which is stretched over the grid
     by numbers, not by positions: window i of n takes element floor((i + .5) m / n) of m, rounded to whole pixels, half
     to even.
-    NaN in either gives an empty area, so that the window has no match. Both lie in the same memory as `areas`. Empty
-    (None) for both: no motion.
+    NaN or infinity in either gives an empty area, so that the window has no match. Both lie in the same memory as
+    `areas`. Empty (None) for both: no motion.
     @param areas CV_32SC4, N x 1, or std::vector<Rect>; a GpuMat: the work is done on the device.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a member or argument is out of its range, or if u and v have another type, different sizes
