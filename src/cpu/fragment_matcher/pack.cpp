@@ -19,13 +19,41 @@ int quantiseRow(const float* weights, int width, uint8_t* q)
     return -1;
 }
 
+//! Returns the sums with all weights 255.
+template <typename T> static TemplateSums uniformSums(const T* templ, size_t area, int channels)
+{
+    using Sum = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>; // vectors of 32 bits are fast
+    const size_t STRIP = 1 << 14;                                      // values of 8 bits whose sums fit 32 bits
+    TemplateSums sums = {};
+    sums.W = 255 * area;
+    for (size_t begin = 0; begin < area; begin += STRIP)
+    {
+        const size_t end = std::min(area, begin + STRIP);
+        for (int c = 0; c < channels; ++c)
+        {
+            Sum sum = 0, squares = 0;
+            for (size_t i = begin; i < end; ++i)
+            {
+                const Sum t = templ[i * channels + c];
+                sum += t;
+                squares += t * t;
+            }
+            sums.qT[c] += uint64_t(255) * sum;
+            sums.qT2 += uint64_t(255) * squares;
+        }
+    }
+    return sums;
+}
+
 template <typename T> TemplateSums templateSums(const T* templ, const uint8_t* q, int width, int height, int channels)
 {
     TemplateSums sums = {};
     const size_t area = static_cast<size_t>(width) * height;
+    if (!q)
+        return uniformSums(templ, area, channels);
     for (size_t i = 0; i < area; ++i)
     {
-        const uint64_t weight = q ? q[i] : 255;
+        const uint64_t weight = q[i];
         sums.W += weight;
         for (int c = 0; c < channels; ++c)
         {

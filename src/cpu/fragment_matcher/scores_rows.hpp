@@ -196,15 +196,20 @@ inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* ro
 #if CV_SIMD128
     const v_uint8x16 flip = v_setall_u8(bias);
     v_uint8x16 blue, green, red, ignored;
-    while (pixelStride > 1 && x + 16 <= cols)
+    while (x + 16 <= cols)
     {
-        if (pixelStride == 3)
+        if (pixelStride == 1)
+            blue = v_load(source + x);
+        else if (pixelStride == 3)
             v_load_deinterleave(source + 3 * x, blue, green, red);
         else
             v_load_deinterleave(source + 4 * x, blue, green, red, ignored);
         v_store(row + x, v_xor(blue, flip));
-        v_store(row + planeStep + x, v_xor(green, flip));
-        v_store(row + 2 * planeStep + x, v_xor(red, flip));
+        if (pixelStride > 1)
+        {
+            v_store(row + planeStep + x, v_xor(green, flip));
+            v_store(row + 2 * planeStep + x, v_xor(red, flip));
+        }
         x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
     }
 #endif

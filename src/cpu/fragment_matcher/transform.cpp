@@ -238,7 +238,11 @@ bool transforms(const Plan& plan, const SearchWindow& window, bool parallel)
     }
     const double cost = products * costOfProduct(kernelTraitsHere()); // cost per position, row by row
     const Transforms of = transformsOf(plan);
-    if (cost < 8 * (of.planes + of.sums)) // a tile has at least 2^8 values, for at most two positions each
+    // The least cost of tiles: values of a tile per position on either axis, and stages, both at least; two tiles share
+    // a transform.
+    const double values = (1 + (plan.width - 1.) / window.cols) * (1 + (plan.height - 1.) / window.rows);
+    const double stages = std::log2(static_cast<double>(plan.width) * plan.height);
+    if (cost < values * (stages + 8) / 2 * (of.planes + of.sums))
         return false;
     return tilingOf(plan, window, parallel ? std::max(1, getNumThreads()) : 1).cost < cost * window.cols * window.rows;
 }
