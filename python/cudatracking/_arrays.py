@@ -45,7 +45,7 @@ class DeviceArray:
     _largest: Optional[tuple[int, int]] = None  # of predict_areas(): no width and no height is larger, as long as nobody else has the address
 
     def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...], memory: Any = None,
-                 dtype: Any = None) -> None:
+                 dtype: Any = None, form: Any = None) -> None:
         self._mat = mat  # GpuMat, which owns the memory where there is no other owner
         self._memory = memory  # Memory of _results.py, or the array of a caller in which the result lies
         self._device = device
@@ -53,6 +53,7 @@ class DeviceArray:
         self._shape = shape
         self._strides = strides
         self._dtype: np.dtype[Any] = np.dtype(_DTYPES[mat.depth()]) if dtype is None else dtype
+        self._form = form  # Form of _results.py that the GpuMat has, or None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -204,7 +205,6 @@ class Given:
     producer: Optional[int] = None  # stream that fills the memory
     library: Optional[str] = None   # library_of(source)
     read_only = False               # device memory that must not be written
-    _own: Optional[tuple[Optional[int]]] = None
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: str, host: Optional[npt.NDArray[Any]] = None, device: Optional[int] = None,
                  source: Any = None) -> None:
@@ -217,14 +217,12 @@ class Given:
 
     def be_on(self, stream: int) -> None:
         """The library of the array works on this stream now."""
-        self._own, self.producer = (stream,), stream or 1
+        self.own, self.producer = stream, stream or 1
 
-    @property
+    @functools.cached_property
     def own(self) -> Optional[int]:
         """own_stream() of the caller's object."""
-        if self._own is None:
-            self._own = (own_stream(self.source),)
-        return self._own[0]
+        return own_stream(self.source)
 
     def memory(self, stream: Optional[int]) -> tuple[int, tuple[int, ...], Any]:
         """Returns address and strides (bytes) of the elements, and an object that keeps them. Orders the stream after the one that fills them."""
@@ -251,12 +249,11 @@ class Given:
     def mat_of(self, stream: Optional[int], rows: int, columns: int, channels: int) -> Any:
         """As mat(), for an array of one, two or three axes that the extension has as rows x columns x channels."""
         pointer, strides, keep = self.memory(stream)
-        size = int(self.dtype[1:])
-        step = _row_step(self.shape, strides, size, rows, columns)
-        if step is None:
+        mat = mat_at(pointer, self.shape, strides, self.dtype, rows, columns, channels)
+        if mat is None:
             raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides} bytes: the elements of a row must lie one after the other; a "
                                 "contiguous copy does", self.name, strides)
-        return view(rows, columns, DEPTHS[self.dtype] + 8 * (channels - 1), pointer, step), keep
+        return mat, keep
 
     def fetched(self) -> npt.NDArray[Any]:
         """Returns a copy of a small array on the host, of any type and strides. Waits for the null stream."""
@@ -274,15 +271,16 @@ class Given:
         return np.ndarray(self.shape, np.dtype(self.dtype), data, 0, strides)
 
 
-@functools.lru_cache(maxsize=1024)
 def view(rows: int, columns: int, kind: int, pointer: int, step: int) -> Any:
-    """A GpuMat on memory that others own. The last ones are kept: a loop has the same places again and again, and making one takes longer."""
+    """A GpuMat on memory that others own."""
     return call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, step)
 
 
-@functools.lru_cache(maxsize=256)
-def _row_step(shape: tuple[int, ...], strides: tuple[int, ...], size: int, rows: int, columns: int) -> Optional[int]:
-    """Bytes from one row of an array to the next; None where the elements of a row do not lie one after the other."""
+@functools.lru_cache(maxsize=1024)
+def mat_at(pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, rows: int, columns: int, channels: int) -> Any:
+    """An array as a GpuMat; None where the elements of a row do not lie one after the other. The last ones are kept: a loop has the same places
+    again and again, and making one takes longer."""
+    size = int(dtype[1:])
     if rows == 1 and len(shape) == 1:
         shape, strides = (1, *shape), (0, *strides)
     packed, step = True, size
@@ -291,7 +289,7 @@ def _row_step(shape: tuple[int, ...], strides: tuple[int, ...], size: int, rows:
         step *= side
     if rows and columns and not (packed and (rows == 1 or (strides[0] >= step and strides[0] % size == 0))):
         return None
-    return strides[0] if rows > 1 else step
+    return view(rows, columns, DEPTHS[dtype] + 8 * (channels - 1), pointer, strides[0] if rows > 1 else step)
 
 
 _MOST_FETCHED = 2**28  # bytes of an array that is fetched, its gaps included; lists of boxes are far smaller
@@ -421,21 +419,21 @@ def of_mat(mat: Any, name: str) -> DeviceArray:
 def _known(value: Any, name: str) -> Optional[Given]:
     """Arrays of this package, torch and CuPy in device memory, which are believed: asking them through DLPack and checking the answer takes
     longer than a call. None for all others, and for tensors that DLPack would refuse."""
-    if isinstance(value, cv2.cuda.GpuMat):
-        value = of_mat(value, name)
-    if isinstance(value, DeviceArray):
-        made = Given(name, value._shape, _TYPES[value._dtype], None, value._device, value)
-        made.pointer, made.strides, made.producer, made.library = value._address(), value._strides, value._stream or 1, library_of(value)
-        return made
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and type(value) is getattr(torch, "Tensor", None):
         if not value.is_cuda or value.layout is not torch.strided or value.requires_grad or value.is_neg() or value.is_conj():
             return None
         text, device = _type_of(value.dtype, name), value.get_device()
-        size = int(text[1:])
-        made = Given(name, tuple(value.shape), text, None, device, value)
-        made.pointer, made.strides, made.library = value.data_ptr(), tuple([size * step for step in value.stride()]), "torch"
+        made, size = Given(name, tuple(value.shape), text, None, device, value), int(text[1:])
+        made.pointer, made.library = value.data_ptr(), "torch"
+        made.strides = value.stride() if size == 1 else tuple([size * step for step in value.stride()])
         made.be_on(torch_stream(torch, device))
+        return made
+    if isinstance(value, cv2.cuda.GpuMat):
+        value = of_mat(value, name)
+    if isinstance(value, DeviceArray):
+        made = Given(name, value._shape, _TYPES[value._dtype], None, value._device, value)
+        made.pointer, made.strides, made.producer, made.library = value._address(), value._strides, value._stream or 1, library_of(value)
         return made
     if cupy is not None and type(value) is getattr(cupy, "ndarray", None):
         made = Given(name, value.shape, _type_of(value.dtype, name), None, value.device.id, value)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from . import _memory
-from ._arrays import DEPTHS, DeviceArray, order, order_back, torch_stream
+from ._arrays import DEPTHS, DeviceArray, order, order_back, torch_stream, view
 from ._devices import native_stream, new_event, on_device
 from ._errors import ArgumentError, call, error
 from ._native import cv2
@@ -69,6 +69,13 @@ def places(forms: tuple[Form, ...]) -> tuple[list[int], int]:
         offsets.append(end)
         end += -(-form.size // _ALIGNMENT) * _ALIGNMENT
     return offsets, end
+
+
+@functools.lru_cache(maxsize=256)
+def views(forms: tuple[Form, ...], pointer: int) -> tuple[Any, ...]:
+    """GpuMats for results in one memory. The last ones are kept, as those of mat_at()."""
+    return tuple([view(form.rows, form.columns, form.type, pointer + offset, form.step) if form.size else call(cv2.cuda.GpuMat)
+                  for form, offset in zip(forms, places(forms)[0])])
 
 
 class Memory:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import threading
 from types import FunctionType, TracebackType
-from typing import Any, Callable, NoReturn, Optional, Sequence, Type
+from typing import Any, Callable, NoReturn, Optional, Sequence, Type, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from ._arrays import Array, DeviceArray, Given, order, order_back, wrapped
 from ._devices import Placement, enter, leave, native_stream, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
-from ._results import Form, Memory, places, taken
+from ._results import Form, Memory, places, taken, views
 
 
 def _serial(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,35 +175,43 @@ class Work:
     def _borrow(self, array: Given, *keep: Any) -> None:
         """Memory of an array is used until the stream has executed this call."""
         self._keep += keep
-        memory = array.source._memory if isinstance(array.source, DeviceArray) else None
-        if isinstance(memory, Memory):
-            self._memories.append(memory)
-        else:
+        if not self._uses(array.source):
             self._producers.add(array.own)
+
+    def _uses(self, source: Any) -> bool:
+        """Whether an array is one of results, whose memory this call then uses."""
+        memory = source._memory if isinstance(source, DeviceArray) else None
+        if not isinstance(memory, Memory):
+            return False
+        if memory not in self._memories:
+            self._memories.append(memory)
+        return True
 
     def call(self, method: Callable[..., Any], *args: Any, forms: tuple[Form, ...], out: Optional[Sequence[Any]] = None, names: Sequence[str] = ("out",),
              **named: Any) -> list[Array]:
         """Calls a method that has results, and returns them: on the host as numpy arrays, on a device as DeviceArray, in `out` if that is given."""
-        targets: Sequence[Optional[Given]] = (None,) * len(forms)
-        if out is not None:
-            targets = [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
+        targets = None if out is None else [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
             values = call(method, *args, **named, **self.named)
             results = [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
         else:
-            made = self._places(forms, targets)
-            values = call(method, *args, *[mat for mat, _ in made], **named, **self.named)
-            results = [array if value.cudaPtr() == mat.cudaPtr() else self._other(value, form)
-                       for (mat, array), value, form in zip(made, (values,) if len(forms) == 1 else values, forms)]
+            mats, results = self._new(forms) if targets is None or self.from_host else self._inside(targets, forms)
+            values = call(method, *args, *mats, **named, **self.named)
+            values = (values,) if len(forms) == 1 else values
+            same = [value.cudaPtr() == mat.cudaPtr() for value, mat in zip(values, mats)]
+            if not all(same):
+                results = [array if kept else self._other(value, form) for kept, array, value, form in zip(same, results, values, forms)]
             if self.from_host:
                 results = [array.numpy() for array in results]
-        if out is not None and self.from_host:
+        if targets is not None and self.from_host:
             results = [_copied(array, target) for array, target in zip(results, targets)]
         return results
 
-    def _target(self, value: Any, name: str, form: Form) -> Given:
-        """An array of the caller for a result."""
+    def _target(self, value: Any, name: str, form: Form) -> Union[Given, DeviceArray]:
+        """An array of the caller for a result; a result of such a call itself."""
+        if isinstance(value, DeviceArray) and value._form is form and value._device == self.device and not self.from_host:
+            return value
         target = _checked(value, name, form)
         if (target.host is not None) != self.from_host:
             raise ArgumentError(f"{name}: lies on {'the host' if target.host is not None else 'a device'}, but the results lie on "
@@ -212,32 +220,38 @@ class Work:
             raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
         return target
 
-    def _places(self, forms: tuple[Form, ...], targets: Sequence[Optional[Given]]) -> list[tuple[Any, DeviceArray]]:
-        """GpuMats for results, and the arrays on them: in the caller's memory, or all others in one new piece of memory."""
+    def _new(self, forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[DeviceArray]]:
+        """GpuMats for results in one new piece of memory, and the arrays on them."""
         assert self.device is not None
-        offsets, size = places(forms if self.from_host else tuple([form for form, target in zip(forms, targets) if target is None]))
+        size = places(forms)[1]
         memory = None
         if size:
             memory = taken(None if self.from_host else self.worker._library, size, self.device, self.stream, self._home)
             memory.keep = self._given_stream
             self._memories.append(memory)
-        free = iter(offsets)
-        made: list[tuple[Any, DeviceArray]] = []
-        for form, target in zip(forms, targets):
-            strides, owner = form.strides, memory
-            if target is not None and target.host is None:
+        device, stream = self.device, self.stream
+        mats = views(forms, memory.pointer if memory else 0)
+        return mats, [DeviceArray(mat, device, stream, form.shape, form.strides, memory, form.kind, form) for mat, form in zip(mats, forms)]
+
+    def _inside(self, targets: Sequence[Union[Given, DeviceArray]], forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[DeviceArray]]:
+        """GpuMats for results in memory of the caller, and the arrays on them."""
+        assert self.device is not None
+        mats, arrays = [], []
+        for target, form in zip(targets, forms):
+            if isinstance(target, DeviceArray):
+                mat, array = target._mat, target
+                order(self.device, target._stream, self.stream)
+                self._keep.append(target)
+                self._uses(target)
+            else:
                 mat, keep = target.mat_of(self.stream, form.rows, form.columns, form.channels)
                 self._borrow(target, keep)
-                if isinstance(target.source, DeviceArray):
-                    target.source._stream, target.source._largest = self.stream, None
-                    made.append((mat, target.source))
-                    continue
-                strides, owner = _strides(mat, form), target.source
-            else:
-                offset = next(free)
-                mat = _arrays.view(form.rows, form.columns, form.type, memory.pointer + offset, form.step) if memory and form.size else call(cv2.cuda.GpuMat)
-            made.append((mat, DeviceArray(mat, self.device, self.stream, form.shape, strides, owner, form.kind)))
-        return made
+                array = target.source if isinstance(target.source, DeviceArray) else DeviceArray(
+                    mat, self.device, self.stream, form.shape, _strides(mat, form), target.source, form.kind)
+            array._stream, array._largest = self.stream, None
+            mats.append(mat)
+            arrays.append(array)
+        return mats, arrays
 
     def _other(self, value: Any, form: Form) -> DeviceArray:
         """A result for which the extension has made an array of its own: their number can change in a call."""

@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking import _arrays, _devices, _dlpack, _memory, _results
+from cudatracking import _arrays, _devices, _dlpack, _memory, _results, _work
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
@@ -252,7 +252,7 @@ def patched():
     _devices.native_stream.cache_clear()
     stack = [mock.patch.object(_memory, "_driver", lambda: pointer_attributes), mock.patch.object(_results, "_POOL", _results.Pool()),
              mock.patch.object(_memory, "_capture_status", lambda stream: int(stream in CAPTURING)), mock.patch.object(_memory, "_exchange_mode", exchange_mode),
-             mock.patch.object(_arrays, "view", _arrays.view.__wrapped__)]  # each use is noted
+             mock.patch.object(_arrays, "mat_at", _arrays.mat_at.__wrapped__), mock.patch.object(_work, "views", _results.views.__wrapped__)]  # each use is noted
     stack += [mock.patch.object(CUDA, name, value) for name, value in (
         ("getCudaEnabledDeviceCount", lambda: 2), ("getDevice", lambda: STATE["device"]), ("setDevice", set_device), ("GpuMat", Mat),
         ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view))]

@@ -182,7 +182,7 @@ class FakeDeviceTest(unittest.TestCase):
     def test_views_are_kept(self):
         """A loop over the same places makes no GpuMat but the first time."""
         image = DeviceArray(frame(0))
-        with mock.patch.object(_arrays, "view", functools.lru_cache(_arrays.view)):
+        with mock.patch.object(_arrays, "mat_at", functools.lru_cache(_arrays.mat_at)):
             for step in range(3):
                 LOG.clear()
                 ct.QuickShift(3, 8).compute(image)

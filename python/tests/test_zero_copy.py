@@ -110,7 +110,7 @@ class Cases(OnDevice):
         def note(rows, columns, kind, pointer, step):
             seen.append((rows, columns, pointer, step))
             return real(rows, columns, kind, pointer, step)
-        ct._arrays.view.cache_clear()  # a view that is known is not made again
+        ct._arrays.mat_at.cache_clear()  # a view that is known is not made again
         with mock.patch.object(ct.cv2.cuda, "createGpuMatFromCudaMemory", note):
             result = call()
         return result, seen
