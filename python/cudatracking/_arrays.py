@@ -361,7 +361,9 @@ def given(value: Any, name: str) -> Given:
     """Looks at an array of any kind, and copies nothing that is an array already. Raises TypeError for what is none."""
     if type(value) is np.ndarray:
         return _on_host(value, name)
-    found = None if isinstance(value, (list, tuple)) else _of_object(value, name)
+    found = _known(value, name)
+    if found is None and not isinstance(value, (list, tuple)):
+        found = _of_object(value, name)
     if found is not None:
         return found
     try:
@@ -377,9 +379,6 @@ def given(value: Any, name: str) -> Given:
 
 def _of_object(value: Any, name: str) -> Optional[Given]:
     """What an object says about its memory; None for one that says nothing."""
-    known = _known(value, name)
-    if known is not None:
-        return known
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
     if isinstance(value, np.ndarray):
@@ -502,6 +501,9 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
 
     float64 becomes float32 where that is one of the types.
     """
+    array = None if type(value) is np.ndarray else _known(value, name)
+    if array is not None and array.dtype in dtypes and _is_image(array.shape, channels):
+        return array
     if value is None:
         raise TypeError(f"{name}: None: an image is needed; a file that cannot be read gives None, as does a video that has ended or was not opened")
     if isinstance(value, (bool, int, float, complex, np.generic)):

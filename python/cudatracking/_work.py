@@ -199,9 +199,8 @@ class Work:
             mats, results = self._new(forms) if targets is None or self.from_host else self._inside(targets, forms)
             values = call(method, *args, *mats, **named, **self.named)
             values = (values,) if len(forms) == 1 else values
-            same = [value.cudaPtr() == mat.cudaPtr() for value, mat in zip(values, mats)]
-            if not all(same):
-                results = [array if kept else self._other(value, form) for kept, array, value, form in zip(same, results, values, forms)]
+            if values[0].cudaPtr() != mats[0].cudaPtr():
+                results = [self._other(value, form) for value, form in zip(values, forms)]
             if self.from_host:
                 results = [array.numpy() for array in results]
         if targets is not None and self.from_host:
@@ -254,7 +253,7 @@ class Work:
         return mats, arrays
 
     def _other(self, value: Any, form: Form) -> DeviceArray:
-        """A result for which the extension has made an array of its own: their number can change in a call."""
+        """A result for which the extension has made an array of its own: the number of all results of a method can change in a call."""
         assert self.device is not None
         if value.cudaPtr():
             return wrapped(value, self.device, self.stream)
