@@ -673,7 +673,7 @@ PERF_TEST_P(FragmentMatcher_CudaFft, match,
 
 #ifdef HAVE_CUDA
 
-const std::vector<int> GRID_COUNTS = {1, 10, 100, 1000}, GRID_SIDES = {16, 24, 32, 48, 64, 96, 128},
+const std::vector<int> GRID_COUNTS = {1, 10, 100, 1000}, GRID_SIDES = {3, 8, 16, 24, 32, 48, 64, 96, 128},
                        GRID_REACHES = {4, 8, 16, 24, 48};
 
 //! Time of match() for each count, side and reach of GRID_COUNTS, GRID_SIDES and GRID_REACHES, reach fastest; 0: too
@@ -748,22 +748,26 @@ int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& na
 
 #endif
 
-class FragmentMatcher_CudaGrid : public perf::TestBaseWithParam<tuple<int, int>> // metric, type
+class FragmentMatcher_CudaGrid : public perf::TestBaseWithParam<tuple<int, int, bool>> // metric, type, natural images
 {};
 
 PERF_TEST_P(FragmentMatcher_CudaGrid, match,
             testing::Combine(testing::Values(FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC),
-                             testing::Values(CV_8UC1, CV_8UC3)))
+                             testing::Values(CV_8UC1, CV_8UC3), testing::Bool()))
 {
     requireDevice();
 #ifdef HAVE_CUDA
     const char* const names[] = {"SAD", "SSD", "ZNCC"};
     const int metric = get<0>(GetParam()), type = get<1>(GetParam());
-    const std::string name = std::string("grid_") + names[metric] + (type == CV_8UC1 ? "_gray" : "");
+    const bool natural = get<2>(GetParam());
+    const std::string name =
+        std::string("grid_") + names[metric] + (type == CV_8UC1 ? "_gray" : "") + (natural ? "_natural" : "");
     RNG rng(20261);
     Mat frame(1080, 1920, type);
     rng.fill(frame, RNG::UNIFORM, 0, 256);
     blur(frame, frame, Size(5, 5));
+    if (natural)
+        frame = collage(frame.size(), type == CV_8UC1 ? IMREAD_GRAYSCALE : IMREAD_COLOR);
     std::vector<double> gridUs;
     declare.time(60);
     TEST_CYCLE_N(1) gridUs = gridTimes(frame, metric);

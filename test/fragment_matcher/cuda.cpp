@@ -132,7 +132,8 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
 TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
 {
     RNG rng = numbersOf(0x9216D5D9u);
-    const Size sizes[] = {Size(16, 16), Size(21, 23), Size(33, 30), Size(50, 17), Size(25, 41)};
+    const Size sizes[] = {Size(16, 16), Size(21, 23), Size(33, 30), Size(50, 17),
+                          Size(25, 41), Size(3, 3),   Size(41, 3)};
     for (const int exclusion : {FM::SQUARE, FM::CROSS})
     {
         const int count = type == CV_8UC1 ? 700 : 300;
@@ -140,7 +141,7 @@ TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
         Scene scene = randomScene(rng, params, type, weightKind, Size(321, 243), 12, count);
         for (int i = 0; i < count; ++i)
         {
-            const Size size = sizes[rng.uniform(0, 5)];
+            const Size size = sizes[rng.uniform(0, 7)];
             const Point at = uniform(rng, Point(), Point(320 - size.width, 242 - size.height));
             scene.templates[i] = scene.frame(Rect(at, size)).clone();
             if (!scene.weights.empty() && !scene.weights[i].empty())

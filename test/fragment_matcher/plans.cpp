@@ -51,7 +51,9 @@ TEST(FragmentMatcher_Plans, severalSizes)
     } known[] = {{1, false, {{10, 17}, {40, 48}}, {{22, 23}, {41, 33}}},
                  {1, true, {{12, 20}, {40, 48}}, {{12, 21}, {41, 33}}},
                  {3, true, {{11, 12}, {40, 48}}, {{17, 12}, {41, 33}}},
-                 {1, true, {{8, 9}, {32, 41}}, {{11, 15}, {41, 28}}}};
+                 {1, true, {{8, 9}, {32, 41}}, {{11, 15}, {41, 28}}},
+                 {3, false, {{3, 3}, {49, 48}}, {{3, 4}, {48, 48}}},
+                 {3, true, {{3, 3}, {49, 48}}, {{5, 3}, {30, 40}}}};
     for (const auto& k : known)
         for (const bool swapped : {false, true})
             for (const size_t bytes : SHARED_BYTES)

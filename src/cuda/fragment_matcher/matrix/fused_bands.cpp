@@ -37,8 +37,8 @@ namespace {
 //! @param limit most dynamic shared memory per block
 bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& given, size_t limit)
 {
-    const int stride = given.frame.pixelStride, channels = given.frame.channels;
-    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < gpu::FUSED_BAND_ROWS ||
+    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows - 1 ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
     FusedBands wider = plan;
@@ -50,7 +50,8 @@ bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& gi
     wider.blocks = std::max(plan.blocks, ceilDiv(window.width, 8));
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
-    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height *
+    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) *
+                                                           gpu::templateRows(fragment.height) *
                                                            gpu::templateStep(gpu::bandChunks(fragment.width)));
     // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;

@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
         return;
     const Entry& entry = scratch->entry;
     const int width = entry.fragment.width, height = entry.fragment.height;
-    stageRows<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, height, entry.fragment.pitch,
-                                  templateStep(bandChunks(width)), templ);
+    stageRows<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, height, gpu::templateRows(height),
+                                  entry.fragment.pitch, templateStep(bandChunks(width)), templ);
     __pipeline_wait_prior(1);
     __syncthreads(); // the raw image is complete
     if (CHANNELS == 1)

@@ -34,6 +34,9 @@ namespace gpu {
 
 const int FUSED_BAND_ROWS = 4; //!< rows of positions per lane
 
+//! Returns the rows of a template in shared memory: lanes begin with FUSED_BAND_ROWS, of which the last may be zeros.
+CT_HOST_DEVICE int templateRows(int height) { return height < FUSED_BAND_ROWS ? FUSED_BAND_ROWS : height; }
+
 //! The part of a plan that follows from the lanes of one block per fragment, which have all positions of a window.
 struct LanePlan
 {
@@ -88,7 +91,7 @@ void matchFusedBands(const Job& job, const FusedBands& plan);
 
 //! Widens a plan to windows of up to `window` positions, at least one, of a fragment.
 void widenLanes(gpu::LanePlan& plan, Extent window, Extent fragment);
-//! Plans windows of all groups; nothing if a block cannot hold one or a fragment has too few rows.
+//! Plans windows of all groups; nothing if a block cannot hold one or a fragment has less than three rows.
 std::optional<gpu::FusedBands> planFusedBands(const MatchCase& given, const Load& load);
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -333,7 +333,7 @@ __global__ void __launch_bounds__(THREADS, tuning::FUSED_DEEP_BLOCKS)
         storeTemplate<CHANNELS>(batch.arena, fragment, templ);
     else
     {
-        stageRows<false, 2 * CHANNELS>(batch.arena + fragment.words, fragment.height, fragment.pitch,
+        stageRows<false, 2 * CHANNELS>(batch.arena + fragment.words, fragment.height, fragment.height, fragment.pitch,
                                        templateStep(bandChunks(fragment.width)), templ);
         tables.make(plan, area, planes);
         __pipeline_wait_prior(0);

@@ -161,17 +161,19 @@ __device__ __forceinline__ void makePlanes(const ByteImageView& frame, const Rec
 }
 
 /** Copies the planes of a template (see bandPlanes()) to shared memory, plane after plane; without weights by
-asynchronous copies as in fetchRaw(). */
+asynchronous copies as in fetchRaw(). @param rows of a plane in shared memory: `height`, or LANE_ROWS with a last row of
+zeros. */
 template <bool WEIGHTED, int CHANNELS>
-__device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int pitch, int step,
+__device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int rows, int pitch, int step,
                                           uint32_t* __restrict__ templ)
 {
     const int planeWords = height * pitch;
-    for (Steps at(step / 4); at.row < (WEIGHTED ? height : CHANNELS * height); at.next())
+    for (Steps at(step / 4); at.row < (WEIGHTED ? rows : CHANNELS * rows); at.next())
     {
-        const int k = 4 * at.col - 4, from = at.row * pitch + k;
+        const int planesBefore = rows > height ? at.row / LANE_ROWS : 0; // each with a row of zeros
+        const int k = 4 * at.col - 4, from = (at.row - planesBefore) * pitch + k;
         uint4* const to = reinterpret_cast<uint4*>(templ + at.row * step) + at.col;
-        const bool inside = k >= 0 && k < pitch;
+        const bool inside = k >= 0 && k < pitch && (rows == height || at.row % LANE_ROWS < height);
         if (!WEIGHTED)
         {
             if (inside)
@@ -192,10 +194,10 @@ __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, in
             multiply4(value.y, weight.y, high.y, low.y);
             multiply4(value.z, weight.z, high.z, low.z);
             multiply4(value.w, weight.w, high.w, low.w);
-            to[2 * c * height * (step / 4)] = high;
-            to[(2 * c + 1) * height * (step / 4)] = low;
+            to[2 * c * rows * (step / 4)] = high;
+            to[(2 * c + 1) * rows * (step / 4)] = low;
         }
-        to[2 * CHANNELS * height * (step / 4)] = weight;
+        to[2 * CHANNELS * rows * (step / 4)] = weight;
     }
     __pipeline_commit();
 }

@@ -113,9 +113,9 @@ template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         BandOperands from;
         from.pitch = plan.pitch;
         from.step = templateStep(chunks);
-        from.height = height;
+        from.height = gpu::templateRows(height);
         from.shift = 8 * (before & 3);
-        const int planeWords = height * from.step;
+        const int planeWords = from.height * from.step;
         templ += 4 + (before >> 2);
 #pragma unroll 1
         for (int chunk = 0; chunk < chunks; ++chunk, planes += 8, squarePlanes += 8, templ += 8)
