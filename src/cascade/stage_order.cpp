@@ -208,8 +208,14 @@ public:
     int rejected(int stage)
     {
         std::vector<char>& known = known_[stage];
-        for (size_t i = known.size(); i < windows_.size(); ++i)
-            known.push_back(passes(model_, stage, windows_[i]));
+        const int first = static_cast<int>(known.size());
+        known.resize(windows_.size());
+        const auto ask = [&](const Range& range)
+        {
+            for (int i = range.start; i < range.end; ++i)
+                known[i] = passes(model_, stage, windows_[i]);
+        };
+        parallel_for_(Range(first, count()), ask);
         return static_cast<int>(std::count(known.begin(), known.end(), 0));
     }
     //! Removes the windows that a stage rejects.
