@@ -190,7 +190,7 @@ class Work:
     def call(self, method: Callable[..., Any], *args: Any, forms: tuple[Form, ...], out: Optional[Sequence[Any]] = None, names: Sequence[str] = ("out",),
              **named: Any) -> list[Array]:
         """Calls a method that has results, and returns them: on the host as numpy arrays, on a device as DeviceArray, in `out` if that is given."""
-        targets = None if out is None else [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
+        targets: Optional[list[Any]] = None if out is None else [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
             values = call(method, *args, **named, **self.named)
@@ -219,7 +219,7 @@ class Work:
             raise ArgumentError(f"{name}: lies on CUDA device {target.device}, and the results on {self.device}", name)
         return target
 
-    def _new(self, forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[DeviceArray]]:
+    def _new(self, forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[Any]]:
         """GpuMats for results in one new piece of memory, and the arrays on them."""
         assert self.device is not None
         size = places(forms)[1]
@@ -232,7 +232,7 @@ class Work:
         mats = views(forms, memory.pointer if memory else 0)
         return mats, [DeviceArray(mat, device, stream, form.shape, form.strides, memory, form.kind, form) for mat, form in zip(mats, forms)]
 
-    def _inside(self, targets: Sequence[Union[Given, DeviceArray]], forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[DeviceArray]]:
+    def _inside(self, targets: Sequence[Union[Given, DeviceArray]], forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[Any]]:
         """GpuMats for results in memory of the caller, and the arrays on them."""
         assert self.device is not None
         mats, arrays = [], []
