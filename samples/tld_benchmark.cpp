@@ -31,7 +31,8 @@ Options makeOptions()
         backendOption(),
         text("csv", "", "file for all boxes"),
         text("runs", "", "file for time and quality of each run"),
-        text("curves", "", "file for the success, precision and long-term curves, means over the runs"),
+        text("curves", "",
+             "file for the success, precision and long-term curves, means over the runs; the latter at all scores"),
         text("video", "", "folder for annotated videos of the first runs; is made where it is missing")};
     const std::vector<Option> trackers = trackerOptions();
     table.insert(table.begin() + 1, trackers.begin(), trackers.end());
@@ -140,12 +141,13 @@ struct Line
 
     void print(const std::string& head) const
     {
+        const LongTerm best = bestOf(longTermCurve(mean.scored));
         std::cout << head
-                  << format(
-                         " P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f LT=%.3f absent=%.4g/%d "
-                         "min=%.3f ms=%.2f max=%.3f",
-                         mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
-                         mean.near20, mean.longTerm(), mean.replies, mean.absent, least, ms, most)
+                  << format(" P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f LTP=%.3f LTR=%.3f "
+                            "LT=%.3f absent=%.4g/%d min=%.3f ms=%.2f max=%.3f",
+                            mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
+                            mean.near20, best.precision, best.recall, best.f(), mean.replies, mean.absent, least, ms,
+                            most)
                   << std::endl;
     }
 };
@@ -164,7 +166,8 @@ public:
         runs_ = table(
             "runs",
             "sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,"
-            "precision20px,long_term,replies_absent,absent,failed");
+            "precision20px,long_term,long_term_precision,long_term_recall,long_term_score,replies_absent,absent,"
+            "failed");
         curves_ = table("curves", "sequence,tracker,runs,curve,limit,share");
     }
     void finish()
@@ -235,11 +238,12 @@ private:
             boxes_->tick();
         if (!runs_)
             return;
+        const LongTerm best = bestOf(longTermCurve(q.scored));
         runs_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << s.frames.size() << ','
                       << getNumThreads()
-                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms,
+                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.9g,%g,%d,", run.ms,
                                 run.processorMs, q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc,
-                                q.near20, q.longTerm(), q.replies, q.absent)
+                                q.near20, best.f(), best.precision, best.recall, best.threshold, q.replies, q.absent)
                       << (run.failed < 0 ? std::string() : std::to_string(run.failed)) << '\n';
         runs_->tick();
     }
@@ -252,12 +256,9 @@ private:
             curves_->rows() << head << format(",success,%.2f,%.6f\n", static_cast<double>(i) / 20., q.success[i]);
         for (size_t i = 0; i < q.distances.size(); ++i)
             curves_->rows() << head << format(",precision,%zu,%.6f\n", i, q.distances[i]);
-        for (size_t i = 0; i < q.scoredRecall.size(); ++i)
-        {
-            const std::string limit = format("%.2f", static_cast<double>(i) / 20.);
-            curves_->rows() << head << ",long_term_precision," << limit << format(",%.6f\n", q.scoredPrecision[i]);
-            curves_->rows() << head << ",long_term_recall," << limit << format(",%.6f\n", q.scoredRecall[i]);
-        }
+        for (const LongTerm& at : longTermCurve(q.scored))
+            curves_->rows() << head << format(",long_term_precision,%.9g,%.6f\n", at.threshold, at.precision) << head
+                            << format(",long_term_recall,%.9g,%.6f\n", at.threshold, at.recall);
         curves_->tick();
     }
 
