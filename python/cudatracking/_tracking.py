@@ -151,6 +151,9 @@ class TLDParams:
     # Boxes given to MultiTracker.update().
     box_overlap: float = _switch(0.3,
         "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
+    verify_boxes: bool = _switch(False,
+        "True lets boxes only propose places: a box counts only if it is similar to the object. For sources that report boxes also where the object "
+        "is not.")
     correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
     find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
     start_from_boxes: bool = _switch(False,
@@ -504,8 +507,8 @@ class MultiTracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
             boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, each rounded. Each
-                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, correct_by_boxes,
-                find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
+                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, verify_boxes,
+                correct_by_boxes, find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.

@@ -50,7 +50,7 @@ struct Settings
     int retryFrames, maxUnsupported, maxProbation;
     double jumpMargin, firstJumpMargin;
     double boxOverlap;
-    int correctByBoxes, findByBoxes, startFromBoxes;
+    int verifyBoxes, correctByBoxes, findByBoxes, startFromBoxes;
     int endAfterMisses;
 };
 

@@ -55,7 +55,7 @@ std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
-    p.clipBoxes = p.filter = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.clipBoxes = p.filter = p.verifyBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
     p.boxOverlap = 1.;
     p.endAfterMisses = 0;
     std::vector<std::pair<const char*, double>> values;

@@ -62,6 +62,7 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("firstJumpMargin", p.firstJumpMargin, 0.2, 0., 1.);
     // Boxes of a detector: switches, too.
     visit("boxOverlap", p.boxOverlap, 0.3, 0.01, 1.);
+    visit("verifyBoxes", p.verifyBoxes, false, false, true);
     visit("correctByBoxes", p.correctByBoxes, false, false, true);
     visit("findByBoxes", p.findByBoxes, false, false, true);
     visit("startFromBoxes", p.startFromBoxes, false, false, true);

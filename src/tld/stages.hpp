@@ -170,7 +170,7 @@ void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::
 //! Asks the filter after flow and sumTables().
 void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
-memory, MAX_BOXES doubles per object; used with Settings::findByBoxes. */
+memory, MAX_BOXES doubles per object, with Settings::verifyBoxes or findByBoxes, else null. */
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);

@@ -359,7 +359,7 @@ TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
         s.alive = 1;
         s.box = {100, 80, 40, 30};
         core::ObjectState plain = s;
-        core::associateWith(s, {104, 80, 40, 30}, 5, settings);
+        core::associateWith(s, {104, 80, 40, 30}, 5, 0., settings);
         EXPECT_EQ(1, s.valid);
         EXPECT_EQ(6, s.matched) << "1 + index";
         EXPECT_EQ(corrects ? 104. : 100., s.box.x);
@@ -420,6 +420,7 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
         p.seed = run;
         p.correctByBoxes = run % 2 != 0;
         p.findByBoxes = run % 3 != 0;
+        p.verifyBoxes = run % 4 % 3 != 0;
         if (p.findByBoxes)
             p.retryFrames = 0; // else flow that is tried again is before the boxes
         p.startFromBoxes = run % 4 >= 2;
@@ -466,37 +467,54 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
 TEST_F(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     const Three scene;
-    TLDParams p = paramsOf("correctByBoxes 1, findByBoxes 1");
-    const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
-    for (int i = 0; i < 3; ++i)
+    for (const char* params : {"correctByBoxes 1, findByBoxes 1", "correctByBoxes 1, verifyBoxes 1",
+                               "findByBoxes 1, verifyBoxes 1", "correctByBoxes 1"})
     {
-        cpu->add(scene.frame(0), scene.box(0, i));
-        gpu->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
+        SCOPED_TRACE(params);
+        const TLDParams p = paramsOf(params);
+        const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
+        for (int i = 0; i < 3; ++i)
+        {
+            cpu->add(scene.frame(0), scene.box(0, i));
+            gpu->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
+        }
+        Stream stream;
+        cuda::GpuMat input(scene.frame(0)), boxes = tableOf({}), rows(3, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
+        Graph graph(stream);
+        gpu->update(input, boxes, rows, stream);
+        graph.end();
+        RNG rng(5);
+        for (int t = 1; t < 20; ++t)
+        {
+            const std::vector<Rect> list = randomBoxes(rng, scene, t);
+            Mat expected;
+            cpu->update(scene.frame(t), list, expected);
+            input.upload(scene.frame(t), stream);
+            tableOf(list).copyTo(boxes, stream);
+            if (t % 3)
+                graph.launch();
+            else
+                gpu->update(input, boxes, rows, stream);
+            stream.waitForCompletion();
+            ASSERT_TRUE(sameBits(expected, Mat(rows))) << "frame " << t;
+        }
     }
+}
+
+//! Objects cannot start in a capture, which is left valid, and the results of refused calls are left as they were.
+TEST_F(Tld_Cuda, objectsDoNotStartInGraphs)
+{
+    const Three scene;
+    const TLDParams p = paramsOf("startFromBoxes 1");
+    const Ptr<MultiTrackerTLD> gpu = MultiTrackerTLD::create(), starting = MultiTrackerTLD::create(p),
+                               withObject = MultiTrackerTLD::create(p);
+    const cuda::GpuMat input(scene.frame(0)), boxes = tableOf({});
+    for (const Ptr<MultiTrackerTLD>& tracker : {gpu, withObject})
+        tracker->add(input, scene.box(0, 0));
     Stream stream;
-    cuda::GpuMat input(scene.frame(0)), boxes = tableOf({}), rows(3, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
-    Graph graph(stream);
+    cuda::GpuMat rows;
     gpu->update(input, boxes, rows, stream);
-    graph.end();
-    RNG rng(5);
-    for (int t = 1; t < 20; ++t)
-    {
-        const std::vector<Rect> list = randomBoxes(rng, scene, t);
-        Mat expected;
-        cpu->update(scene.frame(t), list, expected);
-        input.upload(scene.frame(t), stream);
-        tableOf(list).copyTo(boxes, stream);
-        if (t % 3)
-            graph.launch();
-        else
-            gpu->update(input, boxes, rows, stream);
-        stream.waitForCompletion();
-        ASSERT_TRUE(sameBits(expected, Mat(rows))) << "frame " << t;
-    }
-    // Objects cannot start in a capture, which is left valid, and the results of refused calls are left as they were.
-    p.startFromBoxes = true;
-    const Ptr<MultiTrackerTLD> starting = MultiTrackerTLD::create(p), withObject = MultiTrackerTLD::create(p);
-    withObject->add(cuda::GpuMat(scene.frame(0)), scene.box(0, 0));
+    stream.waitForCompletion();
     const Mat before(rows);
     Mat host = before.clone();
     const std::vector<Rect> list = {scene.box(0, 0)};

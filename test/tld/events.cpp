@@ -290,7 +290,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
         removeLine(former, name);
         EXPECT_THROW(readText(*now, former), cv::Exception) << name;
     }
-    const size_t version = former.find("version: 5");
+    const size_t version = former.find("version: 6");
     ASSERT_LT(version, former.size());
     former.replace(version, 10, "version: 1");
     readText(*old, former);
@@ -298,7 +298,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     EXPECT_FALSE(old->getParams().clipBoxes);
     EXPECT_EQ(tracker->getBox(), old->getBox());
     expectSame(follow(*tracker, scene, engine(), 10, 20), follow(*old, scene, engine(), 10, 20));
-    former.replace(version, 10, "version: 6");
+    former.replace(version, 10, "version: 7");
     EXPECT_THROW(readText(*old, former), cv::Exception);
 }
 
@@ -328,7 +328,7 @@ TEST_P(Tld_EventsOf, filesOfVersionFour)
         put("unsupported", {"cutAge: 3", "cutAlive: 1", "cutValid: 1", "cutSimilarity: 0.8",
                             "cutBox: [ 50., 40., 40., 34. ]", "sceneSums: [ 1, 2 ]", "scene: [ 3 ]"});
         EXPECT_THROW(readText(*TrackerTLD::create(), former), cv::Exception) << "no event of this version";
-        former.replace(former.find("version: 5"), 10, "version: 4");
+        former.replace(former.find("version: 6"), 10, "version: 4");
         const Ptr<TrackerTLD> old = TrackerTLD::create(), same = TrackerTLD::create();
         readText(*old, former);
         readText(*same, text);

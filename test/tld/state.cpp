@@ -96,7 +96,7 @@ TEST_P(Tld_State, resetAfterReadingALostOne)
         ASSERT_LT(last, text.size());
         const Ptr<TrackerTLD> old = TrackerTLD::create(), again = TrackerTLD::create();
         std::string former = text.substr(0, text.rfind('\n', last) + 1);
-        former.replace(former.find("version: 5"), 10, "version: 3");
+        former.replace(former.find("version: 6"), 10, "version: 3");
         readText(*old, former);
         readText(*again, text);
         EXPECT_THROW(old->resetTo(Rect(60, 50, 40, 34)), cv::Exception);

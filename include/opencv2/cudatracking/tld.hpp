@@ -17,8 +17,8 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges.
 - Look at these first: seed, learning, mirror, minReplyScore.
-- These switch features on: clipBoxes, filter, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes
-  and endAfterMisses.
+- These switch features on: clipBoxes, filter, and for boxes of a detector verifyBoxes, correctByBoxes, findByBoxes,
+  startFromBoxes and endAfterMisses.
 - All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
   stepPercent) and of ferns (trees, features).
 
@@ -120,6 +120,9 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
     Default 0.3. */
     CV_PROP_RW double boxOverlap;
+    /** Whether boxes only propose places: a box is associated with an object only if it is similar to it, too. For
+    detectors and trackers that report boxes also where the object is not. Default false. */
+    CV_PROP_RW bool verifyBoxes;
     //! Whether an object takes over the detector's box that is associated with it. Default false.
     CV_PROP_RW bool correctByBoxes;
     CV_PROP_RW bool findByBoxes; //!< whether LOST objects are associated with boxes, by similarity. Default false.

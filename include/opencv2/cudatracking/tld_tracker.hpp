@@ -182,6 +182,8 @@ public:
     fails or its box is not similar to the object. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
+    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object. Default
+    False.
     correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
@@ -448,13 +450,16 @@ public:
     __Association.__ Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels. Each box is
     associated with at most one object, each object with at most one box, after optical flow:
     - Pass 1, objects that have a box: pairs that overlap by at least TLDParams.boxOverlap, the largest overlap first.
+      With TLDParams.verifyBoxes, only pairs whose relative similarity is above the threshold for accepted windows.
     - Pass 2, LOST objects, only if TLDParams.findByBoxes is set: pairs whose relative similarity is above the threshold
       for accepted windows, the largest conservative similarity first.
     - Of pairs with equal values the one with the first object comes first, then the one with the first box.
 
     __Effect on an associated object.__ It becomes valid, counts as supported, and does not jump, so its model may learn
-    from the frame. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
-    ferns, so with TLDParams.minReplyScore it may still not be located.
+    from the frame. With TLDParams.verifyBoxes it becomes valid only if the conservative similarity of the detector's
+    box is above the validity threshold; otherwise it remains as it was, a lost object not valid. If it fails the check
+    before learning, it is UNCERTAIN in this frame. Its score is that of its own ferns, so with
+    TLDParams.minReplyScore it may still not be located.
     - Pass 1, event CONFIRMED: it takes over the detector's box if TLDParams.correctByBoxes is set. Otherwise its box is
       that of flow and correction, the same as without boxes.
     - Pass 2, event RECOGNIZED: its box is set to the detector's.
@@ -541,8 +546,8 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
     @throws cv::Exception naming file and node if something is not valid, and if parameters in the file differ from this
-    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, filter, boxOverlap, correctByBoxes,
-    findByBoxes, startFromBoxes and endAfterMisses, for which this tracker's values hold. */
+    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, filter, boxOverlap, verifyBoxes,
+    correctByBoxes, findByBoxes, startFromBoxes and endAfterMisses, for which this tracker's values hold. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */

@@ -8,16 +8,20 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! Runs a pass. @param taken,parts one per box. @param valueOf functor of object and index of the box.
-template <typename ValueOf>
+//! Runs a pass. @param taken,parts one per box. @param similarityOf functor of the indices of an object and of a box.
+template <typename SimilarityOf>
 static void associateBy(Pass pass, const std::vector<ObjectView>& objects, const Settings& settings,
-                        const std::vector<Box>& parts, std::vector<uint8_t>& taken, const ValueOf& valueOf)
+                        const std::vector<Box>& parts, std::vector<uint8_t>& taken, const SimilarityOf& similarityOf)
 {
     const int boxes = static_cast<int>(parts.size());
     const auto isFree = [&](int b) { return !taken[b] && isUsable(parts[b]); };
     std::vector<Match> best(objects.size(), Match{0., -1});
     const auto find = [&](size_t i)
-    { best[i] = bestMatch(boxes, isFree, [&](int b) { return valueOf(objects[i], b); }); };
+    {
+        best[i] = bestMatch(boxes, isFree,
+                            [&](int b)
+                            { return pairValue(pass, *objects[i].state, parts[b], similarityOf(i, b), settings); });
+    };
     for (size_t i = 0; i < objects.size(); ++i)
         if (takesPart(*objects[i].state, pass))
             find(i);
@@ -30,7 +34,7 @@ static void associateBy(Pass pass, const std::vector<ObjectView>& objects, const
         const int box = objects.empty() ? -1 : best[chosen].box;
         if (box < 0)
             return;
-        associateWith(*objects[chosen].state, parts[box], box, settings);
+        associateWith(*objects[chosen].state, parts[box], box, similarityOf(chosen, box), settings);
         taken[box] = 1;
         best[chosen] = {0., -1};
         for (size_t i = 0; i < objects.size(); ++i)
@@ -46,25 +50,24 @@ void associate(const Work& work, const std::vector<ObjectView>& objects, const D
     std::vector<uint8_t> taken(boxes.count, 0);
     for (int b = 0; b < boxes.count; ++b)
         parts[b] = usablePart(boxes.list[b], work.frame->cols, work.frame->rows);
-    associateBy(BY_OVERLAP, objects, settings, parts, taken,
-                [&](const ObjectView& object, int b) { return overlapValue(*object.state, parts[b], settings); });
-    if (!settings.findByBoxes)
-        return;
-    std::vector<double> values(objects.size() * parts.size(), 0.);
+    const bool asks = settings.verifyBoxes || settings.findByBoxes;
+    std::vector<double> values(asks ? objects.size() * parts.size() : 0, 0.);
     parallel_for_(Range(0, static_cast<int>(values.size())),
                   [&](const Range& range)
                   {
                       for (int k = range.start; k < range.end; ++k)
                       {
                           const ObjectView& object = objects[k / parts.size()];
-                          const size_t b = k % parts.size();
-                          if (takesPart(*object.state, BY_SIMILARITY) && !taken[b] && isUsable(parts[b]))
+                          const Box& part = parts[k % parts.size()];
+                          if (isUsable(part) && asksSimilarity(*object.state, part, settings))
                               values[k] = similarityValue(
-                                  *object.state, compareTemplates(object, settings, patchOf(*work.frame, parts[b])));
+                                  *object.state, compareTemplates(object, settings, patchOf(*work.frame, part)));
                       }
                   });
-    associateBy(BY_SIMILARITY, objects, settings, parts, taken,
-                [&](const ObjectView& object, int b) { return values[(&object - objects.data()) * parts.size() + b]; });
+    const auto similarityOf = [&](size_t i, int b) { return asks ? values[i * parts.size() + b] : 0.; };
+    associateBy(BY_OVERLAP, objects, settings, parts, taken, similarityOf);
+    if (settings.findByBoxes)
+        associateBy(BY_SIMILARITY, objects, settings, parts, taken, similarityOf);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

@@ -3,12 +3,12 @@
 
 // associate: boxes of the user's detector with objects.
 //
-//   boxSimilarities   one box and one lost object per block: patch of the box, compared with all templates
+//   boxSimilarities   one box and one object per block: patch of the box, compared with all templates
 //   associateBoxes    one block: both passes; an object per thread finds its best box, then the best pair of all is
 //                     taken
 //
-// Cost: a box in a lost object at most 144 KB of templates, from the L2 cache; then all overlaps, and a step per pair.
-// Bound by latency.
+// Cost: a box whose similarity an object asks for, at most 144 KB of templates, from the L2 cache; then all overlaps, and
+// a step per pair. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -47,17 +47,24 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const ListedBoxes listed = listedBoxes(boxes);
     const ObjectState& state = nextState(batch, blockIdx.y);
     const int b = blockIdx.x;
-    if (b >= listed.count || !takesPart(state, BY_SIMILARITY))
+    if (b >= listed.count)
         return;
     const Box part = usablePart(listed.first[b], batch.cols, batch.rows);
     if (!isUsable(part))
         return;
+    double& value = values[static_cast<size_t>(blockIdx.y) * MAX_BOXES + b];
+    if (!asksSimilarity(state, part, batch.settings))
+    {
+        if (threadIdx.x == 0)
+            value = 0.;
+        return;
+    }
     const ObjectRecord& object = batch.objects[blockIdx.y];
     makePatch(batch, part, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, state.positives, state.negatives,
                      m.patch.pixels, m.patch.stats, m.work);
     if (threadIdx.x == 0)
-        values[static_cast<size_t>(blockIdx.y) * MAX_BOXES + b] = similarityValue(state, m.work.result);
+        value = similarityValue(state, m.work.result);
 }
 
 struct AssociateMemory
@@ -97,16 +104,17 @@ __device__ __forceinline__ int bestObject(int objects, AssociateMemory& m)
     return chosen;
 }
 
-//! Runs a pass. Ends with a barrier. @param valueOf functor of an object's index, its state, and the index of a box.
-template <typename ValueOf>
-__device__ __forceinline__ void associateBy(Pass pass, const Batch& batch, int boxes, AssociateMemory& m,
-                                            const ValueOf& valueOf)
+//! Runs a pass. Ends with a barrier. @param values of boxSimilarities(), or null.
+__device__ __forceinline__ void associateBy(Pass pass, const Batch& batch, int boxes, const double* values,
+                                            AssociateMemory& m)
 {
+    const auto similarityOf = [&](int o, int b)
+    { return values ? values[static_cast<size_t>(o) * MAX_BOXES + b] : 0.; };
     const auto find = [&](int o, const ObjectState& state)
     {
         m.best[o] = bestMatch(
             boxes, [&](int b) { return !m.taken[b] && isUsable(m.parts[b]); },
-            [&](int b) { return valueOf(o, state, b); });
+            [&](int b) { return pairValue(pass, state, m.parts[b], similarityOf(o, b), batch.settings); });
     };
     for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
     {
@@ -125,7 +133,7 @@ __device__ __forceinline__ void associateBy(Pass pass, const Batch& batch, int b
         __syncthreads(); // all know the box
         if (threadIdx.x == 0)
         {
-            associateWith(nextState(batch, chosen), m.parts[box], box, batch.settings);
+            associateWith(nextState(batch, chosen), m.parts[box], box, similarityOf(chosen, box), batch.settings);
             m.taken[box] = 1;
             m.best[chosen] = {0., -1};
         }
@@ -148,18 +156,16 @@ __global__ void __launch_bounds__(tuning::THREADS)
         m.taken[b] = 0;
     }
     __syncthreads(); // boxes
-    associateBy(BY_OVERLAP, batch, listed.count, m,
-                [&](int, const ObjectState& state, int b) { return overlapValue(state, m.parts[b], batch.settings); });
+    associateBy(BY_OVERLAP, batch, listed.count, values, m);
     if (batch.settings.findByBoxes)
-        associateBy(BY_SIMILARITY, batch, listed.count, m,
-                    [&](int o, const ObjectState&, int b) { return values[static_cast<size_t>(o) * MAX_BOXES + b]; });
+        associateBy(BY_SIMILARITY, batch, listed.count, values, m);
 }
 
 } // namespace
 
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream)
 {
-    if (batch.settings.findByBoxes)
+    if (values)
         detail::launch("tld box similarities", boxSimilarities, dim3(boxes.count, batch.count), dim3(tuning::THREADS),
                        0, stream, batch, boxes, values);
     detail::launch("tld associate", associateBoxes, dim3(1), dim3(tuning::THREADS), 0, stream, batch, boxes, values);

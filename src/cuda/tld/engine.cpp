@@ -107,7 +107,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         const DetectorBoxes there = boxesOnDevice(call, boxes);
         double* const values =
-            there.list && settings_.findByBoxes
+            there.list && (settings_.verifyBoxes || settings_.findByBoxes)
                 ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
                 : nullptr;
         gpu::preprocess(batch, frame, stream);
