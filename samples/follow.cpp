@@ -2,8 +2,9 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Follows everything that a cascade finds: CascadeClassifierEx detects objects in one of several frames,
-// MultiTrackerTLD tracks them in between and finds lost ones again. Leaves an annotated video with ids and states, and
-// a table.
+// MultiTrackerTLD tracks them in between and finds lost ones again. Or the boxes are those of any other program, from a
+// file or a pipe. Leaves an annotated video with ids and states, and a table.
+#include "box_list.hpp"
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
@@ -23,15 +24,19 @@ namespace {
 Options makeOptions()
 {
     return Options(
-        "Follows everything that a cascade finds: an annotated video with ids, and a table.",
+        "Follows everything that a cascade or another detector finds: an annotated video with ids, and a table.",
         {"0", "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
-         "--pan=200 photo.jpg"},
+         "--pan=200 photo.jpg", "--boxes=- --propose video.avi"},
         {argument("input", "image with --pan, " SAMPLE_INPUT_HELP),
          text("cascade", "haarcascade_frontalface_default.xml", "file of the cascade"),
          integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales of the cascade"),
          integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 24, 12, 1 << 14, "least width and height of objects in pixels"),
+         text("boxes", "", SAMPLE_BOX_LIST_HELP),
+         flag("propose", "the boxes of --boxes are not reliable: those of the first frame that has any start all "
+                         "objects, later ones only "
+                         "propose places, which must be similar to the object"),
          real("overlap", 0.3, 0.01, 1, "least overlap of a found box with the object that it belongs to"),
          integer("end-after", 20, 0, INT_MAX,
                  "remove an object that the cascade misses so many times in a row (0: never)"),
@@ -81,30 +86,44 @@ class Follower
 {
 public:
     Follower(const Options& options, bool cuda)
-        : cuda_(cuda), every_(options.integer("every")), cascade_(CascadeClassifierEx::create(options.text("cascade")))
+        : cuda_(cuda), every_(options.integer("every")), proposes_(options.flag("propose"))
     {
-        const int least = options.integer("min-size");
-        cascade_->setScaleFactor(options.real("scale-factor"));
-        cascade_->setMinNeighbors(options.integer("min-neighbors"));
-        cascade_->setMinObjectSize(Size(least, least));
-        cascade_->setMaxCandidates(1 << 16); // more than these in a frame count as nothing found
+        if (options.given("boxes"))
+            list_.reset(new BoxList(options.text("boxes")));
+        else
+            makeCascade(options);
         TLDParams params;
         params.seed = options.integer("seed");
         params.minReplyScore = static_cast<float>(options.real("min-score"));
         params.clipBoxes = true;
         params.boxOverlap = options.real("overlap");
-        params.correctByBoxes = params.findByBoxes = params.startFromBoxes = true;
-        params.endAfterMisses = options.integer("end-after");
+        params.findByBoxes = true;
+        params.verifyBoxes = proposes_;
+        params.correctByBoxes = params.startFromBoxes = !proposes_;
+        params.endAfterMisses = proposes_ ? 0 : options.integer("end-after");
         tracker_ = MultiTrackerTLD::create(params);
     }
     //! Returns a row for each object; it is on the host, so that the call waits.
     Mat update(const Mat& frame)
     {
-        const bool detects = number_++ % every_ == 0;
+        const int number = number_++;
         Mat results;
         if (cuda_)
-        {
             device_.upload(frame);
+        if (list_)
+        {
+            std::vector<Rect> boxes;
+            const bool ran = list_->read(number, boxes);
+            const _InputArray image = cuda_ ? _InputArray(device_) : _InputArray(frame);
+            for (size_t i = 0; i < boxes.size() && proposes_ && !started_; ++i)
+                tracker_->add(image, boxes[i]);
+            started_ = started_ || !boxes.empty();
+            tracker_->update(image, ran ? _InputArray(boxes) : _InputArray(), results);
+            return results;
+        }
+        const bool detects = number % every_ == 0;
+        if (cuda_)
+        {
             if (detects)
                 cascade_->detectAsync(device_, deviceBoxes_);
             tracker_->update(device_, detects ? _InputArray(deviceBoxes_) : _InputArray(), results);
@@ -121,9 +140,22 @@ public:
     }
 
 private:
+    void makeCascade(const Options& options)
+    {
+        const int least = options.integer("min-size");
+        cascade_ = CascadeClassifierEx::create(options.text("cascade"));
+        cascade_->setScaleFactor(options.real("scale-factor"));
+        cascade_->setMinNeighbors(options.integer("min-neighbors"));
+        cascade_->setMinObjectSize(Size(least, least));
+        cascade_->setMaxCandidates(1 << 16); // more than these in a frame count as nothing found
+    }
+
     const bool cuda_;
     const int every_;
+    const bool proposes_;
+    bool started_ = false; //!< with --propose: there are objects
     int number_ = 0;
+    std::unique_ptr<BoxList> list_;
     Ptr<CascadeClassifierEx> cascade_;
     Ptr<MultiTrackerTLD> tracker_;
     cuda::GpuMat device_, deviceBoxes_;
@@ -213,7 +245,14 @@ private:
 void run(const Options& options)
 {
     std::vector<std::string> inputs = filesOfInput(options.text("input"), options.integer("pan") == 0);
-    inputs.push_back(options.text("cascade"));
+    for (const char* name : {"cascade", "every", "scale-factor", "min-neighbors", "min-size"})
+        if (options.given("boxes") && options.given(name))
+            throw UsageError(std::string("--boxes and --") + name + " exclude each other");
+    if (options.flag("propose") && !options.given("boxes"))
+        throw UsageError("--propose needs --boxes");
+    if (options.flag("propose") && options.given("end-after"))
+        throw UsageError("--propose and --end-after exclude each other");
+    inputs.push_back(options.text(options.given("boxes") ? "boxes" : "cascade"));
     refuseOverwriting(inputs, outputsOf(options, {"follow.csv", "frame_#.jpg"}));
     const bool cuda = useCuda(options);
     const int limit = options.integer("frames");

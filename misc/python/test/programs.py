@@ -100,7 +100,7 @@ class Programs(unittest.TestCase):
             if file_limit:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "preexec_fn": prepare, **options}
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        return subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **options})
 
     def run_program(self, name, *arguments, **options):
         process = self.start(self.command(name, *arguments), **options)
