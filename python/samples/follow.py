@@ -2,9 +2,15 @@
 """Follows everything that a cascade finds: the cascade detects in one of several frames, MultiTracker tracks in between.
 
     follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.avi out.avi out.csv
+    follow.py --boxes=FILE [--propose] [--frames=N] [--device=auto] video.avi out.avi out.csv
 
 Needs the package cudatracking, whose OpenCV reads and writes MJPEG videos (.avi). Draws ids and states into the video, and writes a row
 for each object and frame.
+
+--boxes: the boxes of any other program instead of a cascade's, a CSV file or - for standard input. Lines FRAME,X,Y,WIDTH,HEIGHT in the order of
+frames, the first frame is 0; FRAME alone: it found nothing; a frame without a line: it did not run.
+--propose: these boxes are not reliable. Those of the first frame that has any start all objects, later ones only propose places, which must be
+similar to the object.
 """
 import argparse
 import csv
@@ -21,6 +27,40 @@ def whole(text):
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 2**31:
         raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 to {2**31 - 1} is needed")
     return int(text)
+
+
+class BoxList:
+    """Boxes of a file or of standard input, read as their frames come."""
+
+    def __init__(self, name):
+        self._lines = csv.reader(sys.stdin if name == "-" else open(name, newline="", encoding="utf-8"))
+        self._name = name
+        self._next()
+
+    def _next(self):
+        for line in self._lines:
+            if not line or (self._lines.line_num == 1 and line[0][:1].isalpha()):
+                continue
+            try:
+                if 1 < len(line) < 5:
+                    raise ValueError("FRAME,X,Y,WIDTH,HEIGHT or FRAME is needed")
+                self._frame, self._box = int(line[0]), [float(value) for value in line[1:5]]
+            except ValueError as error:
+                raise ValueError(f"{self._name}, line {self._lines.line_num}: {error}") from None
+            return
+        self._frame, self._box = None, []
+
+    def of(self, frame):
+        """Boxes of a frame, or None where there is no line; frames are asked for one after the other."""
+        boxes = None
+        while self._frame is not None and self._frame <= frame:
+            if self._frame < frame:
+                raise ValueError(f"{self._name}, line {self._lines.line_num}: frames must be in ascending order from 0 on")
+            boxes = boxes or []
+            if self._box:
+                boxes.append(self._box)
+            self._next()
+        return boxes
 
 
 def label(image, text, x, y, color):
@@ -47,8 +87,8 @@ def draw(image, tracks):
             line += 1
 
 
-def follow(source, faces, tracker, options, part):
-    """Writes the video and the table, the latter as `part`; returns the number of frames."""
+def follow(source, boxes_of, tracker, options, part):
+    """Writes the video and the table, the latter as `part`; returns the number of frames. boxes_of(image, number): boxes of a frame, or None."""
     rate = source.get(ct.cv2.CAP_PROP_FPS)
     writer, number = None, 0
     with open(part, "w", newline="", encoding="utf-8") as file:
@@ -58,7 +98,10 @@ def follow(source, faces, tracker, options, part):
             there, image = source.read()
             if not there:
                 break
-            boxes = faces.detect(image) if number % options.every == 0 else None
+            boxes = boxes_of(image, number)
+            if options.propose and not tracker.ids:
+                for box in boxes or ():
+                    tracker.add(image, box)
             tracks = tracker.update(image, boxes)
             table.writerows((number, *(one[name].item() for name in COLUMNS)) for one in tracks)
             draw(image, tracks)
@@ -79,21 +122,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
     parser.add_argument("--every", type=whole, default=5, help="the cascade detects in one of so many frames, default 5")
+    parser.add_argument("--boxes", help="file of boxes instead of a cascade's, - for standard input")
+    parser.add_argument("--propose", action="store_true", help="boxes only propose places; needs --boxes")
     parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
     parser.add_argument("video", help="MJPEG video, .avi")
     parser.add_argument("out_video", help="annotated video, .avi")
     parser.add_argument("out_table", help="CSV, written completely or not at all")
     options = parser.parse_args()
-    faces = ct.CascadeClassifier(options.cascade, device=options.device)
-    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, correct_by_boxes=True, find_by_boxes=True,
-                              start_from_boxes=True, end_after_misses=20)
+    if options.propose and not options.boxes:
+        parser.error("--propose needs --boxes")
+    if options.boxes:
+        found = BoxList(options.boxes)
+        boxes_of = lambda _, number: found.of(number)
+    else:
+        faces = ct.CascadeClassifier(options.cascade, device=options.device)
+        boxes_of = lambda image, number: faces.detect(image) if number % options.every == 0 else None
+    uses = {"verify_boxes": True} if options.propose else {"correct_by_boxes": True, "start_from_boxes": True, "end_after_misses": 20}
+    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, find_by_boxes=True, **uses)
     source = ct.cv2.VideoCapture(options.video)
     if not source.isOpened():
         sys.exit(f"error: cannot open {options.video}")
     part = options.out_table + ".part"
     try:
-        number = follow(source, faces, tracker, options, part)
+        number = follow(source, boxes_of, tracker, options, part)
         os.replace(part, options.out_table)
     finally:
         if os.path.exists(part):

@@ -164,7 +164,27 @@ class DocsTest(unittest.TestCase):
                 self.assertLess(abs(float(row["x"]) - (x - left - 2 * step)), side / 4)
             self.assertEqual([int(row["event"]) for row in rows[::5]], [ct.Event.STARTED, ct.Event.CONFIRMED, ct.Event.CONFIRMED])
             self.assertTrue(ct.cv2.VideoCapture(out).isOpened())
-            for arguments, code in (((), 2), (("--every=0", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
+            boxes = os.path.join(folder, "boxes.csv")
+            with open(boxes, "w") as file:
+                file.writelines(f"{step},{x - left - 2 * step},{y - top},{side},{side}\n" for step in range(0, 15, 2))
+            for name, more in ((boxes, ()), ("-", ("--propose",))):  # a file, and a pipe of boxes that only propose
+                with open(boxes) as standard:
+                    done = subprocess.run([sys.executable, sample, "--boxes=" + name, *more, video, out, table], stdin=standard, capture_output=True, text=True,
+                                          timeout=300)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                with open(table, newline="") as file:
+                    rows = list(csv.DictReader(file))
+                self.assertEqual([(int(row["frame"]), row["id"], row["located"]) for row in rows], [(step, "0", "True") for step in range(15)])
+                self.assertEqual([row["box"] for row in rows], ["0", "-1"] * 7 + ["0"])
+            for text, words in (("0,1,2\n", "line 1: FRAME"), ("frame,x\n1\n0\n", "line 3: frames"), ("0,1,2,3,x\n", "line 1: could not")):
+                with open(boxes, "w") as file:
+                    file.write(text)
+                done = subprocess.run([sys.executable, sample, "--boxes=" + boxes, video, out, table], capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+            os.remove(boxes)
+            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
                                     (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1),
                                     ((video, os.path.join(folder, "no", "x.avi"), table), 1)):
                 done = subprocess.run([sys.executable, sample, *arguments], capture_output=True, text=True, timeout=300)
