@@ -17,7 +17,7 @@
 
 namespace sample {
 
-//! What BoxList reads, for the table of options.
+//! Form of a BoxList, for the table of options.
 #define SAMPLE_BOX_LIST_HELP                                                                                           \
     "file of a detector's boxes, - for standard input: lines FRAME,X,Y,WIDTH,HEIGHT in the order of frames, the "      \
     "first frame is 0; FRAME alone: it found nothing; a frame without a line: it did not run"

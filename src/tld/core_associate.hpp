@@ -64,8 +64,8 @@ CT_HOST_DEVICE bool asksSimilarity(const ObjectState& s, const Box& box, const S
 {
     return s.alive ? settings.verifyBoxes && overlapValue(s, box, settings) > 0. : settings.findByBoxes != 0;
 }
-//! Returns the value of a pair in a pass, or 0 if the two do not fit. @param similarity similarityValue(); 0 where it is
-//! not asked for.
+//! Returns the value of a pair in a pass, or 0 if the two do not fit. @param similarity similarityValue(); 0 where
+//! it is not asked for.
 CT_HOST_DEVICE double pairValue(Pass pass, const ObjectState& s, const Box& box, double similarity,
                                 const Settings& settings)
 {

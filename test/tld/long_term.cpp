@@ -64,7 +64,8 @@ TEST(Tld_LongTerm, withoutScores)
     expectNear({1., 1.5 / 4., 1.5 / 3.}, curve[0]);
 }
 
-//! Means of precision and recall, not of F: a run that knows absence, and one that has boxes of full score all the time.
+//! Means of precision and recall, not of F: of a run that knows absence, and one that has boxes of full score all the
+//! time.
 TEST(Tld_LongTerm, meansOverRuns)
 {
     const Trajectory truth = {PLACE, NONE};

@@ -7,8 +7,8 @@
 //   associateBoxes    one block: both passes; an object per thread finds its best box, then the best pair of all is
 //                     taken
 //
-// Cost: a box whose similarity an object asks for, at most 144 KB of templates, from the L2 cache; then all overlaps, and
-// a step per pair. Bound by latency.
+// Cost: a box whose similarity an object asks for, at most 144 KB of templates, from the L2 cache; then all overlaps,
+// and a step per pair. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
