@@ -21,6 +21,7 @@ from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
 from ._quickshift import missed
+from ._rasters import LABELS, MEMORY, write_labels
 from .scan._command import MIN_AREA_HELP, NUMBER_HELP
 from .scan._jobs import DEFAULT_CASCADE, Superpixels, settings_of
 
@@ -178,7 +179,10 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     """Cuts frames into superpixels."""
     given = {name: getattr(options, name) for name in Superpixels.DEFAULTS if getattr(options, name) is not None}
-    cutter = Superpixels(settings_of("superpixels", given), options.device)
+    settings = settings_of("superpixels", given)
+    cutter = Superpixels(settings, options.device)
+    if options.labels:
+        return write_labels(options, settings, cutter, stop)
     job = Job(options, stop, ("frame", "time", "file", "label", "area", "x", "y", "width", "height", "center_x", "center_y", "blue", "green", "red"))
 
     def work(job: Job) -> str:
@@ -304,7 +308,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(name: str, work: Any, text: str, drawn: str, example: str = "") -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=text, description=text, allow_abbrev=False, epilog=example and f"Example: cudatracking {name} {example}")
-        made.set_defaults(work=work, parser=made, inputs=("source", "cascade", "boxes"), outputs=("table", "draw"))
+        made.set_defaults(work=work, parser=made, inputs=("source", "cascade", "boxes"), outputs=("table", "draw", "labels"))
         if drawn:
             made.add_argument("source", help="image, folder of images (in natural order), video, number of a camera, or URL")
             made.add_argument("--table", metavar="FILE", help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
@@ -332,6 +336,10 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
     made.add_argument("--borders", action="store_true", help="with --draw: borders instead of mean colours")
+    made.add_argument("--labels", metavar="FILE", help=f"labels of one image ({' or '.join(LABELS)}), instead of --table and --draw. The image can also be an array of numpy (.npy, "
+                      "height x width x channels) or, with rasterio, a raster with 1 to 16 bands (.tif, .jp2, .vrt)")
+    made.add_argument("--memory", type=_number(float, .01, 1e6), metavar="GIB", help="with --labels: an image whose superpixels take more is computed by tiles, which "
+                      f"gives the same labels and needs --min-area 0 (default {MEMORY:g}; about 100 bytes per pixel)")
     made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where the confidence is at most 2",
                    "folder_of_frames --radius 16 --table positions.csv")
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: 16 x 16 pixels, one every 32 pixels from 16,16 on)")
@@ -356,6 +364,12 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         parser.exit(2, "error: a COMMAND is needed\n")
     if options.command == "superpixels" and options.borders and not options.draw:
         about.error("argument --borders: needs --draw")
+    if options.command == "superpixels":
+        for name in ("table", "draw", "frames"):
+            if options.labels and getattr(options, name):
+                about.error(f"argument --{name}: not allowed with argument --labels")
+        if options.memory and not options.labels:
+            about.error("argument --memory: needs --labels")
     for name in ("sigma", "max_dist", "color_scale"):
         if getattr(options, "number", None) and getattr(options, name) is not None:
             about.error(f"argument --{name.replace('_', '-')}: not allowed with argument --number, which has parameters of its own")
@@ -383,7 +397,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))
     options = _options(arguments)
-    if "table" in options and not options.table and not options.draw:
+    if "table" in options and not options.table and not options.draw and not getattr(options, "labels", None):
         options.table = "-"
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what fails is said below, once
     stop = Stop()

@@ -34,7 +34,7 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def silent_library() -> Iterator[None]:
-    """OpenCV's AVI code and libpng print what they find wrong, whatever the level of logging; the command says it in its own words."""
+    """OpenCV's AVI code, libpng and GDAL print what they find wrong, whatever the level of logging; the command says it in its own words."""
     sys.stderr.flush()
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -308,10 +308,10 @@ class Drawing:
 
 
 class Progress:
-    """A line on the standard error each second: frames, rate, remaining time."""
+    """A line on the standard error each second: frames, or what else is counted, rate, remaining time."""
 
-    def __init__(self, quiet: bool, total: Optional[int]) -> None:
-        self._quiet, self._total = quiet, total
+    def __init__(self, quiet: bool, total: Optional[int], noun: str = "frame") -> None:
+        self._quiet, self._total, self._noun = quiet, total, noun
         self._start = self._last = time.monotonic()
         self._terminal = sys.stderr.isatty()
         self.frames = 0
@@ -324,7 +324,7 @@ class Progress:
             return
         self._last = now
         rate = self.frames / (now - self._start)
-        text = f"frame {self.frames}" + (f" of {self._total}" if self._total else "") + f", {rate:.1f} per second"
+        text = f"{self._noun} {self.frames}" + (f" of {self._total}" if self._total else "") + f", {rate:.1f} per second"
         if self._total and self._total > self.frames:
             text += f", {(self._total - self.frames) / rate:.0f} s left"
         say(f"\r{text}\033[K" if self._terminal else text + "\n")
@@ -334,4 +334,4 @@ class Progress:
         if self._quiet:
             return
         seconds = max(time.monotonic() - self._start, 1e-9)
-        say(("\r\033[K" if self._terminal else "") + f"{counted(self.frames, 'frame')} in {seconds:.1f} s, {self.frames / seconds:.1f} per second{words}\n")
+        say(("\r\033[K" if self._terminal else "") + f"{counted(self.frames, self._noun)} in {seconds:.1f} s, {self.frames / seconds:.1f} per second{words}\n")

@@ -3,41 +3,12 @@
 """Superpixels of dask arrays, which need not fit into memory. dask itself is not needed to import this."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ._errors import ArgumentError, call, import_optional
-from ._native import cv2
-from ._quickshift import QuickShift
-
-
-class _Run:
-    """The tiles of one computation of the graph. Each thread at work has an object of QuickShift."""
-
-    def __init__(self, settings: dict[str, Any], size: tuple[int, int], tile: tuple[int, int]) -> None:
-        self._settings, self._spare = settings, [QuickShift(**settings)]
-        self.tiles = call(cv2.cuda.QuickShiftTiles.create, self._spare[0]._native, size, tile)
-
-    def add(self, at: tuple[int, int], pixels: npt.NDArray[Any], mask: Optional[npt.NDArray[Any]]) -> npt.NDArray[np.int32]:
-        try:
-            shift = self._spare.pop()
-        except IndexError:
-            shift = QuickShift(**self._settings)
-        shift.compute(np.ascontiguousarray(pixels), mask=mask)
-        labels: npt.NDArray[np.int32] = call(self.tiles.add, at, shift._native)
-        self._spare.append(shift)
-        return labels
-
-    def join(self, *_: Any) -> _Run:
-        self._spare.clear()
-        call(self.tiles.join)
-        return self
-
-    def relabel(self, at: tuple[int, int], labels: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        relabelled: npt.NDArray[np.int32] = call(self.tiles.relabel, at, labels.copy())
-        return relabelled
+from ._errors import ArgumentError, import_optional
+from ._tiles import Tiles
 
 
 def quickshift(array: Any, sigma: float = 6., max_dist: float = 10., color_scale: Any = 32. / 255., *, mask: Any = None, **settings: Any) -> Any:
@@ -67,14 +38,14 @@ def quickshift(array: Any, sigma: float = 6., max_dist: float = 10., color_scale
         raise ArgumentError(f"mask: shape {mask.shape} differs from {array.shape[:2]} of the array", "mask", mask.shape)
     settings.update(sigma=sigma, max_dist=max_dist, color_scale=color_scale)
     (rows, columns), (height, width) = array.shape[:2], array.chunksize[:2]
-    tiles = _Run(settings, (columns, rows), (width, height)).tiles  # tells of wrong arguments now, and of the halos
-    run = delayed(_Run, pure=False)(settings, (columns, rows), (width, height))
-    add, join, relabel = (delayed(method, pure=False) for method in (_Run.add, _Run.join, _Run.relabel))
-    across, down = tiles.getGrid()
-    places = [[(x, y) for x in range(across)] for y in range(down)]
+    tiles = Tiles(settings, (columns, rows), (width, height))  # tells of wrong arguments now, and of the halos
+    run = delayed(Tiles, pure=False)(settings, (columns, rows), (width, height))
+    add, join, relabel = (delayed(method, pure=False) for method in (Tiles.add, Tiles.join, Tiles.relabel))
     parts = {}
-    for at in sum(places, []):
-        x, y, w, h = tiles.getSource(at)
+    for at in tiles.places:
+        x, y, w, h = tiles.source(at)
         parts[at] = add(run, at, array[y:y + h, x:x + w], None if mask is None else mask[y:y + h, x:x + w])
     joined = join(run, *parts.values())
-    return arrays.block([[arrays.from_delayed(relabel(joined, at, parts[at]), tiles.getTile(at)[:1:-1], np.int32) for at in row] for row in places])
+    made = {at: arrays.from_delayed(relabel(joined, at, parts[at]), tiles.tile(at)[:1:-1], np.int32) for at in tiles.places}
+    across, down = tiles.places[-1]
+    return arrays.block([[made[x, y] for x in range(across + 1)] for y in range(down + 1)])

@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,3 +72,10 @@ class CommandCase(unittest.TestCase):
                 signal.signal(number, handler)
         self.assertEqual(done, code, f"{arguments}\n{output.getvalue()}\n{errors.getvalue()}")
         return output.getvalue(), errors.getvalue()
+
+    def disk(self, line, size="16k"):
+        """Runs a line of the shell with a file system of that size in the folder `disk`."""
+        script = f"mkdir -p disk && mount -t tmpfs -o size={size} none disk"
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=self.folder, capture_output=True).returncode:
+            self.skipTest("this user may not mount a tmpfs")
+        return subprocess.run(["unshare", "-rm", "sh", "-c", f"{script} && {{ {line}; }}"], cwd=self.folder, capture_output=True, text=True, timeout=300)

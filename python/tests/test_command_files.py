@@ -134,13 +134,6 @@ class OutputsTest(CommandCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "pipe"])
         self.assertFalse(os.path.isfile(self.path("pipe")))
 
-    def disk(self, line, size="16k"):
-        """Runs a line of the shell with a file system of that size in the folder `disk`."""
-        script = f"mkdir -p disk && mount -t tmpfs -o size={size} none disk"
-        if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=self.folder, capture_output=True).returncode:
-            self.skipTest("this user may not mount a tmpfs")
-        return subprocess.run(["unshare", "-rm", "sh", "-c", f"{script} && {{ {line}; }}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
-
     def test_full_disk(self):
         """One message of the command's own, and nothing of the files stays."""
         write_video(self.path("in.avi"), 60, lambda step: frame(step % 30))

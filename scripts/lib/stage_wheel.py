@@ -28,6 +28,8 @@ Requires-Dist: av; extra == "scan"
 Requires-Dist: pyarrow; extra == "scan"
 Provides-Extra: dask
 Requires-Dist: dask[array]; extra == "dask"
+Provides-Extra: rasters
+Requires-Dist: rasterio; extra == "rasters"
 Provides-Extra: ray
 Requires-Dist: av; extra == "ray"
 Requires-Dist: ray[client,data]; extra == "ray"

@@ -82,11 +82,11 @@ class Superpixels(Job):
         self.shift = (QuickShift.for_superpixels(device) if self._number else
                       QuickShift(parameters["sigma"], parameters["max_dist"], parameters["color_scale"], device=device))
 
-    def cut(self, pixels: Pixels) -> int:
+    def cut(self, pixels: npt.NDArray[Any], mask: Optional[Pixels] = None) -> int:
         """Computes the superpixels of a frame. Returns their number."""
         if self._number:
-            return self.shift.compute(lab_of(pixels)).apply_number(self._number, self._min_area)
-        self.shift.compute(pixels)
+            return self.shift.compute(lab_of(pixels), mask=mask).apply_number(self._number, self._min_area)
+        self.shift.compute(pixels, mask=mask)
         return self.shift.enforce_connectivity(self._min_area) if self._min_area else self.shift.number
 
     def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:

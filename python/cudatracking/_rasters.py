@@ -1,0 +1,284 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Labels of one image, which need not fit into memory: the command `superpixels` with --labels."""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import warnings
+from typing import Any, Iterator, Optional, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import ArgumentError, error, import_optional
+from ._frames import IMAGES, read_image
+from ._outputs import Progress, counted, say, silent_library
+from ._quickshift import missed
+from ._tiles import Tiles
+from .scan._files import write_whole
+from .scan._jobs import Superpixels
+
+ARRAY = ".npy"
+GEOTIFFS = (".tif", ".tiff")
+RASTERS = (*GEOTIFFS, ".jp2", ".vrt")
+LABELS = (ARRAY, *GEOTIFFS)
+MEMORY = 4.  # GiB, default of --memory
+BLOCK = 256  # side of the blocks of a GeoTIFF, pixels; tiles are made of whole ones
+Pixels = npt.NDArray[Any]
+Mask = Optional[npt.NDArray[np.uint8]]
+Labels = npt.NDArray[np.int32]
+Box = tuple[int, int, int, int]
+"""x, y, width, height."""
+
+
+def suffix_of(path: str) -> str:
+    """Returns the end of a file's name that says what it is."""
+    return os.path.splitext(path)[1].lower()
+
+
+def bytes_of(pixels: int, channels: int, itemsize: int) -> int:
+    """Returns the memory that the superpixels of an image take with the image itself, connected components included. Measured on the CPU, which
+    takes more than a device."""
+    return pixels * (76 + channels * (4 + itemsize))
+
+
+@contextlib.contextmanager
+def _about(path: str, what: str) -> Iterator[None]:
+    """Puts the name of a file before what is wrong with it."""
+    try:
+        with silent_library():
+            yield
+    except Exception as raised:  # GDAL's many kinds
+        raise error(f"{path}: {what}: {getattr(raised, 'strerror', None) or raised.__cause__ or raised}") from None
+
+
+class Image:
+    """Source of pixels.
+
+    Attributes:
+        size: width and height, pixels.
+        channels: number of channels without alpha.
+        itemsize: bytes of a value.
+        alpha: numbers of bands that say where there is data.
+    """
+
+    size: tuple[int, int]
+    channels: int
+    itemsize: int
+    alpha: Sequence[int] = ()
+
+    def read(self, box: Box) -> tuple[Pixels, Mask]:
+        """Returns pixels, and 0 where there is no data."""
+        raise NotImplementedError
+
+    def place(self) -> dict[str, Any]:
+        """Returns the coordinates for a GeoTIFF of labels."""
+        return {}
+
+    def close(self) -> None:
+        """Closes the file."""
+
+
+class Photograph(Image):
+    """Image file of BGR, decoded as a whole."""
+
+    def __init__(self, path: str) -> None:
+        self._pixels = read_image(path)
+        self.size, self.channels, self.itemsize = (self._pixels.shape[1], self._pixels.shape[0]), 3, 1
+
+    def read(self, box: Box) -> tuple[Pixels, Mask]:
+        x, y, width, height = box
+        return self._pixels[y:y + height, x:x + width], None
+
+
+class Array(Image):
+    """numpy file, height x width or height x width x channels."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        array = self._mapped()
+        if array.ndim not in (2, 3):
+            raise ArgumentError(f"{path}: shape {array.shape}; height x width, or height x width x channels, is possible")
+        self.size, self.channels, self.itemsize = (array.shape[1], array.shape[0]), array.size // max(array.shape[0] * array.shape[1], 1), array.itemsize
+
+    def _mapped(self) -> Pixels:
+        with _about(self._path, "cannot be read"):
+            return np.asarray(np.load(self._path, mmap_mode="r"))
+
+    def read(self, box: Box) -> tuple[Pixels, Mask]:
+        x, y, width, height = box
+        return self._mapped()[y:y + height, x:x + width].copy(), None  # mapped pages count as memory of this process until they are unmapped
+
+
+class Raster(Image):
+    """Image that GDAL reads, with all its bands but alpha, which says where there is data."""
+
+    def __init__(self, path: str, rasterio: Any) -> None:
+        self._path = path
+        with _about(path, "cannot be read"):
+            self._file = rasterio.open(path)
+            self._bands = [band for band, kind in zip(self._file.indexes, self._file.colorinterp) if kind != rasterio.enums.ColorInterp.alpha]
+            self.alpha = sorted(set(self._file.indexes) - set(self._bands))
+            self.size, self.channels = (self._file.width, self._file.height), len(self._bands)
+            self.itemsize = np.dtype(self._file.dtypes[0]).itemsize
+
+    def read(self, box: Box) -> tuple[Pixels, Mask]:
+        x, y, width, height = box
+        window = (y, y + height), (x, x + width)
+        with _about(self._path, "cannot be read"):
+            pixels, mask = self._file.read(self._bands, window=window), self._file.dataset_mask(window=window)
+        return np.ascontiguousarray(np.moveaxis(pixels, 0, -1)), mask
+
+    def place(self) -> dict[str, Any]:
+        return {"crs": self._file.crs, "transform": self._file.transform}
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class ArrayOfLabels:
+    """numpy file of labels, height x width int32."""
+
+    def __init__(self, path: str, temporary: str, source: Image) -> None:
+        self._temporary = temporary
+        width, height = source.size
+        length = np.lib.format.open_memmap(temporary, "w+", np.int32, (height, width)).offset + 4 * width * height
+        with _about(path, "cannot be written"), open(temporary, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, length)  # a full disk ends a process that writes to mapped pages
+
+    def write(self, box: Box, labels: Labels) -> None:
+        """Writes the labels of a part of the image."""
+        x, y, width, height = box
+        np.load(self._temporary, mmap_mode="r+")[y:y + height, x:x + width] = labels
+
+    def read(self, box: Box) -> Labels:
+        """Returns labels that were written."""
+        x, y, width, height = box
+        return np.array(np.load(self._temporary, mmap_mode="r")[y:y + height, x:x + width])
+
+    def close(self) -> None:
+        """All is written."""
+
+
+class GeoTiffOfLabels:
+    """GeoTIFF of labels with the coordinates of the image; -1 is no data."""
+
+    def __init__(self, path: str, temporary: str, source: Image, rasterio: Any) -> None:
+        self._path = path
+        with _about(path, "cannot be written"):
+            self._file = rasterio.open(temporary, "w+", driver="GTiff", width=source.size[0], height=source.size[1], count=1, dtype="int32", nodata=-1, tiled=True,
+                                       blockxsize=BLOCK, blockysize=BLOCK, BIGTIFF="IF_SAFER", **source.place())
+
+    def write(self, box: Box, labels: Labels) -> None:
+        """Writes the labels of a part of the image."""
+        x, y, width, height = box
+        with _about(self._path, "cannot be written"):
+            self._file.write(labels, 1, window=((y, y + height), (x, x + width)))
+
+    def read(self, box: Box) -> Labels:
+        """Returns labels that were written."""
+        x, y, width, height = box
+        with _about(self._path, "cannot be written"):
+            labels: Labels = self._file.read(1, window=((y, y + height), (x, x + width)))
+        return labels
+
+    def close(self) -> None:
+        """All is written."""
+        with _about(self._path, "cannot be written"):
+            self._file.close()
+
+
+Target = Union[ArrayOfLabels, GeoTiffOfLabels]
+
+
+def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Image, memory: float) -> Tiles:
+    """Returns the tiles of an image that is larger than the memory, with sides such that one takes half of it."""
+    columns, rows = source.size
+    large = (f"{options.source}: its superpixels take {bytes_of(columns * rows, source.channels, source.itemsize) / 2**30:.3g} GiB, and --memory is {memory:g}: "
+             "it is computed by tiles")
+    if settings["number"]:
+        raise ArgumentError(f"--number: {settings['number']}: {large}, where --number is not possible")
+    if settings["min_area"]:
+        raise ArgumentError(f"--min-area: {settings['min_area']}: {large}, where only --min-area 0 is possible")
+    named = {name: settings[name] for name in ("sigma", "max_dist", "color_scale")}
+    named["device"] = options.device
+    halo = Tiles(named, (1, 1), (1, 1)).halo
+    side = (math.isqrt(int(memory * 2**29 / bytes_of(1, source.channels, source.itemsize))) - 2 * halo) // BLOCK * BLOCK
+    if side < BLOCK:
+        least = bytes_of((BLOCK + 2 * halo)**2, source.channels, source.itemsize) * 2 / 2**30
+        raise ArgumentError(f"--memory: {memory:g}: {large}, and one of {BLOCK} x {BLOCK} pixels with a halo of {halo} needs --memory {least + .005:.2f}")
+    return Tiles(named, source.size, (side, side))
+
+
+def _whole(source: Image, cutter: Superpixels, target: Target) -> int:
+    box = 0, 0, *source.size
+    number = cutter.cut(*source.read(box))
+    target.write(box, np.asarray(cutter.shift.labels()))
+    return number
+
+
+def _by_tiles(source: Image, tiles: Tiles, target: Target, progress: Progress, stop: Any) -> int:
+    for at in tiles.places:
+        target.write(tiles.tile(at), tiles.add(at, *source.read(tiles.source(at))))
+        progress.step()
+        if stop.requested:
+            raise error("ended by a signal; nothing is written")
+    tiles.join()
+    for at in tiles.places:
+        target.write(tiles.tile(at), tiles.relabel(at, target.read(tiles.tile(at))))
+    return tiles.number
+
+
+def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: Superpixels, stop: Any) -> int:
+    """Writes the labels of one image whole or not at all; returns the exit code.
+
+    Args:
+        options: of the command; used are source, labels, memory, device and quiet.
+        settings: of the job.
+        cutter: for images that fit into memory.
+        stop: its `requested` says whether a signal came.
+    """
+    kind, target_kind, memory = suffix_of(options.source), suffix_of(options.labels), options.memory or MEMORY
+    if target_kind not in LABELS:
+        raise ArgumentError(f"--labels: {options.labels}: the name must end with {' or '.join(LABELS)}")
+    if kind not in (*IMAGES, ARRAY, *RASTERS):
+        raise ArgumentError(f"--labels: are those of one image ({' '.join((*IMAGES, ARRAY, *RASTERS))}), not of {options.source}")
+    if settings["number"] and kind not in IMAGES:
+        raise ArgumentError(f"--number: {settings['number']}: has parameters for photographs ({' '.join(IMAGES)}), not for {options.source}")
+    with contextlib.ExitStack() as stack:
+        rasterio: Any = None
+        if kind in RASTERS or target_kind in GEOTIFFS:
+            named = options.source if kind in RASTERS else options.labels
+            rasterio = import_optional("rasterio", f"{named}: needs rasterio: pip install 'cudatracking[rasters]'")
+            # Bytes. GDAL's default is a share of the machine's memory.
+            stack.enter_context(rasterio.Env(GDAL_CACHEMAX=int(memory * 2**28)))
+            stack.enter_context(warnings.catch_warnings())
+            for usual in (rasterio.errors.NotGeoreferencedWarning, rasterio.errors.NodataShadowWarning):
+                warnings.simplefilter("ignore", usual)
+        source = Photograph(options.source) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
+        stack.callback(source.close)
+        if source.alpha and not options.quiet:
+            say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
+        fits = bytes_of(source.size[0] * source.size[1], source.channels, source.itemsize) <= memory * 2**30
+        tiles = None if fits else _tiles_of(options, settings, source, memory)
+        progress = Progress(options.quiet or not tiles, len(tiles.places) if tiles else None, "tile")
+        number = 0
+
+        def write(temporary: str) -> None:
+            nonlocal number
+            target = ArrayOfLabels(options.labels, temporary, source) if target_kind == ARRAY else GeoTiffOfLabels(options.labels, temporary, source, rasterio)
+            try:
+                number = _whole(source, cutter, target) if tiles is None else _by_tiles(source, tiles, target, progress, stop)
+            except (ArgumentError, TypeError) as raised:  # about the pixels
+                raise error(f"{options.source}: {raised}") from None
+            finally:
+                target.close()
+
+        write_whole(options.labels, write)
+        if settings["number"] and missed(settings["number"], number):
+            say(f"--number {settings['number']}: the nearest that was found is {number}\n")
+        progress.finish(f", {counted(number, 'superpixel')}")
+    return 0

@@ -1,0 +1,205 @@
+"""Labels of one image by the command: those of one call, whatever the memory; files whole or not at all."""
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import cudatracking as ct
+from command_case import SIGNALS, CommandCase, write_video
+from cudatracking._rasters import bytes_of
+from scenes import frame, texture
+
+needs_rasterio = unittest.skipUnless(importlib.util.find_spec("rasterio"), "rasterio is not installed")
+SETTINGS = "--sigma=2", "--max-dist=9", "--color-scale=.25", "--device=cpu"
+TILED = (*SETTINGS, "--min-area=0", "--memory=.02")
+
+
+def bands(rows, columns, count):
+    return np.dstack([texture((rows, columns, 3), 7 + i) for i in range(-(-count // 3))])[:, :, :count].copy()
+
+
+def whole(image, mask=None):
+    return ct.QuickShift(2., 9., .25, device="cpu").compute(image, mask=mask).labels()
+
+
+def geotiff(path, image, **named):
+    import rasterio
+    rows, columns, count = image.shape
+    with rasterio.open(path, "w", driver="GTiff", width=columns, height=rows, count=count, dtype=image.dtype, **named) as out:
+        out.write(np.moveaxis(image, -1, 0))
+
+
+class RastersTest(CommandCase):
+    def by_tiles(self, source, target, least=4):
+        """Writes labels by tiles, and looks that there were several."""
+        said = self.call_command("superpixels", source, f"--labels={target}", *TILED)[1]
+        found = re.search(r"(\d+) tiles in [0-9.]+ s, [0-9.]+ per second, (\d+) superpixels\n\Z", said)
+        self.assertTrue(found and int(found.group(1)) >= least, said)
+        return int(found.group(2))
+
+    def test_arrays(self):
+        deep = bands(500, 560, 5).astype(np.uint16) * 3
+        real = bands(500, 560, 2).astype(np.float32)
+        real[100:150, 200:260, 1] = np.nan
+        for image in (bands(500, 560, 1)[:, :, 0], bands(500, 560, 1), bands(500, 560, 4), deep, real, np.asfortranarray(bands(500, 560, 3))):
+            with self.subTest(f"{image.dtype} {image.shape}"):
+                np.save(self.path("in.npy"), image)
+                number = self.by_tiles("in.npy", "tiles.npy")
+                expected = whole(np.ascontiguousarray(image))
+                labels = np.load(self.path("tiles.npy"))
+                self.assertEqual((labels.dtype, number), (np.int32, expected.max() + 1))
+                np.testing.assert_array_equal(labels, expected)
+                self.assertEqual(self.call_command("superpixels", "in.npy", "--labels=one.npy", *SETTINGS, "--min-area=0"), ("", ""))
+                np.testing.assert_array_equal(np.load(self.path("one.npy")), expected)
+
+    def test_photographs(self):
+        image = texture((500, 560, 3), 3)
+        ct.cv2.imwrite(self.path("in.png"), image)
+        self.by_tiles("in.png", "tiles.npy")
+        np.testing.assert_array_equal(np.load(self.path("tiles.npy")), whole(image))
+        self.call_command("superpixels", "in.png", "--labels=l.npy", *SETTINGS)
+        connected = ct.QuickShift(2., 9., .25, device="cpu").compute(image)
+        connected.enforce_connectivity(20)
+        np.testing.assert_array_equal(np.load(self.path("l.npy")), connected.labels())
+        ct.cv2.imwrite(self.path("small.png"), frame(0))
+        self.call_command("superpixels", "small.png", "--labels=l.npy", "--number=40")
+        np.testing.assert_array_equal(np.load(self.path("l.npy")), ct.superpixels(frame(0), 40))
+        self.assertRegex(self.call_command("superpixels", "small.png", "--labels=l.npy", "--number=200", "--min-area=2000")[1],
+                         r"\A--number 200: the nearest that was found is \d+\n\Z")
+
+    @needs_rasterio
+    def test_geotiffs(self):
+        import rasterio
+        image, where = bands(500, 560, 5), rasterio.transform.from_origin(100., 200., 10., 10.)
+        image[40:300, 200:290] = 255
+        geotiff(self.path("in.tif"), image, nodata=255, transform=where, crs="EPSG:32632")
+        with rasterio.open(self.path("in.tif")) as read:
+            mask = read.dataset_mask()
+        number = self.by_tiles("in.tif", "tiles.tif")
+        self.call_command("superpixels", "in.tif", "--labels=one.tif", *SETTINGS, "--min-area=0")
+        expected = whole(image, mask)
+        self.assertEqual(number, expected.max() + 1)
+        for name in ("tiles.tif", "one.tif"):
+            with rasterio.open(self.path(name)) as read:
+                np.testing.assert_array_equal(read.read(1), expected)
+                self.assertEqual((read.transform, read.crs.to_epsg(), read.nodata), (where, 32632, -1))
+        self.assertTrue((expected[40:300, 200:290] == -1).all())
+        # A photograph, and an array, without coordinates.
+        ct.cv2.imwrite(self.path("in.png"), image[:, :, :3])
+        self.by_tiles("in.png", "tiles.tif")
+        with rasterio.open(self.path("tiles.tif")) as read:
+            np.testing.assert_array_equal(read.read(1), whole(np.ascontiguousarray(image[:, :, :3])))
+
+    @needs_rasterio
+    def test_alpha_is_no_channel(self):
+        image = bands(500, 560, 4)
+        image[:, :, 3] = 255
+        image[100:160, 50:110, 3] = 0
+        geotiff(self.path("in.tif"), image, photometric="rgb", alpha="yes")
+        said = self.call_command("superpixels", "in.tif", "--labels=l.npy", *TILED)[1]
+        self.assertIn("in.tif: band 4 is alpha by what the file says, and is no channel\n", said)
+        expected = whole(np.ascontiguousarray(image[:, :, :3]), image[:, :, 3])
+        np.testing.assert_array_equal(np.load(self.path("l.npy")), expected)
+
+    def test_refused(self):
+        np.save(self.path("in.npy"), bands(500, 560, 3))
+        np.save(self.path("many.npy"), np.zeros((30, 30, 17), np.uint8))
+        np.save(self.path("ints.npy"), np.zeros((30, 30), np.int32))
+        np.save(self.path("line.npy"), np.zeros(30, np.uint8))
+        np.save(self.path("objects.npy"), np.array([None, {}]), allow_pickle=True)
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        write_video(self.path("in.avi"), 2)
+        with open(self.path("bad.npy"), "w") as file:
+            file.write("print('hello')\n")
+        before = sorted(os.listdir(self.folder))
+        for arguments, words, code in (
+                (["in.npy", "--labels=l.npy", "--memory=.02"], "--min-area: 20: in.npy: its superpixels take 0.0237 GiB, and --memory is 0.02: it is computed by tiles, where only", 2),
+                (["in.png", "--labels=l.npy", "--memory=.01", "--number=9"], "", 0),
+                (["in.npy", "--labels=l.npy", "--memory=.01", "--min-area=0", "--sigma=60"], "--memory: 0.01: in.npy: its superpixels take", 2),
+                (["in.npy", "--labels=l.npy", "--number=9"], "--number: 9: has parameters for photographs", 2),
+                (["in.npy", "--labels=l.png"], "--labels: l.png: the name must end with .npy or .tif or .tiff", 2),
+                (["in.avi", "--labels=l.npy"], "--labels: are those of one image", 2), (["in.npy", "--labels=in.npy"], "--labels: in.npy: is the input", 2),
+                (["in.png", "--labels=l.npy", "--table=t.csv"], "argument --table: not allowed with argument --labels", 2),
+                (["in.png", "--labels=l.npy", "--draw=t.png"], "argument --draw: not allowed", 2), (["in.png", "--labels=l.npy", "--frames=1"], "argument --frames: not", 2),
+                (["in.png", "--memory=1"], "argument --memory: needs --labels", 2), (["in.png", "--labels=l.npy", "--memory=0"], "--memory: 0: 0.01 to 1000000 is possible", 2),
+                (["no.npy", "--labels=l.npy"], "no.npy: cannot be read: No such file", 1), (["bad.npy", "--labels=l.npy"], "bad.npy: cannot be read: ", 1),
+                (["objects.npy", "--labels=l.npy"], "objects.npy: cannot be read: ", 1), (["line.npy", "--labels=l.npy"], "line.npy: shape (30,); height x width", 2),
+                (["many.npy", "--labels=l.npy"], "many.npy: image: ", 1), (["ints.npy", "--labels=l.npy"], "ints.npy: image: elements are int32", 1),
+                (["in.npy", "--labels=no/l.npy"], "no/l.npy: cannot be written: No such file", 1)):
+            with self.subTest(arguments):
+                errors = self.call_command("superpixels", *arguments, code=code)[1]
+                self.assertIn(words, errors)
+                if code:
+                    self.assertEqual(sorted(os.listdir(self.folder)), before)
+                else:
+                    os.unlink(self.path("l.npy"))
+
+    def test_without_rasterio(self):
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        with mock.patch.dict(sys.modules, {"rasterio": None}):
+            for arguments, name in ((["in.png", "--labels=l.tif"], "l.tif"), (["in.tif", "--labels=l.npy"], "in.tif")):
+                self.assertEqual(self.call_command("superpixels", *arguments, code=1)[1], f"error: {name}: needs rasterio: pip install 'cudatracking[rasters]'\n")
+
+    @needs_rasterio
+    def test_broken_geotiff(self):
+        geotiff(self.path("in.tif"), bands(500, 560, 3))
+        with open(self.path("in.tif"), "rb") as file:
+            data = file.read()
+        for size, words in ((100, "in.tif: cannot be read: "), (len(data) // 2, "in.tif: cannot be read: ")):
+            with open(self.path("in.tif"), "wb") as file:
+                file.write(data[:size])
+            for options in (SETTINGS, TILED):
+                self.assertIn(words, self.call_command("superpixels", "in.tif", "--labels=l.npy", *options, code=1)[1])
+        self.assertEqual(os.listdir(self.folder), ["in.tif"])
+
+    def test_ended_by_a_signal(self):
+        """An older file stays; of a new one nothing does."""
+        np.save(self.path("in.npy"), np.tile(bands(500, 560, 1)[:, :, 0], (6, 6)))
+        np.save(self.path("l.npy"), np.arange(4))
+        for number in (*SIGNALS, signal.SIGKILL):
+            running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.npy", "--labels=l.npy", "--sigma=9", "--device=cpu", "--min-area=0", "--memory=.1"],
+                                       cwd=self.folder, stderr=subprocess.PIPE, text=True)
+            line = running.stderr.readline()
+            self.assertRegex(line, r"\A\s*tile \d+ of \d+, ")
+            running.send_signal(number)
+            rest = running.communicate(timeout=300)[1]
+            np.testing.assert_array_equal(np.load(self.path("l.npy")), np.arange(4))
+            if number != signal.SIGKILL:
+                self.assertEqual((running.returncode, rest.splitlines()[-1]), (130, "error: ended by a signal; nothing is written"))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "l.npy"])
+
+    def test_full_disk(self):
+        np.save(self.path("in.npy"), bands(500, 560, 3))
+        for name in ("l.npy", "l.tif") if importlib.util.find_spec("rasterio") else ("l.npy",):
+            for options in (SETTINGS, TILED):
+                done = self.disk(f"{sys.executable} -m cudatracking superpixels in.npy --quiet --labels=disk/{name} {' '.join(options)}; echo code $?; ls -A disk", "400k")
+                self.assertEqual(done.stdout, "code 1\n", done.stderr)
+                self.assertRegex(done.stderr, rf"\Aerror: disk/{name}: cannot be written: [^\n]+\n\Z", options)
+
+    def peak(self, *arguments):
+        """Largest resident memory of the command, bytes."""
+        with subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", *arguments, "--quiet", *SETTINGS], cwd=self.folder) as running:
+            _, status, usage = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status) if sys.version_info >= (3, 9) else status
+        self.assertEqual(running.returncode, 0)
+        return usage.ru_maxrss * 1024
+
+    def test_memory(self):
+        """An image takes what decides whether it is computed by tiles; by tiles it takes no more than --memory."""
+        np.save(self.path("tiny.npy"), np.zeros((8, 8, 4), np.uint8))
+        np.save(self.path("in.npy"), np.tile(bands(500, 560, 4), (3, 3, 1)))
+        start = self.peak("tiny.npy", "--labels=l.npy")
+        taken = bytes_of(1500 * 1680, 4, 1)
+        self.assertLess(self.peak("in.npy", "--labels=one.npy") - start, taken)
+        self.assertLess(self.peak("in.npy", "--labels=tiles.npy", "--memory=.08", "--min-area=0") - start, .08 * 2**30)
+        self.assertGreater(taken, 2.5 * .08 * 2**30)
+
+
+if __name__ == "__main__":
+    unittest.main()
