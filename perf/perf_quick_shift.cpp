@@ -25,6 +25,11 @@ struct Case
 const double PAPER = 32. / 255;
 const Size FULL_HD(1920, 1080), SQUARE(512, 512);
 
+Case bandsCase(int channels)
+{
+    return {format("bands_%d_1080p", channels), FULL_HD, 6, 10, PAPER, false, "fruits", CV_8U, channels};
+}
+
 const Case CASES[] = {
     {"paper_1080p", FULL_HD, 6, 10, PAPER, true},
     {"paper_1080p_scale1", FULL_HD, 6, 10, 1, false},
@@ -32,7 +37,7 @@ const Case CASES[] = {
     {"small_1080p_scale1", FULL_HD, 2, 8, 1, false},
     {"tau_100_1080p_scale1", FULL_HD, 6, 100, 1, false},
     {"tau_200_1080p_scale1", FULL_HD, 6, 200, 1, false},
-    {"bands_8_1080p", FULL_HD, 6, 10, PAPER, false, "fruits", CV_8U, 8},
+    bandsCase(8),
 };
 
 //! Cases of the plots. The name's part before _ is the quantity of the x axis, the number after it the value.
@@ -233,6 +238,32 @@ protected:
 #endif
         SANITY_CHECK_NOTHING();
     }
+
+    //! Measures mean colours and statistics, with the bytes that image, labels and the painted image have.
+    void measureMeans()
+    {
+        requireDevice();
+#ifdef HAVE_CUDA
+        const Case c = GetParam();
+        const Mat image = imageOf(c);
+        const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
+        cuda::Stream stream;
+        GpuMat input(image), painted, areas, means, centroids, boxes;
+        q->compute(input, noArray(), stream);
+        const auto statistics = [&] { q->getStatistics(input, areas, means, centroids, boxes, stream); };
+        const double read = double(image.total() * (image.elemSize() + sizeof(int)));
+        PerfRow(c.name + "_means", "cuda", "kernel",
+                graphMedianUs(stream, [&] { q->getMeanColor(input, painted, stream); }))
+            .set("bytes", read + double(image.total() * image.elemSize()));
+        declare.in(image).time(5);
+        TEST_CYCLE() { statistics(); }
+        ASSERT_EQ(q->getNumberOfSuperpixels(), areas.rows);
+        PerfRow(c.name + "_statistics", "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6)
+            .set("bytes", read)
+            .set("superpixels", areas.rows);
+#endif
+        SANITY_CHECK_NOTHING();
+    }
 };
 
 typedef CudaTest QuickShift_Cuda;
@@ -240,6 +271,7 @@ typedef CudaTest QuickShift_CudaPlots;
 typedef CudaTest QuickShift_CudaImages;
 
 PERF_TEST_P(QuickShift_Cuda, compute, testing::ValuesIn(CASES)) { measure(); }
+PERF_TEST_P(QuickShift_Cuda, means, testing::Values(CASES[0], bandsCase(8), bandsCase(16))) { measureMeans(); }
 PERF_TEST_P(QuickShift_CudaPlots, compute, testing::ValuesIn(PLOTS)) { measure(); }
 PERF_TEST_P(QuickShift_CudaImages, compute, testing::ValuesIn(imageCases())) { measure(true); }
 
