@@ -160,7 +160,7 @@ class RastersTest(CommandCase):
 
     def test_ended_by_a_signal(self):
         """An older file stays; of a new one nothing does."""
-        np.save(self.path("in.npy"), np.tile(bands(500, 560, 1)[:, :, 0], (6, 6)))
+        np.save(self.path("in.npy"), np.tile(bands(500, 560, 1)[:, :, 0], (12, 12)))
         np.save(self.path("l.npy"), np.arange(4))
         for number in (*SIGNALS, signal.SIGKILL):
             running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.npy", "--labels=l.npy", "--sigma=9", "--device=cpu", "--min-area=0", "--memory=.1"],
