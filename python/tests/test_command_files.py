@@ -61,7 +61,7 @@ class InputsTest(CommandCase):
             options = file_options(parser)
             self.assertLessEqual(set(options), known, name)
             count += len(set(options) & set(parser.get_default("outputs")))
-        self.assertEqual(count, 9)  # --table and --draw of four commands, --out of scan
+        self.assertEqual(count, 10)  # --table and --draw of four commands, --labels of superpixels, --out of scan
 
     def test_outputs_that_are_inputs(self):
         """Each output of each command, by each name that a file can have; the inputs cannot be read, and nobody tries."""
@@ -83,7 +83,7 @@ class InputsTest(CommandCase):
                         self.assertRegex(errors, rf"\Aerror: --{dest}: {re.escape(output)}: is the input ")
                         self.assertEqual(self.contents(), before)
                         count += 1
-        self.assertEqual(count, 8 * len(pairs))
+        self.assertEqual(count, 9 * len(pairs))
         errors = self.call_command("detect", "in.avi", "--cascade", "cascade.xml", "--table", "cascade.xml", code=2)[1]
         self.assertIn("--table: cascade.xml: is the input cascade.xml", errors)
         self.assertEqual(self.contents(), before)
