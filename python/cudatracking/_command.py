@@ -21,7 +21,7 @@ from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
 from ._quickshift import missed
-from ._rasters import LABELS, MEMORY, write_labels
+from ._rasters import ARRAY, LABELS, MEMORY, RASTERS, suffix_of, write_labels
 from .scan._command import MIN_AREA_HELP, NUMBER_HELP
 from .scan._jobs import DEFAULT_CASCADE, Superpixels, settings_of
 
@@ -370,6 +370,8 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                 about.error(f"argument --{name}: not allowed with argument --labels")
         if options.memory and not options.labels:
             about.error("argument --memory: needs --labels")
+        if suffix_of(options.source) in (ARRAY, *RASTERS) and not options.labels:
+            about.error(f"argument source: {options.source}: needs --labels, as arrays and rasters do")
     for name in ("sigma", "max_dist", "color_scale"):
         if getattr(options, "number", None) and getattr(options, name) is not None:
             about.error(f"argument --{name.replace('_', '-')}: not allowed with argument --number, which has parameters of its own")

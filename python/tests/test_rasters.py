@@ -127,7 +127,7 @@ class RastersTest(CommandCase):
                 (["in.avi", "--labels=l.npy"], "--labels: are those of one image", 2), (["in.npy", "--labels=in.npy"], "--labels: in.npy: is the input", 2),
                 (["in.png", "--labels=l.npy", "--table=t.csv"], "argument --table: not allowed with argument --labels", 2),
                 (["in.png", "--labels=l.npy", "--draw=t.png"], "argument --draw: not allowed", 2), (["in.png", "--labels=l.npy", "--frames=1"], "argument --frames: not", 2),
-                (["in.png", "--memory=1"], "argument --memory: needs --labels", 2), (["in.png", "--labels=l.npy", "--memory=0"], "--memory: 0: 0.01 to 1000000 is possible", 2),
+                (["in.npy"], "argument source: in.npy: needs --labels", 2), (["in.png", "--memory=1"], "argument --memory: needs --labels", 2), (["in.png", "--labels=l.npy", "--memory=0"], "--memory: 0: 0.01 to 1000000 is possible", 2),
                 (["no.npy", "--labels=l.npy"], "no.npy: cannot be read: No such file", 1), (["bad.npy", "--labels=l.npy"], "bad.npy: cannot be read: ", 1),
                 (["objects.npy", "--labels=l.npy"], "objects.npy: cannot be read: ", 1), (["line.npy", "--labels=l.npy"], "line.npy: shape (30,); height x width", 2),
                 (["many.npy", "--labels=l.npy"], "many.npy: image: ", 1), (["ints.npy", "--labels=l.npy"], "ints.npy: image: elements are int32", 1),
