@@ -40,8 +40,7 @@ def suffix_of(path: str) -> str:
 
 
 def bytes_of(pixels: int, channels: int, itemsize: int) -> int:
-    """Returns the memory that the superpixels of an image take with the image itself, connected components included. Measured on the CPU, which
-    takes more than a device."""
+    """Returns the memory in bytes that the superpixels of an image take with the image itself, connected components included, as measured."""
     return pixels * (76 + channels * (4 + itemsize))
 
 
