@@ -218,7 +218,7 @@ class QuickShiftTest(unittest.TestCase):
         self.assertEqual(shift.statistics(bands).means.shape, (shift.number, 8))
         with self.assertRaisesRegex(ct.ArgumentError, "color_scale: 17 numbers; 1 to 16 are possible"):
             ct.QuickShift(color_scale=[1.] * 17)
-        with self.assertRaisesRegex(ct.ArgumentError, "^image: 8 channels, but there are factors for 5 only"):
+        with self.assertRaisesRegex(ct.ArgumentError, "^image: 8 channels, but there are factors for at most 5"):
             ct.QuickShift(color_scale=[1, 2, 3, 4, 5]).compute(bands)
         with self.assertRaisesRegex(ct.ArgumentError, "image: shape"):
             ct.QuickShift().compute(np.zeros((9, 9, 17), np.uint8))

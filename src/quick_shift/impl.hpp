@@ -26,7 +26,11 @@ class QuickShiftImpl final : public QuickShift, public detail::Lockable<QuickShi
 {
 public:
     QuickShiftImpl(double sigma, double maxDist, double colorScale);
+    explicit QuickShiftImpl(const UserSettings& settings) : user_(settings) {}
 
+    UserSettings settings() const { return locked()->user_; }
+    //! Returns what compute() uses for images of this size and type. Not locked.
+    Settings settingsFor(int cols, int rows, int type);
     void setSigma(double sigma) override { locked()->set(SIGMA, sigma); }
     void setMaxDist(double maxDist) override { locked()->set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
@@ -84,7 +88,6 @@ private:
         setting.check(value);
         user_.*setting.member = value;
     }
-    Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
     //! Computes images, Mat or GpuMat, by the engine of their backend.
     template <typename Array>

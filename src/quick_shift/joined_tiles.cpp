@@ -75,8 +75,9 @@ const int64_t UNKNOWN = INT64_MIN; //!< next part of a part that leads to a tile
 class QuickShiftTilesImpl final : public QuickShiftTiles, public detail::Lockable<QuickShiftTilesImpl>
 {
 public:
-    QuickShiftTilesImpl(int window, int reach, Size image, Size tile)
-        : image_(image),
+    QuickShiftTilesImpl(const UserSettings& settings, int window, int reach, Size image, Size tile)
+        : expected_(settings),
+          image_(image),
           tile_(tile),
           grid_(tilesOf(image.width, tile.width), tilesOf(image.height, tile.height)),
           window_(window),
@@ -105,22 +106,39 @@ private:
     Rect widened(Point tile, int border) const;
     //! Returns the tiles, itself included, that have a pixel within reach of the tile.
     Rect near(Point tile) const;
-    void checkTrees(Point tile, const Trees& trees) const;
-    //! Returns the part of a pixel in a tile that was added.
-    int64_t partOf(Point pixel) const;
-    //! Returns the pixel of the root that a part leads to. Halves the path there.
-    int64_t rootOf(size_t part);
+    void checkTrees(Point tile, const Trees& trees);
+    //! Returns true if compute() with the settings of create() has these for an image of this size.
+    bool areExpected(const Settings& settings, Size size);
+    Point tileOf(Point pixel) const { return {pixel.x / tile_.width, pixel.y / tile_.height}; }
+    //! Returns the tile of a part.
+    Point tileOf(int64_t part) const;
+    //! Returns the part of a pixel in a tile that was added. @param from tile whose parents lead there.
+    int64_t partOf(Point pixel, Point from) const;
+    //! Returns the label of each part. @param roots pixels of all roots, ascending.
+    std::vector<int> labelsOf(const std::vector<int64_t>& roots) const;
+    //! Throws an error that names the tiles of a circle of parts. @param part one of these.
+    [[noreturn]] void refuseCircle(int64_t part) const;
 
+    QuickShiftImpl expected_; //!< has the settings of create(), and computes nothing
     const Size image_, tile_, grid_;
     const int window_, reach_; //!< radius of the density window and of the search
     std::vector<Tile> tiles_;
     std::vector<int64_t> next_; //!< of each part: the part that it leads to, ~pixel of its root, or UNKNOWN
     std::vector<int> labels_;   //!< of each part after join(): the superpixel's label
-    Settings settings_;         //!< of the tiles so far; none: without `spatial`
+    int type_ = -1;             //!< of the image; -1 before the first tile
     int superpixels_ = -1;      //!< -1 before join()
 };
 
 String nameOf(Point tile) { return format("tile (%d, %d)", tile.x, tile.y); }
+
+//! Throws an error about tiles whose parents cannot be those of one image.
+[[noreturn]] void refuseSources(const std::vector<Point>& tiles)
+{
+    String names;
+    for (const Point tile : tiles)
+        names += (names.empty() ? "" : ", ") + nameOf(tile);
+    CV_Error_(Error::StsBadArg, ("%s: their sources differ in pixels or mask where they overlap", names.c_str()));
+}
 
 const QuickShiftTilesImpl& QuickShiftTilesImpl::checked(Point tile) const
 {
@@ -144,16 +162,26 @@ Rect QuickShiftTilesImpl::widened(Point tile, int border) const
 Rect QuickShiftTilesImpl::near(Point tile) const
 {
     const Rect pixels = widened(tile, reach_);
-    const Point first(pixels.x / tile_.width, pixels.y / tile_.height);
-    return Rect(first, Point((pixels.br().x - 1) / tile_.width + 1, (pixels.br().y - 1) / tile_.height + 1));
+    return Rect(tileOf(pixels.tl()), tileOf(pixels.br() - Point(1, 1)) + Point(1, 1));
 }
 
-void QuickShiftTilesImpl::checkTrees(Point tile, const Trees& trees) const
+bool QuickShiftTilesImpl::areExpected(const Settings& settings, Size size)
+{
+    try
+    {
+        return settings == expected_.settingsFor(size.width, size.height, settings.type);
+    }
+    catch (const cv::Exception&) // the image has more channels than create() was given factors
+    {
+        return false;
+    }
+}
+
+void QuickShiftTilesImpl::checkTrees(Point tile, const Trees& trees)
 {
     checked(tile);
     const String name = nameOf(tile);
     const Size size = widened(tile, window_ + reach_).size();
-    const int needed = trees.settings.parameters.radius + trees.settings.parameters.searchRadius;
     if (superpixels_ >= 0)
         CV_Error_(Error::StsBadArg, ("%s: all tiles are joined already", name.c_str()));
     if (at(tile).first >= 0)
@@ -166,29 +194,29 @@ void QuickShiftTilesImpl::checkTrees(Point tile, const Trees& trees) const
         CV_Error_(Error::StsUnmatchedSizes,
                   ("%s: %d x %d pixels were computed, but with its halo of %d pixels it has %d x %d", name.c_str(),
                    trees.parents.cols, trees.parents.rows, window_ + reach_, size.width, size.height));
-    if (trees.settings.parameters.radius > window_ || trees.settings.parameters.searchRadius > reach_)
-        CV_Error_(Error::StsOutOfRange, ("%s: its halo of %d pixels is too small: the settings of `computed` need %d",
-                                         name.c_str(), window_ + reach_, needed));
-    if (settings_.spatial && trees.settings.type != settings_.type)
+    if (type_ >= 0 && trees.settings.type != type_)
         CV_Error_(Error::StsUnmatchedFormats,
                   ("%s: type %s differs from %s of the tiles before", name.c_str(),
-                   typeToString(trees.settings.type).c_str(), typeToString(settings_.type).c_str()));
-    if (settings_.spatial && !(trees.settings == settings_))
-        CV_Error_(Error::StsBadArg, ("%s: was computed with other settings than the tiles before", name.c_str()));
+                   typeToString(trees.settings.type).c_str(), typeToString(type_).c_str()));
+    if (!areExpected(trees.settings, size))
+        CV_Error_(Error::StsBadArg, ("%s: was computed with other settings than those of create()", name.c_str()));
 }
 
-int64_t QuickShiftTilesImpl::partOf(Point pixel) const
+Point QuickShiftTilesImpl::tileOf(int64_t part) const
 {
-    const Tile& tile = at(Point(pixel.x / tile_.width, pixel.y / tile_.height));
-    return tile.first + tile.frame.at(Point(pixel.x % tile_.width, pixel.y % tile_.height));
+    size_t i = 0;
+    while (tiles_[i].first < 0 || part < tiles_[i].first || part >= tiles_[i].first + tiles_[i].parts)
+        ++i;
+    return {static_cast<int>(i % grid_.width), static_cast<int>(i / grid_.width)};
 }
 
-int64_t QuickShiftTilesImpl::rootOf(size_t part)
+int64_t QuickShiftTilesImpl::partOf(Point pixel, Point from) const
 {
-    for (; next_[part] >= 0; part = static_cast<size_t>(next_[part]))
-        if (next_[next_[part]] >= 0)
-            next_[part] = next_[next_[part]];
-    return ~next_[part];
+    const Tile& tile = at(tileOf(pixel));
+    const int label = tile.frame.at(Point(pixel.x % tile_.width, pixel.y % tile_.height));
+    if (label < 0) // masked, so that it is no parent
+        refuseSources({from, tileOf(pixel)});
+    return tile.first + label;
 }
 
 /** Labels each pixel of a tile with its part: the rank of the pixel where the part's parents end in the tile.
@@ -228,7 +256,11 @@ void QuickShiftTilesImpl::addTrees(Point tile, const Trees& trees, OutputArray l
     const Mat& parts = trees.parts;
     detail::Output output("labels", labels, whole.height, whole.width, CV_32S, detail::ON_HOST);
 
-    // From here on nothing fails but for lack of memory, and that before the tile counts as added.
+    for (const Exit& exit : at(tile).expecting)
+        if (parts.at<int>(exit.pixel - whole.tl()) < 0) // masked, so that it is no parent
+            refuseSources({tile, tileOf(exit.part)});
+
+    // From here on nothing fails but for lack of memory or masks that differ, and that before the tile counts as added.
     const int64_t first = static_cast<int64_t>(next_.size());
     std::map<int64_t, std::vector<Exit>> exits; // by the tile that they lead to
     std::vector<int64_t> next;
@@ -238,10 +270,10 @@ void QuickShiftTilesImpl::addTrees(Point tile, const Trees& trees, OutputArray l
         const int parent = trees.parents.at<int>(whole.tl() - source.tl() + end);
         const Point pixel = source.tl() + Point(parent % source.width, parent / source.width);
         const bool root = pixel == whole.tl() + end;
-        const Point to(pixel.x / tile_.width, pixel.y / tile_.height);
+        const Point to = tileOf(pixel);
         next.push_back(root ? ~(static_cast<int64_t>(pixel.y) * image_.width + pixel.x) : UNKNOWN);
         if (!root && at(to).first >= 0)
-            next.back() = partOf(pixel);
+            next.back() = partOf(pixel, tile);
         else if (!root)
             exits[static_cast<int64_t>(to.y) * grid_.width + to.x].push_back({part, pixel});
     }
@@ -261,13 +293,42 @@ void QuickShiftTilesImpl::addTrees(Point tile, const Trees& trees, OutputArray l
     added.parts = static_cast<int>(next.size());
     std::swap(added.frame, frame);
     for (const Exit& exit : added.expecting)
-        next_[exit.part] = partOf(exit.pixel);
+        next_[exit.part] = first + parts.at<int>(exit.pixel - whole.tl());
     added.expecting = std::vector<Exit>();
-    settings_ = trees.settings;
+    type_ = trees.settings.type;
     for (int y = within.y; y < within.br().y; ++y)
         for (int x = within.x; x < within.br().x; ++x)
             if (--at({x, y}).missing == 0)
                 at({x, y}).frame = {};
+}
+
+void QuickShiftTilesImpl::refuseCircle(int64_t part) const
+{
+    const size_t most = 8; // tiles in a message
+    std::vector<Point> tiles;
+    for (int64_t i = part; tiles.size() < most && (tiles.empty() || i != part); i = next_[i])
+        tiles.push_back(tileOf(i));
+    refuseSources(tiles);
+}
+
+std::vector<int> QuickShiftTilesImpl::labelsOf(const std::vector<int64_t>& roots) const
+{
+    const int UNLABELLED = -1, ON_THE_WAY = -2;
+    std::vector<int> labels(next_.size(), UNLABELLED);
+    for (int64_t i = 0; i < static_cast<int64_t>(next_.size()); ++i)
+    {
+        int64_t last = i; // where the parts that have no label yet end
+        for (; labels[last] == UNLABELLED && next_[last] >= 0; last = next_[last])
+            labels[last] = ON_THE_WAY;
+        if (labels[last] == ON_THE_WAY)
+            refuseCircle(last);
+        if (labels[last] == UNLABELLED)
+            labels[last] =
+                static_cast<int>(std::lower_bound(roots.begin(), roots.end(), ~next_[last]) - roots.begin());
+        for (int64_t part = i; labels[part] == ON_THE_WAY; part = next_[part])
+            labels[part] = labels[last];
+    }
+    return labels;
 }
 
 int QuickShiftTilesImpl::join()
@@ -292,9 +353,7 @@ int QuickShiftTilesImpl::join()
         CV_Error_(Error::StsOutOfRange,
                   ("QuickShiftTiles: %zu superpixels, but at most %d are possible", roots.size(), INT_MAX));
     std::sort(roots.begin(), roots.end());
-    labels_.resize(next_.size());
-    for (size_t i = 0; i < next_.size(); ++i)
-        labels_[i] = static_cast<int>(std::lower_bound(roots.begin(), roots.end(), rootOf(i)) - roots.begin());
+    labels_ = labelsOf(roots);
     next_ = std::vector<int64_t>(); // {} would keep its memory
     return superpixels_ = static_cast<int>(roots.size());
 }
@@ -331,26 +390,49 @@ size_t QuickShiftTilesImpl::workspaceBytes() const
     return bytes;
 }
 
+//! Checks that QuickShift can compute the largest tile with its halo.
+void checkSource(Size image, Size tile, int halo)
+{
+    const int64_t width = std::min<int64_t>(int64_t(tile.width) + 2 * halo, image.width);
+    const int64_t height = std::min<int64_t>(int64_t(tile.height) + 2 * halo, image.height);
+    if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("tileSize: %d x %d is %.0f x %.0f with its halo of %d pixels, but at most %d a side and %d pixels are "
+                   "possible",
+                   tile.width, tile.height, double(width), double(height), halo, MAX_SIDE, MAX_PIXELS));
+}
+
 }} // namespace quick_shift
 
 Ptr<QuickShiftTiles> QuickShiftTiles::create(const Ptr<QuickShift>& quickShift, Size imageSize, Size tileSize)
 {
-    if (!quickShift)
-        CV_Error(Error::StsBadArg, "quickShift: is null");
+    const auto* const impl = dynamic_cast<const QuickShiftImpl*>(quickShift.get());
+    if (!impl)
+        CV_Error(Error::StsBadArg, "quickShift: must be made by QuickShift::create()");
     if (imageSize.width < 1 || imageSize.height < 1)
         CV_Error_(Error::StsOutOfRange,
                   ("imageSize: %d x %d, but each side must be at least 1", imageSize.width, imageSize.height));
     if (tileSize.width < 1 || tileSize.height < 1)
         CV_Error_(Error::StsOutOfRange,
                   ("tileSize: %d x %d, but each side must be at least 1", tileSize.width, tileSize.height));
-    const int window = windowRadius(quickShift->getSigma());
-    const int reach = searchRadius(quickShift->getSearchRadius(), quickShift->getMaxDist(), window);
+    const UserSettings settings = impl->settings();
+    const int window = windowRadius(settings.sigma);
+    const int reach = searchRadius(settings.searchRadius, settings.maxDist, window);
+    checkSource(imageSize, tileSize, window + reach);
     const double count =
         std::ceil(double(imageSize.width) / tileSize.width) * std::ceil(double(imageSize.height) / tileSize.height);
     if (count > INT_MAX)
         CV_Error_(Error::StsOutOfRange, ("tileSize: %d x %d makes %.0f tiles, but at most %d are possible",
                                          tileSize.width, tileSize.height, count, INT_MAX));
-    return makePtr<QuickShiftTilesImpl>(window, reach, imageSize, tileSize);
+    try
+    {
+        return makePtr<QuickShiftTilesImpl>(settings, window, reach, imageSize, tileSize);
+    }
+    catch (const std::bad_alloc&)
+    {
+        CV_Error_(Error::StsNoMem, ("tileSize: %d x %d makes %.0f tiles, and there is no memory for so many",
+                                    tileSize.width, tileSize.height, count));
+    }
 }
 
 void QuickShiftTiles::add(Point tile, const Ptr<QuickShift>& computed, OutputArray labels)

@@ -108,7 +108,7 @@ static std::vector<double> scalesOf(const std::vector<double>& given, int channe
     const bool equal = std::count(given.begin(), given.end(), given[0]) == static_cast<ptrdiff_t>(given.size());
     if (!equal && channels > static_cast<int>(given.size()))
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("image: %d channels, but there are factors for %zu only", channels, given.size()));
+                  ("image: %d channels, but there are factors for at most %zu", channels, given.size()));
     std::vector<double> scales = given;
     scales.resize(channels, given[0]);
     return scales;

@@ -163,7 +163,7 @@ TEST(QuickShift_Bands, scales)
     q->setScales(std::vector<double>(6, 0.2));
     expectSame(equal, computed(*q, image));
 
-    const char* const says = "image: 6 channels, but there are factors for 4 only";
+    const char* const says = "image: 6 channels, but there are factors for at most 4";
     q->setChannelScales(Scalar(0.2, 0.2, 0.2, 0.3));
     expectRefused([&] { q->compute(image); }, {says});
     expectSame(equal, resultsOf(*q));

@@ -130,7 +130,7 @@ class CpuTest(unittest.TestCase):
         self.assertGreater((q.getParents() == scaled.getParents()).mean(), 0.99)
         self.assertEqual(np.ravel(scaled.getScales()).tolist(), [1.] * 7)
         scaled.setChannelScales((1., 2., 3., 4.))
-        with self.assertRaisesRegex(cv2.error, "image: 7 channels, but there are factors for 4 only"):
+        with self.assertRaisesRegex(cv2.error, "image: 7 channels, but there are factors for at most 4"):
             scaled.compute(image)
         with self.assertRaisesRegex(cv2.error, "scales: 17 values, but there must be 1 to 16"):
             scaled.setScales([1.] * 17)
