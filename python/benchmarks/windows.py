@@ -2,14 +2,15 @@
 particles and of ice are made, five seeds each; vectors beside the border are left out.
 
 accuracy [PLOT.png]: bias and error of sub-pixel positions, and a plot of the bias against the motion, that is of peak locking (needs matplotlib).
-diameters: the same for a Gaussian and more diameters. ice: for both curves, on ice with noise. floor: scores of unrelated images. gradients: motion
-that differs within a window. spots: bright spots that the other image lacks. gaps: black stripes that stand still. passes: time of one and of
-two passes, on one thread.
+diameters: the same for a Gaussian and more diameters, also of images with noise and lost pairs, and of pixels that measure the light at a point.
+ice: for both curves, on ice with noise. texture: ice high-passed by several widths, windows of several sizes. floor: scores of unrelated images.
+limits: what limits of score, confidence and ratio of peaks cost and find. validation: the median test and such limits in a vortex (needs openpiv).
+gradients: motion that differs within a window. spots: bright spots that the other image lacks. gaps: black stripes that stand still. border: images
+with and without a border added. passes: time of one and of two passes, on one thread.
 
 openpiv FOLDER: vectors of OpenPIV's pair test1, FOLDER being openpiv/data, errors on particles, and time per vector (needs openpiv).
-autorift FIRST SECOND: places and time
-of the loop of cv2.matchTemplate() that autoRIFT runs, with windows of 32 pixels, +-25, every 32 pixels, on one thread; FIRST and SECOND are
-images of 8 bits, such as those of OpenPIV's test4. It needs opencv-python, the cv2 of which is the peer.
+autorift FIRST SECOND: places and time of the loop of cv2.matchTemplate() that autoRIFT runs, with windows of 32 pixels, +-25, every 32 pixels,
+on one thread; FIRST and SECOND are images of 8 bits, such as those of OpenPIV's test4. It needs opencv-python, the cv2 of which is the peer.
 """
 import contextlib
 import math
@@ -24,32 +25,45 @@ SIZE, SMALL, WINDOW, STEP, DIAMETERS = 512, 256, 32, 16, (1.5, 2.5, 4.)
 SEEDS, INNER = range(5), np.s_[1:-1, 1:-1]  # without windows that leave the frame
 ERF = np.frompyfunc(math.erf, 1, 1)
 SHIFTS = np.arange(30, 41) / 10
+POOR = {"per_pixel": .03, "noise": 10., "lost": .2}  # as real images are
 # The last one is not offered by FragmentMatcher.
 FITS = {"ZNCC, Gaussian": ("zncc", "gaussian"), "ZNCC, parabola": ("zncc", "parabola"), "SSD, parabola": ("ssd", "parabola"), "SAD, lines": ("sad", "parabola"),
         "SSD, Gaussian": ("ssd", None)}
 
 
-def particles(seed, diameter, shift, per_pixel=.05, side=SIZE, shear=0.):
-    """An image of particles, Gaussians with a diameter at exp(-2) of their brightness, all moved by `shift` in x, and by `shear` more for each
-    pixel down from the middle. A pixel has the mean over its area, as of a camera, and hardly one is saturated."""
-    random = np.random.default_rng(seed)
+def particles(seed, diameter, motion, per_pixel=.05, side=SIZE, noise=0., lost=0., point=False):
+    """An image of particles, Gaussians with a diameter at exp(-2) of their brightness, moved by `motion` in x, or by the two numbers that motion(x, y)
+    returns. A pixel has the mean over its area, as of a camera, or the light at its centre; hardly one is saturated. The share `lost` of the particles
+    is replaced by others; the noise of two images of a seed differs."""
+    random, other = np.random.default_rng(seed), np.random.default_rng((seed, int(callable(motion) or motion != 0)))
     count, margin = int((side + 40)**2 * per_pixel), 20
     x, y = random.uniform(-margin, side + margin, (2, count))
-    x += shift + shear * (y - side / 2)
     light = random.uniform(60, 120, count)
+    across, down = motion(x, y) if callable(motion) else (motion, 0.)
+    x, y = x + across, y + down
+    replaced = int(count * lost)
+    x[:replaced], y[:replaced] = other.uniform(-margin, side + margin, (2, replaced))
     image = np.zeros((side, side))
     reach, left, top = int(np.ceil(1.5 * diameter)), np.rint(x).astype(int), np.rint(y).astype(int)
     width = diameter / 4  # standard deviation
     steps = np.arange(-reach, reach + 1)
     edges = np.arange(-reach, reach + 2) - .5
-    across, along = (np.sqrt(np.pi / 2) * width * np.diff(ERF((first[:, None] + edges - place[:, None]) / (np.sqrt(2) * width)).astype(float))
+    across, along = (np.exp(-((first[:, None] + steps - place[:, None]) / width)**2 / 2) if point else
+                     np.sqrt(np.pi / 2) * width * np.diff(ERF((first[:, None] + edges - place[:, None]) / (np.sqrt(2) * width)).astype(float))
                      for first, place in ((left, x), (top, y)))
     for i, dy in enumerate(steps):
         for j, dx in enumerate(steps):
             column, row = left + dx, top + dy
             inside = (column >= 0) & (row >= 0) & (column < side) & (row < side)
             np.add.at(image, (row[inside], column[inside]), (light * across[:, j] * along[:, i])[inside])
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+    return to_bytes(image + other.normal(20, noise, image.shape) if noise else image)
+
+
+def vortex(x, y, side=SIZE):
+    """Motion of a vortex in the middle of an image, at most 6 pixels."""
+    dx, dy, radius = x - (side - 1) / 2, y - (side - 1) / 2, 90
+    turn = 6 * np.exp(.5) / radius * np.exp(-(dx**2 + dy**2) / (2 * radius**2))
+    return -dy * turn, dx * turn
 
 
 def ice(seed, shift=0., noise=4.):
@@ -67,19 +81,19 @@ def to_bytes(image):
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
-def high_pass(image, free=None):
+def high_pass(image, free=None, sigma=5):
     """The image minus its surroundings, about the mean gray value. Where `free` is 0 there are no data."""
     free = np.ones(image.shape) if free is None else free.astype(float)
-    blurred = [ct.cv2.GaussianBlur(part, (0, 0), 5) for part in (image * free, free)]
+    blurred = [ct.cv2.GaussianBlur(part, (0, 0), sigma) for part in (image * free, free)]
     rest = (image - blurred[0] / np.maximum(blurred[1], 1e-6)) * free
     return to_bytes(128 + rest * 32 / rest[free > 0].std())
 
 
-def search(before, after, reach, size=WINDOW, step=STEP, fit="zncc gaussian", weights=None, offset=None):
+def search(before, after, reach, size=WINDOW, step=STEP, fit="zncc gaussian", weights=None, offset=None, exclusion=0):
     """Grid, matches and field of a pass."""
     metric, name = fit.split()
     grid = ct.windows(before.shape, size, step, reach, offset)
-    matcher = ct.FragmentMatcher(metric, subpixel=True, subpixel_fit=name, device="cpu")
+    matcher = ct.FragmentMatcher(metric, subpixel=True, subpixel_fit=name, exclusion_distance=exclusion, device="cpu")
     matcher.cut(before, grid.regions, weights and weights(grid))
     found = matcher.match(after, grid.areas)
     return grid, found, found.field(grid)
@@ -172,9 +186,10 @@ def largest_bias(make, motions, fit="zncc gaussian"):
 
 
 def diameters():
-    head("diameter, px", "largest bias, px", "standard deviation, px")
+    head("diameter, px", "images", "largest bias, px", "standard deviation, px")
     for diameter in (.8, 1., 1.2, 1.5, 2.5, 4., 6.):
-        row(diameter, *largest_bias(lambda seed, motion: particles(seed, diameter, motion, side=SMALL), SHIFTS[:6]))
+        for name, how in (("clean", {}), ("clean, pixels that are points", {"point": True}), ("noise, lost pairs", POOR)):
+            row(diameter, name, *largest_bias(lambda seed, motion: particles(seed, diameter, motion, side=SMALL, **how), SHIFTS[:6:2]))
 
 
 def fits_on_ice():
@@ -182,6 +197,16 @@ def fits_on_ice():
     for name, make in (("ice", ice), ("ice, high-pass", lambda seed, motion: high_pass(ice(seed, motion, 1.)))):
         for fit in ("gaussian", "parabola"):
             row(name, fit, *largest_bias(make, (3.1, 3.25, 3.4), f"zncc {fit}"))
+
+
+def texture():
+    head("high-pass, sigma in px", "window, px", "right", "largest bias, px", "standard deviation, px")
+    for sigma in (2, 5, 10, 20):
+        for size in (16, 32, 64):
+            errors = [search(*(high_pass(ice(seed, motion), sigma=sigma) for motion in (0., 3.25)), 7, size)[2].u[INNER].ravel() - 3.25 for seed in SEEDS]
+            errors = np.concatenate(errors)
+            good = errors[np.abs(errors) < 1]
+            row(sigma, size, f"{len(good) / len(errors):.1%}", f"{good.mean():+.4f}", f"{good.std():.4f}")
 
 
 def floor():
@@ -195,12 +220,76 @@ def floor():
             row(name, size, *("{:.2f} / {:.2f}".format(*np.percentile(part, (50, 95))) for part in scores))
 
 
+def limits():
+    head("images", "window, px", "exclusion, px", *(f"{name}, {what}" for name in ("score", "confidence", "ratio") for what in ("limit", "wrong kept")))
+    for name, make in (("particles of 2.5 px", lambda seed, motion: particles(seed, 2.5, motion, side=SMALL, **POOR)),
+                       ("particles of 4 px", lambda seed, motion: particles(seed, 4., motion, side=SMALL, **POOR)), ("ice, high-pass", lambda seed, motion: high_pass(ice(seed, motion)))):
+        for size in (16, 32):
+            for exclusion in sorted({3, 5, 8, size // 2}):
+                found = [[], []]
+                for seed in SEEDS:
+                    for unrelated, into in enumerate(found):
+                        _, matches, field = search(make(seed, 0.), make(seed + 100 * unrelated, 3.3), 12, size, size // 2, exclusion=exclusion)
+                        counted = field.valid[INNER] & (unrelated | right(field.u, 3.3))
+                        ratio = (matches.scores[:, 0] / np.maximum(matches.scores[:, 1], 1e-3)).reshape(field.u.shape)
+                        into.append([part[INNER][counted] for part in (field.score, field.confidence, ratio)])
+                cells = []
+                for good, wrong in zip(*(map(np.concatenate, zip(*parts)) for parts in found)):
+                    limit = np.quantile(good, .05)
+                    cells += [f"{limit:.2f}", f"{np.mean(wrong >= limit):.0%}"]
+                row(name, size, exclusion, *cells)
+
+
+def validation():
+    from openpiv import filters, validation
+
+    def median_test(u, v, wrong):
+        return wrong | validation.local_norm_median_val(np.where(wrong, np.nan, u), np.where(wrong, np.nan, v), .1, 2., size=1)
+
+    counts = {}
+    for seed in SEEDS:
+        before, after, unrelated = (particles(one, 2.5, motion, **POOR) for one, motion in ((seed, 0.), (seed, vortex), (seed + 100, vortex)))
+        first = search(before, after, 12)[2]
+        offset = filters.replace_outliers(first.u, first.v, median_test(first.u, first.v, ~first.valid), method="localmean", max_iter=5, kernel_size=2)[:2]
+        for name, how in (("one pass, reach 12", {"reach": 12}), ("pass 2, reach 3", {"reach": 3, "offset": offset})):
+            grid, _, field = search(before, after, size=16, step=8, **how)
+            median, high = np.percentile(search(before, unrelated, size=16, step=8, **how)[2].score, (50, 95))
+            middle = (grid.regions[:, :2] + (16 - 1) / 2).T
+            error = np.hypot(*(part.ravel() - truth for part, truth in zip((field.u, field.v), vortex(*middle)))).reshape(grid.shape)
+            limit, low = ~field.valid, [field.score < floor for floor in (median, high)]
+            tests = {"median test": median_test(field.u, field.v, limit), "score, 95 %": limit | low[1], "score, 50 %": limit | low[0],
+                     "median test and score, 50 %": median_test(field.u, field.v, limit) | low[0], "score, 50 %, then median test": median_test(field.u, field.v, limit | low[0]),
+                     "score, 95 %, then median test": median_test(field.u, field.v, limit | low[1])}
+            for test, wrong in tests.items():
+                good, bad = ~limit & (error < .5), ~limit & (error > 1)
+                counts[name, test] = counts.get((name, test), 0) + np.array([(wrong & good).sum(), good.sum(), (bad & ~wrong).sum(), bad.sum()])
+    head("windows of 16 px", "test", "right ones rejected", "wrong ones kept")
+    for (name, test), (rejected, good, kept, bad) in counts.items():
+        row(name, test, f"{rejected} of {good}", f"{kept} of {bad}")
+
+
+def border():
+    head("images", "at the limit", "median error of windows that are at the limit as they are, px", "more than .5 px there")
+    motion, errors, limits = (3.3, -1.7), {}, {}
+    for seed in SEEDS:
+        pair = [particles(seed, 2.5, moved, **POOR) for moved in (0., lambda x, y: motion)]
+        grid, _, field = search(*pair, 12)
+        added = search(*(ct.cv2.copyMakeBorder(image, STEP, STEP, STEP, STEP, ct.cv2.BORDER_CONSTANT, value=image.mean()) for image in pair), 12)[2]
+        inside = tuple(slice(1, 1 + count) for count in grid.shape)
+        for name, one in (("as they are", field), ("with a border", ct.Field(*(part[inside] for part in added)))):
+            errors.setdefault(name, []).append(np.hypot(one.u - motion[0], one.v - motion[1])[~field.valid])
+            limits[name] = limits.get(name, 0) + np.count_nonzero(~one.valid)
+    for name, parts in errors.items():
+        far = np.concatenate(parts)
+        row(name, limits[name], f"{np.median(far):.3f}", f"{np.mean(far > .5):.0%}")
+
+
 def gradients():
     head("difference across the window, px", "rms error, px", "wrong", "median score")
     for across in (0, .5, 1, 2, 2.5, 4):
         shear, errors, scores = across / WINDOW, [], []
         for seed in SEEDS:
-            grid, _, field = search(particles(seed, 2.5, 0., side=SMALL), particles(seed, 2.5, 3.3, side=SMALL, shear=shear), 25)
+            grid, _, field = search(*(particles(seed, 2.5, motion, side=SMALL) for motion in (0., lambda x, y: (3.3 + shear * (y - SMALL / 2), 0.))), 25)
             middle = grid.regions[:, 1].reshape(grid.shape) + (WINDOW - 1) / 2
             inner = np.s_[1:-1, 2:-2]
             errors.append((field.u - 3.3 - shear * (middle - SMALL / 2))[inner])
@@ -254,7 +343,7 @@ def median_seconds(function, runs):
 
 
 def openpiv(folder):
-    from openpiv import pyprocess
+    from openpiv import pyprocess, windef
     before, after = (ct.cv2.imread(f"{folder}/test1/exp1_001_{letter}.bmp", ct.cv2.IMREAD_GRAYSCALE) for letter in "ab")
     window, area, step = 32, 64, 16
     theirs = lambda: pyprocess.extended_search_area_piv(before.astype(np.int32), after.astype(np.int32), window_size=window, overlap=area - step,  # noqa: E731
@@ -289,16 +378,28 @@ def openpiv(folder):
             return pyprocess.extended_search_area_piv(first.astype(np.int32), second.astype(np.int32), window_size=window, overlap=area - step,
                                                       search_area_size=area, sig2noise_method=None, use_vectorized=area == window)
 
-    plain_us = median_seconds(lambda: plain(before, after, window), 5) / plain(before, after, window)[0].size * 1e6
-    print(f"OpenPIV with windows and areas of {window} pixels: {plain_us:.1f} us: {plain_us / ours_us:.1f} times")
-    head("particles, motion in px", "program", "bias, px", "standard deviation, px")
-    for motion in (3.3, 7.3):
-        pairs = [(particles(seed, 2.5, 0., side=SMALL), particles(seed, 2.5, motion, side=SMALL)) for seed in SEEDS]
-        for name, fields in (("OpenPIV, 32 in 32", [plain(*pair, 32)[0] for pair in pairs]), ("OpenPIV, 32 in 64", [plain(*pair, 64)[0] for pair in pairs]),
-                             ("this", [search(*pair, 16)[2].u for pair in pairs])):
-            errors = np.concatenate([(field[INNER] - motion).ravel() for field in fields])
-            errors = errors[np.abs(errors) < 1]
-            row(motion, name, f"{errors.mean():+.4f}", f"{errors.std():.4f}")
+    def deformed(first, second):
+        """Two passes of windef, windows of 32 pixels."""
+        settings = windef.PIVSettings()
+        settings.windowsizes, settings.overlap, settings.num_iterations = (window, window), (step, step), 2
+        settings.subpixel_method, settings.sig2noise_validate, settings.show_all_plots = "gaussian", False, False
+        first, second = first.astype(float), second.astype(float)
+        with contextlib.redirect_stdout(None):
+            x, y, u, v, _ = windef.first_pass(first, second, settings)
+            masked = (np.ma.masked_array(part, np.ma.nomask) for part in (u, v))
+            return [np.ma.filled(part, np.nan) for part in windef.multipass_img_deform(first, second, 1, x, y, *masked, settings)[2:4]]
+
+    for name, call in ((f"windows and areas of {window} pixels", lambda: plain(before, after, window)), ("windef, two passes", lambda: deformed(before, after))):
+        call_us = median_seconds(call, 5) / call()[0].size * 1e6
+        print(f"OpenPIV, {name}: {call_us:.1f} us: {call_us / ours_us:.1f} times")
+    head("particles, motion in px", "program", "bias, px", "standard deviation, px", "wrong")
+    for name, motion, how in (("clean", 3.3, {"per_pixel": .03}), ("clean", 7.3, {"per_pixel": .03}), ("noise, lost pairs", 3.3, POOR)):
+        pairs = [[particles(seed, 2.5, moved, side=SMALL, **how) for moved in (0., motion)] for seed in SEEDS]
+        for program, call in (("OpenPIV, 32 in 32", lambda *pair: plain(*pair, 32)[0]), ("OpenPIV, 32 in 64", lambda *pair: plain(*pair, 64)[0]),
+                              ("OpenPIV, windef", lambda *pair: deformed(*pair)[0]), ("this", lambda *pair: search(*pair, 16)[2].u)):
+            errors = np.concatenate([(call(*pair)[INNER] - motion).ravel() for pair in pairs])
+            good = errors[np.abs(errors) < 1]
+            row(f"{name}, {motion}", program, f"{good.mean():+.4f}", f"{good.std():.4f}", f"{1 - len(good) / len(errors):.1%}")
 
 
 def autorift(first, second):
@@ -343,7 +444,8 @@ def autorift(first, second):
 
 
 if __name__ == "__main__":
-    commands = {"accuracy": accuracy, "diameters": diameters, "ice": fits_on_ice, "floor": floor, "gradients": gradients, "spots": spots, "gaps": gaps,
+    commands = {"accuracy": accuracy, "diameters": diameters, "ice": fits_on_ice, "texture": texture, "floor": floor, "limits": limits,
+                "validation": validation, "border": border, "gradients": gradients, "spots": spots, "gaps": gaps,
                 "passes": passes, "openpiv": openpiv, "autorift": autorift}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)

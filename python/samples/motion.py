@@ -5,9 +5,10 @@
               first second out.png out.csv
 
 Pass 1 searches windows of SIZE pixels, which overlap by half, at most REACH pixels away. Pass 2 searches windows of half the size, at most 3
-pixels from the motion of pass 1. Wrong vectors are those at the limit of their search area and those with a score below --min-score. With
---openpiv the package OpenPIV also finds those that differ from their neighbours, by the normalised median test, and replaces wrong
-ones, after each pass. --device=cuda needs torch: both passes stay on the device, without --openpiv as one CUDA graph.
+pixels from the motion of pass 1. Wrong vectors are those at the limit of their search area and those with a score below --min-score, which can
+have a number for each pass, as in .2,.3. With --openpiv the package OpenPIV also finds those that differ from their neighbours, by the
+normalised median test, and replaces wrong ones, after each pass. --device=cuda needs torch: both passes stay on the device, without --openpiv as
+one CUDA graph. Images have 8 or 16 bits; color is turned into gray. TIFF is read by the package Pillow.
 
 In the image arrows are ARROW times as long as the motion, with --relative as the motion minus its median; wrong ones are red. The table has
 a row for each window of pass 2:
@@ -15,7 +16,6 @@ a row for each window of pass 2:
     u, v         motion from the first image to the second one, pixels, to the right and down; nan where there is none
     vx, vy       velocity, to the right and down: u and v times PIXEL / DT
     score        correlation of the match, -1 to 1; with replaced vectors that of the wrong match
-    confidence   (1 - second score) / (1 - best score); -1 without a second peak
     good         1; 0 for wrong vectors, which --openpiv has replaced
 Needs the package cudatracking.
 """
@@ -37,7 +37,7 @@ class TwoPasses:
     pass 1; None: they are used as they are."""
 
     def __init__(self, shape, size, reach, device, between=None, to_device=lambda array: array):
-        named = {"metric": "zncc", "subpixel": True, "subpixel_fit": "gaussian", "device": device}
+        named = {"metric": "zncc", "subpixel": True, "subpixel_fit": "gaussian", "peaks": 1, "device": device}
         self.shape, self.size, self.between = shape, size, between
         coarse = ct.windows(shape, size, size // 2, reach)
         self.coarse = dataclasses.replace(coarse, areas=to_device(coarse.areas))
@@ -72,6 +72,20 @@ def on_device(before, after, size, reach, between):
     return grid, host(field)
 
 
+def gray(name):
+    """The image of a file with the depth that it has there; None if it cannot be read. The OpenCV of the package reads no TIFF."""
+    image = ct.cv2.imread(name, ct.cv2.IMREAD_ANYDEPTH)
+    if image is None and name.lower().endswith((".tif", ".tiff")) and os.path.exists(name):
+        try:
+            from PIL import Image
+        except ImportError:
+            sys.exit(f"error: {name}: TIFF needs the package Pillow")
+        with Image.open(name) as file:
+            image = np.asarray(file if file.mode[0] in "IF" else file.convert("L"))
+        image = image.astype(image.dtype.newbyteorder("="))
+    return image
+
+
 def is_good(field, min_score):
     return field.valid.astype(bool) & (field.score >= min_score)
 
@@ -86,6 +100,8 @@ def validated(field, good):
 
 
 def drawn(image, grid, u, v, good, arrow):
+    if image.dtype != np.uint8:  # cameras seldom use all 16 bits
+        image = ct.cv2.convertScaleAbs(image, alpha=255 / max(1, np.percentile(image, 99.5)))
     scale = max(1, round(1400 / image.shape[1]))
     made = ct.cv2.cvtColor(ct.cv2.resize(image, None, fx=scale, fy=scale, interpolation=ct.cv2.INTER_CUBIC), ct.cv2.COLOR_GRAY2BGR) // 2
     for (x, y, width, height), dx, dy, right in zip(grid.regions.tolist(), u.ravel(), v.ravel(), good.ravel()):
@@ -100,9 +116,9 @@ def drawn(image, grid, u, v, good, arrow):
 def write_table(name, grid, field, u, v, good, velocity):
     with open(name + ".part", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(("x", "y", "u", "v", "vx", "vy", "score", "confidence", "good"))
+        table.writerow(("x", "y", "u", "v", "vx", "vy", "score", "good"))
         for i, (x, y, width, height) in enumerate(grid.regions.tolist()):
-            numbers = (part.flat[i] for part in (u, v, u * velocity, v * velocity, field.score, field.confidence))
+            numbers = (part.flat[i] for part in (u, v, u * velocity, v * velocity, field.score))
             table.writerow((x + width / 2, y + height / 2, *(f"{number:.6g}" for number in numbers), int(good.flat[i])))
     os.replace(name + ".part", name)
 
@@ -119,11 +135,19 @@ def between(least, most, kind=float):
     return number
 
 
+def of_passes(text):
+    """One number for both passes, or one for each."""
+    numbers = [between(-1, 1)(part) for part in text.split(",")]
+    if len(numbers) > 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: one number or two are needed")
+    return numbers[0], numbers[-1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--size", type=int, default=32, choices=(16, 32, 64, 128), help="side of the windows of pass 1, pixels, default 32")
     parser.add_argument("--reach", type=between(0, 32767, int), default=12, help="largest motion, pixels, default 12")
-    parser.add_argument("--min-score", type=between(-1, 1), default=0., help="least score of right vectors, -1 to 1, default 0")
+    parser.add_argument("--min-score", type=of_passes, default=(0., 0.), help="least score of right vectors, -1 to 1, or two: of pass 1 and pass 2; default 0")
     parser.add_argument("--pixel", type=between(1e-30, 1e30), default=1., help="size of a pixel in the plane of the motion, in the unit of length "
                         "that velocities are to have, default 1")
     parser.add_argument("--dt", type=between(1e-30, 1e30), default=1., help="time from the first image to the second one, in the unit of time that velocities "
@@ -136,16 +160,19 @@ def main():
     for name, words in (("first", "image"), ("second", "image of the same size"), ("out_image", "image with vectors"), ("out_table", "CSV")):
         parser.add_argument(name, help=words)
     options = parser.parse_args()
-    images = [ct.cv2.imread(name, ct.cv2.IMREAD_GRAYSCALE) for name in (options.first, options.second)]
+    images = [gray(name) for name in (options.first, options.second)]
     for image, name in zip(images, (options.first, options.second)):
-        if image is None or image.shape != images[0].shape:
-            sys.exit(f"error: {name}: cannot be read, or has another size than {options.first}")
-    validation = (lambda motion: validated(motion, is_good(motion, options.min_score))[:2]) if options.openpiv else None
+        if image is None:
+            sys.exit(f"error: {name}: cannot be read")
+        if (image.shape, image.dtype) != (images[0].shape, images[0].dtype):
+            sys.exit(f"error: {name}: {image.shape[0]} rows x {image.shape[1]}, {image.dtype}; {options.first} has "
+                     f"{images[0].shape[0]} x {images[0].shape[1]}, {images[0].dtype}")
+    validation = (lambda motion: validated(motion, is_good(motion, options.min_score[0]))[:2]) if options.openpiv else None
     if options.device == "cuda":
         grid, field = on_device(*images, options.size, options.reach, validation)
     else:
         grid, field = TwoPasses(images[0].shape, options.size, options.reach, options.device, validation).run(*images)
-    good = is_good(field, options.min_score)
+    good = is_good(field, options.min_score[1])
     u, v, good = validated(field, good) if options.openpiv else (field.u, field.v, good)
     middle = (np.nanmedian(u), np.nanmedian(v)) if np.isfinite(u).any() else (np.nan, np.nan)
     shown = (u - middle[0], v - middle[1]) if options.relative else (u, v)

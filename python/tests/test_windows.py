@@ -2,6 +2,7 @@
 import copy
 import csv
 import dataclasses
+import importlib.util
 import os
 import pickle
 import shutil
@@ -236,8 +237,34 @@ class WindowsTest(unittest.TestCase):
             green, red = (drawn[..., one] > drawn[..., other] + 60. for one, other in ((1, 2), (2, 1)))  # the image is gray
             self.assertTrue(green[:, :900].any() and not red[300:900, :900].any() and red[:, 1300:].any() and not green[:, 1300:].any())
 
+            # The same pixels with 16 bits, and in TIFF, give the same table; two least scores are those of pass 1 and of pass 2.
+            with open(path("out.csv")) as file:
+                table = file.read()
+            deep = [path("a16.png"), path("b16.png")]
+            for name, image in zip(deep, (before, after)):
+                ct.cv2.imwrite(name, image.astype(np.uint16))
+            run("--min-score=0.5", "--arrow=1", "--pixel=0.5", "--dt=0.02", *deep, *files[2:])
+            with open(path("out.csv")) as file:
+                self.assertEqual(file.read(), table)
+            self.assertGreater(ct.cv2.imread(files[2]).max(), 100)
+            tiff = [path("a.tif"), path("b.tiff")]
+            if importlib.util.find_spec("PIL"):
+                from PIL import Image
+                Image.fromarray(before).convert("RGB").save(tiff[0])
+                Image.frombytes("I;16B", after.shape[::-1], after.astype(">u2").tobytes()).save(tiff[1])
+                for one, other in ((tiff[0], files[1]), (deep[0], tiff[1])):
+                    run("--min-score=1,0.5", "--arrow=1", "--pixel=0.5", "--dt=0.02", one, other, *files[2:])
+                    with open(path("out.csv")) as file:
+                        self.assertEqual(file.read(), table)
+            os.mkdir(path("PIL"))
+            with open(path("PIL", "__init__.py"), "w"), open(tiff[0], "ab"):
+                self.assertIn("a.tif: TIFF needs the package Pillow", run(tiff[0], *files[1:], code=1).stderr)
+            shutil.rmtree(path("PIL"))
+            self.assertRegex(run("--min-score=0.5,1", *files).stdout, r" vectors, 0 good,")
+            self.assertIn("b16.png: 128 rows x 160, uint16; ", run(files[0], deep[1], *files[2:], code=1).stderr)
+
             self.assertIn(", 0 good, median motion (nan, nan) px;", run(path("flat.png"), *files[1:]).stdout)
-            for option in ("--size=20", "--reach=-1", "--reach=32768", "--reach=1.5", "--min-score=nan", "--min-score=1.1", "--arrow=-1", "--arrow=inf", "--arrow=x", "--rel", "--pixel=0", "--dt=-1", "--dt=nan"):
+            for option in ("--size=20", "--reach=-1", "--reach=32768", "--reach=1.5", "--min-score=nan", "--min-score=1.1", "--min-score=0,1.1", "--min-score=0,0,0", "--min-score=,", "--arrow=-1", "--arrow=inf", "--arrow=x", "--rel", "--pixel=0", "--dt=-1", "--dt=nan"):
                 run(option, *files, code=2)
             run(code=2)
             for one, other, image, table in ((path("no.png"), *files[1:]), (path("wide.png"), *files[1:]), (path("small.png"), path("small.png"), *files[2:]),
@@ -255,7 +282,8 @@ class WindowsTest(unittest.TestCase):
             self.assertGreater(len(replaced), 40)
             self.assertEqual({(row["u"], row["v"]) for row in replaced}, {("4", "-3")})
             shutil.rmtree(path("openpiv"))
-            self.assertEqual(sorted(os.listdir(folder)), ["a.png", "b.png", "flat.png", "out.csv", "out.png", "small.png", "wide.png"])
+            self.assertEqual(sorted(set(os.listdir(folder)) - {"a.tif", "b.tiff"}),
+                             ["a.png", "a16.png", "b.png", "b16.png", "flat.png", "out.csv", "out.png", "small.png", "wide.png"])
 
 
 if __name__ == "__main__":
