@@ -86,17 +86,18 @@ class Matches:
     refined: Array
     _regions: Optional[npt.NDArray[np.int32]] = dataclasses.field(default=None, repr=False)  # that the fragments were cut from, if they were
 
-    def __init__(self, locations: Array, scores: Array, confidence: Array, status: Array, refined: Array) -> None:
+    def __init__(self, locations: Array, scores: Array, confidence: Array, status: Array, refined: Array,
+                 _regions: Optional[npt.NDArray[np.int32]] = None) -> None:
         # That of a frozen dataclass takes a fifteenth of the time of a call.
-        vars(self).update(locations=locations, scores=scores, confidence=confidence, status=status, refined=refined)
+        vars(self).update(locations=locations, scores=scores, confidence=confidence, status=status, refined=refined, _regions=_regions)
 
     def numpy(self) -> Matches:
         """Returns these results on the host; the object itself if they are there. Waits."""
         parts = [getattr(self, name) for name in _PARTS]
         if not any(isinstance(part, DeviceArray) for part in parts):
             return self
-        host = Matches(*(_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts))
-        return dataclasses.replace(host, _regions=self._regions)
+        host = (_arrays.either(part.numpy()) if isinstance(part, DeviceArray) else part for part in parts)
+        return Matches(*host, _regions=self._regions)
 
     def field(self, grid: Windows, *, stream: Any = None, out: Optional[Sequence[Any]] = None) -> Field:
         """Returns the motion of the windows of a grid, from the best peak of each, as arrays of its rows x columns; where the matches are,
@@ -366,15 +367,15 @@ class FragmentMatcher(Worker):
             elif self._predicted:
                 call(self._native.setPredictions, None)
                 self._predicted = False
-            found = Matches(*work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS))
-            return dataclasses.replace(found, _regions=self._regions)
+            found = work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS)
+            return Matches(*found, _regions=self._regions)
 
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""
         count, peaks = len(self), self.peaks
         parts = (np.full((count, peaks, 2), -1, np.int32), np.zeros((count, peaks), np.float32), np.full(count, -1, np.float32),
                  np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
-        return dataclasses.replace(Matches(*map(_arrays.either, parts)), _regions=self._regions)
+        return Matches(*map(_arrays.either, parts), _regions=self._regions)
 
     def _bound(self, where: Optional[Given], stream: Optional[int]) -> None:
         """Areas of which the host knows the largest sides bound the work of a device, which cannot see them, as max_search_area does."""
