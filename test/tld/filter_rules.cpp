@@ -114,6 +114,25 @@ int ended(core::ObjectState& s, int event)
     return s.filter.trains;
 }
 
+//! The mean of the first ten confidences is arithmetic, then it moves by a tenth of the difference.
+TEST(Tld_Filter, meanOfConfidences)
+{
+    core::ObjectState s = Asked(0.3).fuse(0.6);
+    s.box = {110, 80, 42, 31};
+    s.filter.confidences = 0;
+    double sum = 0., moving = 0.;
+    for (int i = 0; i < 13; ++i)
+    {
+        s.filter.weak = s.filter.strong = 1;
+        s.filter.confidence = 0.2f + 0.01f * static_cast<float>(i * i);
+        sum += s.filter.confidence;
+        moving = i < 10 ? sum / (i + 1) : moving + 0.1 * (s.filter.confidence - moving);
+        ended(s, core::FILTERED);
+        EXPECT_EQ(std::min(i + 1, 10), s.filter.confidences);
+        EXPECT_NEAR(moving, s.filter.meanConfidence, 1e-12) << i;
+    }
+}
+
 TEST(Tld_Filter, trainsWhereTheObjectIsSure)
 {
     core::ObjectState s = Asked(0.3).fuse(0.6);
