@@ -5,6 +5,7 @@
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "../common/mutated_text.hpp"
+#include <functional>
 
 namespace opencv_test { namespace {
 
@@ -148,29 +149,60 @@ TEST(Cascade_Negative, badFilesAreRefused)
     }
 }
 
-//! Messages name the argument that is wrong, the element of a list and its value; nothing changes.
-TEST(Cascade_Negative, badCallsAreRefused)
+//! Calls of an instance that are refused: messages name the argument that is wrong, the element of a list, its value.
+class Cascade_NegativeCalls : public testing::Test
 {
-    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create(), other = c->clone();
-    other->setScaleFactor(1.3);
-    const Mat image = randomImage(4, Size(60, 50), CV_8UC1, 5), mask(image.size(), CV_8UC1, Scalar(1));
-    const Mat wrong(image.size(), CV_32FC1, Scalar(3)), large(3, 65536, CV_8UC1, Scalar(0));
-    const std::vector<Mat> two(2, image);
-    std::vector<Mat> tables;
-    std::vector<Rect> boxes = {Rect(1, 2, 3, 4)};
-    std::vector<int> counts = {5}, levels = {6};
-    std::vector<double> weights = {7.};
-    Mat before, table;
-    c->detectAsync(image, before);
-    const auto detect = [&](const Mat& in, const Mat& where = Mat())
-    { return [&, in, where] { c->detectMultiScale(in, boxes, 1.1, 3, 0, Size(), Size(), where); }; };
-    const auto detectList = [&](const std::vector<Mat>& in, const std::vector<Mat>& where = {})
-    { return [&, in, where] { c->detectAsync(in, table, noArray(), noArray(), where); }; };
-    const auto together = [&](const std::vector<Ptr<CascadeClassifierEx>>& cascades)
-    { return [&, cascades] { CascadeClassifierEx::detectTogether(cascades, image, tables); }; };
-    const auto convert = [&](const Mat& objects, int row)
-    { return [&, objects, row] { c->convertDetections(objects, row, boxes); }; };
+protected:
+    typedef std::function<void()> Call;
 
+    void SetUp() override
+    {
+        other->setScaleFactor(1.3);
+        c->detectAsync(image, before);
+    }
+    //! Nothing has changed.
+    void TearDown() override
+    {
+        EXPECT_EQ(std::vector<Rect>(1, Rect(1, 2, 3, 4)), boxes) << "a call that threw wrote";
+        EXPECT_EQ(std::vector<int>(1, 5), counts);
+        EXPECT_EQ(std::vector<int>(1, 6), levels);
+        EXPECT_EQ(std::vector<double>(1, 7.), weights);
+        EXPECT_EQ(1.1, c->getScaleFactor());
+        EXPECT_EQ(256, c->getMaxObjects());
+        EXPECT_EQ(8192, c->getMaxCandidates());
+        c->detectAsync(image, table);
+        EXPECT_TRUE(sameBits(before, table));
+    }
+    Call detect(const Mat& in, const Mat& where = Mat())
+    {
+        return [=] { c->detectMultiScale(in, boxes, 1.1, 3, 0, Size(), Size(), where); };
+    }
+    Call detectList(const std::vector<Mat>& in, const std::vector<Mat>& where = {})
+    {
+        return [=] { c->detectAsync(in, table, noArray(), noArray(), where); };
+    }
+    Call together(const std::vector<Ptr<CascadeClassifierEx>>& cascades)
+    {
+        return [=] { CascadeClassifierEx::detectTogether(cascades, image, tables); };
+    }
+    Call convert(const Mat& objects, int row)
+    {
+        return [=] { c->convertDetections(objects, row, boxes); };
+    }
+
+    const Ptr<CascadeClassifierEx> c = cascadeOf(GOOD), none = CascadeClassifierEx::create(), other = c->clone();
+    const Mat image = randomImage(4, Size(60, 50), CV_8UC1, 5), mask{image.size(), CV_8UC1, Scalar(1)};
+    const Mat wrong{image.size(), CV_32FC1, Scalar(3)}, large{3, 65536, CV_8UC1, Scalar(0)};
+    const std::vector<Mat> two{image, image};
+    std::vector<Mat> tables;
+    std::vector<Rect> boxes{Rect(1, 2, 3, 4)};
+    std::vector<int> counts{5}, levels{6};
+    std::vector<double> weights{7.};
+    Mat before, table;
+};
+
+TEST_F(Cascade_NegativeCalls, numbers)
+{
     for (const double factor : {1., 0.9, -2., double(INFINITY), double(NAN)})
     {
         const std::string value = cvIsNaN(factor) ? "nan" : cv::format("%g", factor);
@@ -185,6 +217,10 @@ TEST(Cascade_Negative, badCallsAreRefused)
         expectRefused([&] { c->setMaxObjects(count); }, {"maxObjects", std::to_string(count)});
         expectRefused([&] { c->setMaxCandidates(count); }, {"maxCandidates", std::to_string(count)});
     }
+}
+
+TEST_F(Cascade_NegativeCalls, images)
+{
     for (const int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
         expectRefused(detect(Mat(40, 50, type, Scalar(0))), {" image: ", typeToString(type)});
     expectRefused([&] { c->detectMultiScale(Mat(image.size(), CV_16UC1), boxes, levels, weights); },
@@ -202,6 +238,10 @@ TEST(Cascade_Negative, badCallsAreRefused)
     expectRefused(detectList(two, {mask}), {"masks"});
     expectRefused(detectList(two, {mask, mask(Rect(0, 0, 3, 3))}), {" masks[1]: 3 x 3 pixels"});
     expectRefused(detectList(two, {mask, wrong}), {" masks[1]: must be CV_8UC1"});
+}
+
+TEST_F(Cascade_NegativeCalls, cascadesAndResults)
+{
     Mat_<float> fixed(1, 257);
     std::vector<Vec4i> vector; // holds the row of one image
     expectRefused([&] { c->detectAsync(image, fixed); }, {"objects"});
@@ -230,16 +270,6 @@ TEST(Cascade_Negative, badCallsAreRefused)
     const TemporaryFile file(".yml", GOOD);
     expectRefused([&] { CascadeClassifierEx::convert(file.name, "/no/such/folder/new.xml"); },
                   {"/no/such/folder/new.xml"});
-
-    EXPECT_EQ(std::vector<Rect>(1, Rect(1, 2, 3, 4)), boxes) << "a call that threw wrote";
-    EXPECT_EQ(std::vector<int>(1, 5), counts);
-    EXPECT_EQ(std::vector<int>(1, 6), levels);
-    EXPECT_EQ(std::vector<double>(1, 7.), weights);
-    EXPECT_EQ(1.1, c->getScaleFactor());
-    EXPECT_EQ(256, c->getMaxObjects());
-    EXPECT_EQ(8192, c->getMaxCandidates());
-    c->detectAsync(image, table);
-    EXPECT_TRUE(sameBits(before, table));
 }
 
 //! Each mutated file is refused with cv::Exception, or gives a usable cascade.
