@@ -253,13 +253,17 @@ def validation():
         offset = filters.replace_outliers(first.u, first.v, median_test(first.u, first.v, ~first.valid), method="localmean", max_iter=5, kernel_size=2)[:2]
         for name, how in (("one pass, reach 12", {"reach": 12}), ("pass 2, reach 3", {"reach": 3, "offset": offset})):
             grid, _, field = search(before, after, size=16, step=8, **how)
-            median, high = np.percentile(search(before, unrelated, size=16, step=8, **how)[2].score, (50, 95))
+            unrelated_score = search(before, unrelated, size=16, step=8, **how)[2].score
             middle = (grid.regions[:, :2] + (16 - 1) / 2).T
             error = np.hypot(*(part.ravel() - truth for part, truth in zip((field.u, field.v), vortex(*middle)))).reshape(grid.shape)
             limit = ~field.valid
             good, bad = ~limit & (error < .5), ~limit & (error > 1)
-            tests = {"median test": median_test(field.u, field.v, limit), "score, 50 %": limit | (field.score < median), "score, 95 %": limit | (field.score < high)}
-            for test, wrong in (*tests.items(), *((f"{name}, then median test", median_test(field.u, field.v, wrong)) for name, wrong in list(tests.items())[1:])):
+            tests = {"median test": median_test(field.u, field.v, limit)}
+            for share in (50, 95):
+                low = limit | (field.score < np.percentile(unrelated_score, share))
+                tests[f"score, {share} %"] = low
+                tests[f"score, {share} %, then median test"] = median_test(field.u, field.v, low)
+            for test, wrong in tests.items():
                 counts[name, test] = counts.get((name, test), 0) + np.array([(wrong & good).sum(), good.sum(), (bad & ~wrong).sum(), bad.sum()])
     head("windows of 16 px", "test", "right ones rejected", "wrong ones kept")
     for (name, test), (rejected, good, kept, bad) in counts.items():
