@@ -281,6 +281,7 @@ class WindowsTest(unittest.TestCase):
                 replaced = [row for row in csv.DictReader(file) if row["good"] == "0"]
             self.assertGreater(len(replaced), 40)
             self.assertEqual({(row["u"], row["v"]) for row in replaced}, {("4", "-3")})
+            self.assertRegex(run("--min-score=1,0.5", "--openpiv", *files).stdout, r"^replaced 63 of 7 x 9\nreplaced (?!285)\d+ of 15 x 19\n")
             shutil.rmtree(path("openpiv"))
             self.assertEqual(sorted(set(os.listdir(folder)) - {"a.tif", "b.tiff"}),
                              ["a.png", "a16.png", "b.png", "b16.png", "flat.png", "out.csv", "out.png", "small.png", "wide.png"])
