@@ -195,9 +195,8 @@ void QuickShiftTilesImpl::checkTrees(Point tile, const Trees& trees)
                   ("%s: %d x %d pixels were computed, but with its halo of %d pixels it has %d x %d", name.c_str(),
                    trees.parents.cols, trees.parents.rows, window_ + reach_, size.width, size.height));
     if (type_ >= 0 && trees.settings.type != type_)
-        CV_Error_(Error::StsUnmatchedFormats,
-                  ("%s: type %s differs from %s of the tiles before", name.c_str(),
-                   typeToString(trees.settings.type).c_str(), typeToString(type_).c_str()));
+        CV_Error_(Error::StsUnmatchedFormats, ("%s: type %s differs from %s of the tiles before", name.c_str(),
+                                               typeToString(trees.settings.type).c_str(), typeToString(type_).c_str()));
     if (!areExpected(trees.settings, size))
         CV_Error_(Error::StsBadArg, ("%s: was computed with other settings than those of create()", name.c_str()));
 }
@@ -323,8 +322,7 @@ std::vector<int> QuickShiftTilesImpl::labelsOf(const std::vector<int64_t>& roots
         if (labels[last] == ON_THE_WAY)
             refuseCircle(last);
         if (labels[last] == UNLABELLED)
-            labels[last] =
-                static_cast<int>(std::lower_bound(roots.begin(), roots.end(), ~next_[last]) - roots.begin());
+            labels[last] = static_cast<int>(std::lower_bound(roots.begin(), roots.end(), ~next_[last]) - roots.begin());
         for (int64_t part = i; labels[part] == ON_THE_WAY; part = next_[part])
             labels[part] = labels[last];
     }
@@ -396,10 +394,11 @@ void checkSource(Size image, Size tile, int halo)
     const int64_t width = std::min<int64_t>(int64_t(tile.width) + 2 * halo, image.width);
     const int64_t height = std::min<int64_t>(int64_t(tile.height) + 2 * halo, image.height);
     if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS)
-        CV_Error_(Error::StsOutOfRange,
-                  ("tileSize: %d x %d is %.0f x %.0f with its halo of %d pixels, but at most %d a side and %d pixels are "
-                   "possible",
-                   tile.width, tile.height, double(width), double(height), halo, MAX_SIDE, MAX_PIXELS));
+        CV_Error_(
+            Error::StsOutOfRange,
+            ("tileSize: %d x %d is %.0f x %.0f with its halo of %d pixels, but at most %d a side and %d pixels are "
+             "possible",
+             tile.width, tile.height, double(width), double(height), halo, MAX_SIDE, MAX_PIXELS));
 }
 
 }} // namespace quick_shift

@@ -2,10 +2,15 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // QuickShiftTiles: tiles that come one by one, in any order, give the labels of one call on the whole image.
+#include "../common/faults.hpp"
 #include "scenes.hpp"
 #include <atomic>
+#include <cmath>
+#include <cstdio>
 #include <functional>
+#include <future>
 #include <numeric>
+#include <thread>
 
 namespace opencv_test { namespace {
 
@@ -136,9 +141,10 @@ TEST(QuickShift_Tiles, geometry)
     EXPECT_EQ(Rect(13, 0, 64, 57), tiles->getSource(Point(1, 0)));
     s.searchRadius = QuickShift::SEARCH_WINDOW;
     EXPECT_EQ(14, QuickShiftTiles::create(s.make(), Size(9, 9), Size(3, 3))->getHalo());
-    const Ptr<QuickShiftTiles> large =
-        QuickShiftTiles::create(s.make(), Size(INT_MAX, INT_MAX), Size(1 << 30, 1 << 30));
-    EXPECT_EQ(Rect(1 << 30, 0, (1 << 30) - 1, 1 << 30), large->getTile(Point(1, 0)));
+    const Ptr<QuickShiftTiles> large = QuickShiftTiles::create(s.make(), Size(INT_MAX, 30000), Size(65500, 30000));
+    EXPECT_EQ(Size(32787, 1), large->getGrid());
+    EXPECT_EQ(Rect(2147483000, 0, 647, 30000), large->getTile(Point(32786, 0)));
+    EXPECT_EQ(Rect(2147482986, 0, 661, 30000), large->getSource(Point(32786, 0)));
 }
 
 //! Only tiles with a missing neighbour keep labels, so one row of tiles is in memory at a time.
@@ -196,11 +202,11 @@ TEST(QuickShift_Tiles, refused)
     refused("tile (2, 0): type CV_8UC4 differs from CV_8UC3 of the tiles before", [&] { add(Point(2, 0), q); });
     q->setTieRule(QuickShift::STRICT);
     q->compute(image(tiles->getSource(Point(2, 0))));
-    refused("tile (2, 0): was computed with other settings than the tiles before", [&] { add(Point(2, 0), q); });
+    refused("tile (2, 0): was computed with other settings than those of create()", [&] { add(Point(2, 0), q); });
+    q->setTieRule(QuickShift::INDEX);
     q->setSigma(2.);
     q->compute(image(tiles->getSource(Point(2, 0))));
-    refused("tile (2, 0): its halo of 12 pixels is too small: the settings of `computed` need 13",
-            [&] { add(Point(2, 0), q); });
+    refused("tile (2, 0): was computed with other settings than those of create()", [&] { add(Point(2, 0), q); });
     refused("tile (1, 0): the tiles are not joined yet", [&] { tiles->relabel(Point(1, 0), labels[1]); });
     refused("tile (0, 0): was not added; 7 of 8 are missing", [&] { tiles->join(); });
 
@@ -224,6 +230,124 @@ TEST(QuickShift_Tiles, refused)
     EXPECT_THROW(QuickShiftTiles::create(q, Size(9, 0), Size(3, 3)), cv::Exception);
     EXPECT_THROW(QuickShiftTiles::create(q, Size(9, 9), Size(3, 0)), cv::Exception);
     EXPECT_THROW(QuickShiftTiles::create(q, Size(1 << 20, 1 << 20), Size(1, 1)), cv::Exception);
+    const std::string halo = "with its halo of 12 pixels, but at most 65535 a side and 2000000000 pixels are possible";
+    const auto made = [&](Size all, Size tile) { return [=] { QuickShiftTiles::create(s.make(), all, tile); }; };
+    expectRefused(made(Size(70000, 9), Size(65512, 9)), {"tileSize: 65512 x 9 is 65536 x 9 " + halo});
+    expectRefused(made(Size(9, 70000), Size(9, 70000)), {"tileSize: 9 x 70000 is 9 x 70000 " + halo});
+    expectRefused(made(Size(70000, 31251), Size(63976, 40000)), {"tileSize: 63976 x 40000 is 64000 x 31251 " + halo});
+    EXPECT_NO_THROW(made(Size(70000, 31250), Size(63976, 31250))());
+    EXPECT_NO_THROW(made(Size(70000, 9), Size(65511, 9))());
+}
+
+//! The first tile, too, must have the settings of create(), whatever these become afterwards.
+TEST(QuickShift_Tiles, settingsAreThoseOfCreate)
+{
+    const Mat image = randomImage(627, Size(60, 40), CV_8UC(6), 5);
+    const Settings s;
+    const Ptr<QuickShift> q = s.make(), other = s.make();
+    q->setScales({0.1, 0.2, 0.3, 0.4, 0.5});
+    const Ptr<QuickShiftTiles> tiles = QuickShiftTiles::create(q, image.size(), Size(40, 40));
+    const char* const says = "tile (1, 0): was computed with other settings than those of create()";
+    expectRefused([&] { added(*tiles, Point(1, 0), other, image); }, {says});
+    other->setScales({0.1, 0.2, 0.3, 0.4, 0.5, 0.6});
+    expectRefused([&] { added(*tiles, Point(1, 0), other, image); }, {says});
+    Mat five(image.size(), CV_8UC(5));
+    mixChannels(image, five, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4});
+    q->setMaxDist(3.);
+    expectRefused([&] { added(*tiles, Point(1, 0), q, five); }, {says});
+    EXPECT_NO_THROW(added(*tiles, Point(1, 0), other, five)) << "a factor more than there are channels";
+}
+
+//! Stretches the values of each tile on its own, so that halos have other values than the tiles that they are parts of.
+void addStretched(QuickShiftTiles& tiles, const Ptr<QuickShift>& q, const Mat& image)
+{
+    for (const Point at : shuffled(tiles.getGrid(), 1))
+    {
+        Mat part, labels;
+        normalize(image(tiles.getSource(at)), part, 0., 1., NORM_MINMAX);
+        q->compute(part);
+        tiles.add(at, q, labels);
+    }
+}
+
+TEST(QuickShift_Tiles, sourcesThatDiffer)
+{
+    RNG rng(628);
+    Mat image(Size(90, 60), CV_32F);
+    rng.fill(image, RNG::UNIFORM, 0., .3);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            image.at<float>(y, x) += static_cast<float>((std::sin(x / 9.) + std::cos(y / 7.) + 2.) / 4.);
+    Settings s;
+    s.sigma = 1.;
+    s.maxDist = 4.;
+    s.scale = 8.;
+    const Ptr<QuickShiftTiles> tiles = QuickShiftTiles::create(s.make(), image.size(), Size(10, 10));
+    addStretched(*tiles, s.make(), image);
+    const size_t bytes = tiles->workspaceBytes();
+    // On a thread that is left alone where it does not come to an end.
+    std::packaged_task<std::string()> join([tiles] { return std::string(thrownBy([&] { tiles->join(); }).err); });
+    std::future<std::string> said = join.get_future();
+    std::thread(std::move(join)).detach();
+    ASSERT_EQ(std::future_status::ready, said.wait_for(std::chrono::seconds(60))) << "join() does not return";
+    int x = -1, y = -1, x2 = -1, y2 = -1;
+    const std::string text = said.get();
+    EXPECT_EQ(4, std::sscanf(text.c_str(), "tile (%d, %d), tile (%d, %d)", &x, &y, &x2, &y2)) << text;
+    EXPECT_EQ(1, std::max(std::abs(x - x2), std::abs(y - y2))) << text;
+    EXPECT_NE(std::string::npos, text.find(": their sources differ in pixels or mask where they overlap")) << text;
+    EXPECT_EQ(bytes, tiles->workspaceBytes());
+    EXPECT_THROW(tiles->join(), cv::Exception) << "once more";
+}
+
+//! Parents that lead to a pixel which is masked in its own tile, whichever of the two tiles comes first.
+TEST(QuickShift_Tiles, masksThatDiffer)
+{
+    const Mat flat(Size(90, 30), CV_8U, Scalar(7)), valid(flat.size(), CV_8U, Scalar(1));
+    Mat right = valid.clone();
+    right.colRange(0, 30).setTo(0); // all of tile (0, 0)
+    const Settings s;
+    const Ptr<QuickShift> q = s.make();
+    for (const bool maskedFirst : {true, false})
+    {
+        const Ptr<QuickShiftTiles> tiles = QuickShiftTiles::create(q, flat.size(), Size(30, 30));
+        const Point first(maskedFirst ? 0 : 1, 0), second(maskedFirst ? 1 : 0, 0);
+        std::map<int, Mat> labels;
+        labels[2] = added(*tiles, Point(2, 0), q, flat, valid);
+        labels[first.x] = added(*tiles, first, q, flat, maskedFirst ? right : valid);
+        const size_t bytes = tiles->workspaceBytes();
+        expectRefused([&] { added(*tiles, second, q, flat, maskedFirst ? valid : right); },
+                      {cv::format("tile (%d, 0), tile (%d, 0): their sources differ in pixels or mask where they "
+                                  "overlap",
+                                  second.x, first.x)});
+        EXPECT_EQ(bytes, tiles->workspaceBytes());
+        labels[second.x] = added(*tiles, second, q, flat, maskedFirst ? right : valid);
+        EXPECT_EQ(1, tiles->join()) << "the refused call has done no harm";
+        tiles->relabel(Point(2, 0), labels[2]);
+        EXPECT_EQ(0, countNonZero(labels[2]));
+    }
+}
+
+TEST(QuickShift_Tiles, noMemory)
+{
+    faults::require(faults::MEMORY);
+    const Ptr<QuickShift> q = Settings().make();
+    int codes = 0;
+    for (int n = 1; n < 20; ++n)
+    {
+        faults::Armed armed(faults::MEMORY, n);
+        try
+        {
+            QuickShiftTiles::create(q, Size(900, 90), Size(3, 9));
+        }
+        catch (const cv::Exception& e)
+        {
+            codes += e.code == Error::StsNoMem;
+            EXPECT_EQ("tileSize: 3 x 9 makes 3000 tiles, and there is no memory for so many", e.err);
+        }
+        catch (const std::bad_alloc&)
+        {}
+    }
+    EXPECT_GT(codes, 0);
 }
 
 //! Four threads compute tiles with an instance each. @param devices threads that use CUDA.
