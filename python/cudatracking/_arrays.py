@@ -381,6 +381,9 @@ def _of_object(value: Any, name: str) -> Optional[Given]:
     """What an object says about its memory; None for one that says nothing."""
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array, whose mask would be lost; {name}.data and, where a mask is taken, mask=~numpy.ma.getmaskarray({name}) "
+                        "are possible")
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:
@@ -499,7 +502,7 @@ def wrapped(mat: Any, device: int, stream: Optional[int]) -> DeviceArray:
 def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...] = (1, 3, 4)) -> Given:
     """An image: height x width, or height x width x channels, of one of the types; a list of whole numbers becomes uint8.
 
-    float64 becomes float32 where that is one of the types.
+    float16 and float64 become float32 where that is one of the types.
     """
     array = None if type(value) is np.ndarray else _known(value, name)
     if array is not None and array.dtype in dtypes and _is_image(array.shape, channels):
@@ -519,7 +522,7 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
         with np.errstate(over="ignore"):
             array = _on_host(array.host.astype(np.float32), name)
     if array.dtype not in dtypes:
-        wanted = ", ".join(str(np.dtype(kind)) for kind in [*dtypes, *(["f8"] if array.host is not None and "f4" in dtypes else [])])
+        wanted = ", ".join(str(np.dtype(kind)) for kind in [*dtypes, *(["f2", "f8"] if array.host is not None and "f4" in dtypes else [])])
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype) if array.dtype != 'b1' else 'bool'}; possible: {wanted}")
     if len(array.shape) not in (2, 3) or (len(array.shape) == 3 and array.shape[2] not in channels):
         raise ArgumentError(f"{name}: shape {array.shape}; height x width, or with {', '.join(map(str, channels))} channels in the end, is possible",

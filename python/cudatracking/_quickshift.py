@@ -54,8 +54,9 @@ class QuickShift(Worker):
     Args:
         sigma: bandwidth of the Gaussian kernel in pixels; a colour difference of 1 / color_scale counts as one pixel. Above 0, at most 341. Time grows with its square. Default 6.
         max_dist: largest distance of a link (tau), in the same unit; above 0, at most 32767. A larger one gives fewer superpixels. Default 10.
-        color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to 16 numbers, one per channel. A larger one gives
-            more superpixels. Values are taken as they are, 0..255 for 8 bit. Default 32/255.
+        color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to 16 numbers, one per channel; fewer than four are
+            filled up with 0, so that further channels have no effect. A larger one gives more superpixels. Values are taken as they are,
+            0..255 for 8 bit. Default 32/255.
         search_radius: how far a parent is searched along x and along y: "max_dist" (default), which misses no link; "window", ceil(3 sigma),
             the radius of scikit-image; or 1 to 32767 pixels.
         tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as denser, so that
@@ -65,7 +66,7 @@ class QuickShift(Worker):
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Images: uint8, uint16 or float32 (float64 becomes float32), height x width with 1 to 16 channels. After compute() the other methods
+    Images: uint8, uint16 or float32 (float16 and float64 become float32), height x width with 1 to 16 channels. After compute() the other methods
     return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device. Before compute() they
     raise error. The CPU and every GPU give the same bits. Calls of several threads on one object are made one after the other, and share
     its results: use one object per thread. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
@@ -129,7 +130,7 @@ class QuickShift(Worker):
         """Computes densities, links and labels of an image. Does not wait with an image on a device. Returns the object itself.
 
         Args:
-            image: uint8, uint16 or float32 (float64 becomes float32), height x width, or with 1 to 16 channels. Pixels that are NaN are masked.
+            image: uint8, uint16 or float32 (float16 and float64 become float32), height x width, or with 1 to 16 channels. Pixels that are NaN are masked.
             mask: bool or uint8, height x width. Pixels at a 0 belong to no superpixel (label -1). Default: none.
             noise: height x width numbers, added to the densities in double precision before pixels are linked; scikit-image adds normal noise
                 of standard deviation 1e-5. Only for objects with device="cpu". Default: none.
@@ -469,7 +470,7 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
         ((512, 512), 0)
 
     Args:
-        image: RGB or, without convert2lab, 1 to 16 channels in the last axis: uint8, uint16, float32 or float64 (becomes float32), on the host or a device.
+        image: RGB or, without convert2lab, 1 to 16 channels in the last axis: uint8, uint16 or float32 (float16 and float64 become float32), on the host or a device.
         ratio: weight of colours, 0 to 1e9. Default 1.
         kernel_size: bandwidth of the Gaussian kernel; above 0, at most 341. Default 5.
         max_dist: largest distance of a link; above 0, at most 32767. Default 10.

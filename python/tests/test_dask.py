@@ -1,6 +1,7 @@
 """Superpixels of dask arrays, and of GeoTIFFs by windows: the labels of one call on the whole image."""
 import importlib.util
 import os
+import pickle
 import re
 import tempfile
 import unittest
@@ -44,14 +45,66 @@ class DaskTest(unittest.TestCase):
             self.expect(image, chunks, mask, tie_rule="strict", search_radius="window")
         self.expect(bands(120, 170), (40, 40, 2))  # channels in chunks
 
+    def test_small_and_uneven_chunks(self):
+        image = texture((60, 70, 3), 5)
+        whole = ct.QuickShift(2., 9., .25, device="cpu").compute(image).labels()
+        for chunks in ((7, 9, -1), ((1, 30, 29), (50, 20), (1, 2)), (60, 1, -1)):
+            labels = ct.dask.quickshift(self.wrap(image, chunks=chunks), 2., 9., .25, device="cpu")
+            self.assertEqual(labels.chunksize, tuple(max(sides) for sides in self.wrap(image, chunks=chunks).chunks[:2]))
+            np.testing.assert_array_equal(labels.compute(scheduler="sync"), whole)
+
+    def test_each_chunk_is_made_once(self):
+        image, made = texture((80, 80, 3), 3)[:, :, 0].copy(), []
+
+        def make(block):
+            made.append(block.shape)
+            return block
+
+        array = self.wrap(image, chunks=10).map_blocks(make, dtype=np.uint8, meta=np.empty((0, 0), np.uint8))
+        for pixels, mask in ((array, None), (array, array >= 0), (array.astype(np.float32) / 4, array >= 0)):
+            made.clear()
+            labels = ct.dask.quickshift(pixels, 1., 4., .25, mask=mask, device="cpu")
+            self.assertEqual(made, [])
+            labels.compute(scheduler="threads", num_workers=4)
+            self.assertEqual(made, [(10, 10)] * 64)
+
     def test_refused(self):
         array = self.wrap(texture((60, 70, 3), 3), chunks=(30, 30, -1))
-        for call, words in ((lambda: ct.dask.quickshift(array, 400), "sigma: 400"), (lambda: ct.dask.quickshift(array[..., None]), "array: shape"),
-                            (lambda: ct.dask.quickshift(array, mask=np.ones((60, 60), bool)), r"mask: shape \(60, 60\)"),
-                            (lambda: ct.dask.quickshift(array, color_scale=[1] * 17), "color_scale: 17"),
-                            (lambda: ct.dask.quickshift(array.astype(np.int32)).compute(), "image: elements are int32")):
-            with self.assertRaisesRegex((ValueError, TypeError), words):
+        first = self.wrap(np.zeros((20, 60, 70), np.uint8))
+        masked = np.ma.masked_less(texture((60, 70, 3), 3), 9)
+        unknown = array[array[..., 0].sum(axis=1) > 0]
+        half = self.wrap(np.zeros((60, 70), np.float32))
+        for call, words in ((lambda: ct.dask.quickshift(array, 400), "^sigma: 400"), (lambda: ct.dask.quickshift(array[..., None]), "^array: shape"),
+                            (lambda: ct.dask.quickshift(array, mask=np.ones((60, 60), bool)), r"^mask: shape \(60, 60\)"),
+                            (lambda: ct.dask.quickshift(array, color_scale=[1] * 17), "^color_scale: 17"),
+                            (lambda: ct.dask.quickshift(self.wrap(np.zeros((9, 9, 6), np.uint8)), color_scale=[1, 2]), "^image: 6 channels, but there are factors"),
+                            (lambda: ct.dask.quickshift(array.astype(np.int16)), "^array: elements are int16"),
+                            (lambda: ct.dask.quickshift(array > 3), "^array: elements are bool"),
+                            (lambda: ct.dask.quickshift(first), r"^array: shape \(20, 60, 70\).*dask.array.moveaxis\(array, 0, -1\)"),
+                            (lambda: ct.dask.quickshift(array[..., :0]), r"^array: shape \(60, 70, 0\)"),
+                            (lambda: ct.dask.quickshift(array, mask=half), "^mask: elements are float32"),
+                            (lambda: ct.dask.quickshift(array, mask=[[1]]), "^mask: list: a dask or numpy array"),
+                            (lambda: ct.dask.quickshift(array, mask="no"), "^mask: str: a dask or numpy array"),
+                            (lambda: ct.dask.quickshift(array, mask=np.full((60, 70), "a")), "^mask: elements are <U1"),
+                            (lambda: ct.dask.quickshift(np.zeros((9, 9), np.uint8)), "^array: ndarray: a dask array is needed"),
+                            (lambda: ct.dask.quickshift(None), "^array: NoneType: a dask array is needed"),
+                            (lambda: ct.dask.quickshift(unknown), r"^array: shape \(nan, 70, 3\).*array.compute_chunk_sizes\(\)"),
+                            (lambda: ct.dask.quickshift(array, mask=np.ma.masked_all((60, 70), np.uint8)), "^mask: a masked array"),
+                            (lambda: ct.dask.quickshift(self.wrap(masked)), "^array: a masked array"),
+                            (lambda: ct.dask.quickshift(array, mask=self.wrap(masked[..., 0])), "^mask: a masked array"),
+                            (lambda: ct.dask.quickshift(array.map_blocks(np.ma.masked_less, 9, meta=np.empty((0, 0, 0), np.uint8))).compute(),
+                             "^array: a masked array"),
+                            (lambda: ct.dask.quickshift(array.map_blocks(lambda block: block.astype(np.int32), dtype=np.uint8)).compute(),
+                             "image: elements are int32")):
+            with self.subTest(words), self.assertRaisesRegex((ct.ArgumentError, TypeError), words):
                 call()
+
+    def test_other_processes_are_refused(self):
+        labels = ct.dask.quickshift(self.wrap(texture((60, 70, 3), 3), chunks=(30, 30, -1)), device="cpu")
+        with self.assertRaisesRegex(ct.error, "joined in the memory of one process.*\"threads\""):
+            labels.compute(scheduler="processes", num_workers=2)
+        run = ct.dask._Run({"device": "cpu"}, (70, 60), (30, 30))
+        self.assertIs(pickle.loads(pickle.dumps(run)), run)
 
 
 @needs("rasterio")

@@ -561,7 +561,7 @@ class PackageTest(unittest.TestCase):
                 (lambda: tracker.init(image, (2**70, 0, 20, 20)), ct.ArgumentError, "box", f"^box: .*{2**70}"),
                 (lambda: ct.QuickShift(color_scale=[-1]), ct.ArgumentError, "color_scale", r"^color_scale\[0\]: -1, but it must be 0 to 1e9$"),
                 (lambda: ct.QuickShift(search_radius=40000), ct.ArgumentError, "search_radius", "^search_radius: 40000"),
-                (lambda: shift.compute(np.zeros((5, 5), np.int32)), TypeError, None, "^image: elements are int32; possible: uint8, uint16, float32, float64$")):
+                (lambda: shift.compute(np.zeros((5, 5), np.int32)), TypeError, None, "^image: elements are int32; possible: uint8, uint16, float32, float16, float64$")):
             with self.assertRaisesRegex(kind, words) as caught:
                 make()
             self.assertEqual(getattr(caught.exception, "argument", None), argument, words)

@@ -46,7 +46,7 @@ template <typename Read, typename Write> void segment(cv::Size size, Read read, 
 __Images__: those of QuickShift, but with sides up to 2,147,483,647, of at most 2^62 pixels and 2^31 - 1 superpixels. A
 tile with its halo is within the limits of QuickShift.
 
-__Sources__: all tiles read the same pixels and mask where they overlap. Where these differ, superpixels end at tiles, or
+__Sources__: all tiles read the same pixels and mask where they overlap. If these differ, superpixels end at tiles, or
 parents lead to a masked pixel or in a circle; add() and join() throw for the latter two.
 
 __Memory__: 8 bytes per label of all tiles, 4 after join(), 440 bytes per tile, and the labels near the borders of those
