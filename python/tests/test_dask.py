@@ -1,6 +1,7 @@
 """Superpixels of dask arrays, and of GeoTIFFs by windows: the labels of one call on the whole image."""
 import importlib.util
 import os
+import pathlib
 import pickle
 import re
 import tempfile
@@ -131,6 +132,16 @@ class GeoTiffTest(unittest.TestCase):
                 np.testing.assert_array_equal(read.read(1), whole)
                 self.assertEqual((read.transform, read.nodata), (where, -1))
             self.assertEqual(number, shift.number)
+            with self.assertRaisesRegex(ValueError, "is the source"):
+                names["segment"](source, os.path.join(folder, ".", "scene.tif"), ct.cv2.cuda.QuickShift.create())
+            points = [rasterio.control.GroundControlPoint(row, column, 5e5 + 10 * column, 5e6 - 10 * row) for row, column in ((0, 0), (0, 9), (9, 0))]
+            with rasterio.open(source, "w", driver="GTiff", width=20, height=10, count=1, dtype="uint8") as out:
+                out.gcps = points, rasterio.crs.CRS.from_epsg(32633)
+                out.write(image[:10, :20, 0], 1)
+            names["segment"](pathlib.Path(source), pathlib.Path(target), ct.cv2.cuda.QuickShift.create())
+            with rasterio.open(target) as read:
+                self.assertEqual([(point.row, point.col, point.x) for point in read.gcps[0]], [(point.row, point.col, point.x) for point in points])
+                self.assertEqual(read.gcps[1].to_epsg(), 32633)
             self.assertTrue((whole[40:60, 70:90] == -1).all())
 
 

@@ -561,6 +561,10 @@ class PackageTest(unittest.TestCase):
                 (lambda: tracker.init(image, (2**70, 0, 20, 20)), ct.ArgumentError, "box", f"^box: .*{2**70}"),
                 (lambda: ct.QuickShift(color_scale=[-1]), ct.ArgumentError, "color_scale", r"^color_scale\[0\]: -1, but it must be 0 to 1e9$"),
                 (lambda: ct.QuickShift(search_radius=40000), ct.ArgumentError, "search_radius", "^search_radius: 40000"),
+                (lambda: shift.compute(np.ma.zeros((5, 5), np.uint8)), TypeError, None, "^image: a masked array, whose mask would be lost; image.data and"),
+                (lambda: shift.compute(np.zeros((5, 5), np.uint8), mask=np.ma.ones((5, 5), bool)), TypeError, None, "^mask: a masked array"),
+                (lambda: shift.compute(np.zeros((5, 5), np.uint8), noise=np.ma.zeros((5, 5))), TypeError, None, "^noise: a masked array"),
+                (lambda: ct.FragmentMatcher().set([np.ma.zeros((5, 5), np.uint8)]), TypeError, None, r"^templates\[0\]: a masked array"),
                 (lambda: shift.compute(np.zeros((5, 5), np.int32)), TypeError, None, "^image: elements are int32; possible: uint8, uint16, float32, float16, float64$")):
             with self.assertRaisesRegex(kind, words) as caught:
                 make()
