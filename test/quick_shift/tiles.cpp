@@ -230,6 +230,11 @@ TEST(QuickShift_Tiles, refused)
     EXPECT_THROW(QuickShiftTiles::create(q, Size(9, 0), Size(3, 3)), cv::Exception);
     EXPECT_THROW(QuickShiftTiles::create(q, Size(9, 9), Size(3, 0)), cv::Exception);
     EXPECT_THROW(QuickShiftTiles::create(q, Size(1 << 20, 1 << 20), Size(1, 1)), cv::Exception);
+}
+
+TEST(QuickShift_Tiles, tooLargeWithTheirHalo)
+{
+    const Settings s;
     const std::string halo = "with its halo of 12 pixels, but at most 65535 a side and 2000000000 pixels are possible";
     const auto made = [&](Size all, Size tile) { return [=] { QuickShiftTiles::create(s.make(), all, tile); }; };
     expectRefused(made(Size(70000, 9), Size(65512, 9)), {"tileSize: 65512 x 9 is 65536 x 9 " + halo});
