@@ -3,6 +3,7 @@
 """Object detection with boosted cascades."""
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, NamedTuple, Optional, Sequence, Union
 
@@ -13,7 +14,7 @@ from . import _arrays
 from ._arrays import Array, ImageLike
 from ._errors import ArgumentError, call, error
 from ._native import cv2
-from ._results import table
+from ._results import Form, table
 from ._work import Worker
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cascades")
@@ -83,6 +84,9 @@ class Tables(NamedTuple):
     objects: Array
     neighbors: Array
     weights: Array
+
+
+_OUTS = tuple(f"out.{name}" for name in Tables._fields)
 
 
 class CascadeClassifier(Worker):
@@ -390,9 +394,8 @@ class CascadeClassifier(Worker):
             # Images of the host have a place on the device each, which later calls use again.
             pixels = [work.array(array, slot=array.name) for array in pixel_arrays]
             masked = {"masks": [work.array(array, slot=array.name) for array in covers]} if covers is not None else {}
-            count, most = len(pixels), self.max_objects
-            forms = (table(count, 1 + most, "i4", 4), table(count, most, "i4"), table(count, most, "f8"))
-            return Tables(*work.call(self._native.detectAsync, pixels, forms=forms, out=out, names=[f"out.{name}" for name in Tables._fields], **masked))
+            forms = _forms(len(pixels), self._native.getMaxObjects())
+            return Tables(*work.call(self._native.detectAsync, pixels, forms=forms, out=out, names=_OUTS, **masked))
 
     def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:
         """Returns the scales at which an image is searched, ascending float64: factors on window_size.
@@ -425,6 +428,12 @@ class CascadeClassifier(Worker):
         width, height = self.window_size
         return (f"<cudatracking.CascadeClassifier {self._name!r}: {self.feature_type}, {self.stages} stages, {width} x {height} pixels, "
                 f"device {self.device!r}>")
+
+
+@functools.lru_cache(maxsize=64)
+def _forms(count: int, most: int) -> tuple[Form, ...]:
+    """Results of detect_async()."""
+    return table(count, 1 + most, "i4", 4), table(count, most, "i4"), table(count, most, "f8")
 
 
 def _masks(masks: Any, images: Sequence[_arrays.Given]) -> list[_arrays.Given]:
