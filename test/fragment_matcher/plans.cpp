@@ -151,6 +151,33 @@ TEST(FragmentMatcher_Plans, smallWindows)
                     "FUSED_DEEP_BANDS ZNCC weighted"});
 }
 
+//! A call with a little less work than elimination needs otherwise has it where the zone of a position in the middle of
+//! each window leaves no second peak.
+TEST(FragmentMatcher_Plans, eliminationForOnePeak)
+{
+    const auto eliminates = [](int channels, Extent fragment, Extent window, int peaks, int exclusion, int distance)
+    {
+        MatchCall call(Size(1920, 1080), channels, FM::SAD, false, SHARED_BYTES[3], 132);
+        call.given.fullSearch = true;
+        call.given.peaks = peaks;
+        call.given.exclusion = exclusion;
+        call.given.exclusionDistance = distance;
+        for (int i = 0; i < 100; ++i)
+            call.add(fragment, window);
+        call.areas[1].x = 1920 - call.areas[1].width; // the whole frame is searched
+        call.areas[1].y = 1080 - call.areas[1].height;
+        return routesOf(call).count("BOUNDED_TILES") > 0;
+    };
+    const Extent side = {128, 128}, small = {33, 33}, wide = {49, 49};
+    EXPECT_TRUE(eliminates(3, side, small, 2, FM::SQUARE, 0));
+    EXPECT_TRUE(eliminates(1, side, wide, 2, FM::SQUARE, 0));
+    EXPECT_TRUE(eliminates(1, side, wide, 2, FM::SQUARE, 25));
+    EXPECT_FALSE(eliminates(1, side, wide, 2, FM::SQUARE, 24));
+    EXPECT_TRUE(eliminates(1, side, wide, 1, FM::SQUARE, 24));
+    EXPECT_FALSE(eliminates(1, side, wide, 2, FM::CROSS, 24));
+    EXPECT_FALSE(eliminates(1, side, small, 1, FM::SQUARE, 0));
+}
+
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.
 TEST(FragmentMatcher_Plans, wholeFrames)
 {

@@ -48,7 +48,7 @@ public:
 
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
-    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric, bool fullSearch) const;
+    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, const Settings& settings) const;
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch);
     SearchAreas expectedAreas(const SearchAreas& areas) const;
@@ -76,12 +76,16 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
     return fragments_.batch(call, fragments.anyWeighted());
 }
 
-MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric,
-                             bool fullSearch) const
+MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, const Settings& settings) const
 {
-    const detail::SharedLimit shared(detail::sharedBytesOfBlock());
-    return {
-        frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch, detail::fastDoubles()};
+    MatchCase given = {frame, settings.metric, fragments.anyWeighted(),
+                       detail::SharedLimit(detail::sharedBytesOfBlock()), detail::multiprocessors()};
+    given.fullSearch = settings.search == SEARCH_FULL;
+    given.fastDoubles = detail::fastDoubles();
+    given.peaks = settings.peaks;
+    given.exclusion = settings.exclusion;
+    given.exclusionDistance = settings.exclusionDistance;
+    return given;
 }
 
 /** Uploads arrays in one copy, unless they are those of the last call. @param take function that takes the arrays from
@@ -150,7 +154,7 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitWidth = areas.limitWidth;
         batch.limitHeight = areas.limitHeight;
     }
-    const MatchCase given = caseOf(frame, fragments, settings.metric, settings.search == SEARCH_FULL);
+    const MatchCase given = caseOf(frame, fragments, settings);
     const FragmentSizes& sizes = fragments_.sizes();
     // Images of 16 bits have no route by byte sums, and walk needs no limit if it reports by itself.
     const bool expects =
@@ -311,10 +315,11 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
     batch.areas = {areas, batch.count == 1 ? 0 : sizeof(Rect4)};
     const int* const offsets = request.offsets.empty() ? nullptr : starts;
-    MatchCase given = caseOf(frame, fragments, request.metric, false);
+    const Settings settings = scoresOnly(request.metric);
+    MatchCase given = caseOf(frame, fragments, settings);
+    given.fullSearch = false;
     given.scoresOnly = true;
     const std::unique_ptr<Plan> plan = chooseRoute(given, load).plan;
-    const Settings settings = scoresOnly(request.metric);
     forBatches(call, batch, *plan,
                [&](const Batch& part)
                {

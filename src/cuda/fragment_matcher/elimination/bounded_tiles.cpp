@@ -17,12 +17,27 @@ using gpu::BoundPlan;
 
 namespace {
 
+//! Returns true if a best position in the middle of each window is the only peak.
+bool oneIsAlone(const MatchCase& given, const Load& load)
+{
+    const auto covered = [&](const SizeGroup& group)
+    {
+        const Extent window = group.window;
+        const int distance = exclusionDistance(given.exclusionDistance, group.fragment.width, group.fragment.height);
+        return window.empty() || zoneCoversWindow(window.width / 2, window.height / 2, window.width, window.height,
+                                                  distance, given.exclusion);
+    };
+    return given.peaks == 1 || std::all_of(load.groups.begin(), load.groups.end(), covered);
+}
+
 //! Returns true if a call has so much work that bounds are worth their cost whatever they eliminate.
 bool worthBounds(const MatchCase& given, const Load& load)
 {
     const double positions = static_cast<double>(load.window.width) * load.window.height * load.count;
     const double terms = positions * static_cast<double>(termsOf(load.fragment, given));
     const double bytes = static_cast<double>(load.region.width) * load.region.height * given.frame.channels;
+    if (oneIsAlone(given, load))
+        return terms >= std::max(tuning::BOUND_LEAST_TERMS_ALONE, tuning::BOUND_LEAST_TERMS_PER_BYTE_ALONE * bytes);
     return terms >= std::max(tuning::BOUND_LEAST_TERMS, tuning::BOUND_LEAST_TERMS_PER_BYTE * bytes);
 }
 

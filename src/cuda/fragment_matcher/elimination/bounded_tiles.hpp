@@ -42,6 +42,8 @@ const int BOUND_MOST_PIXELS = 1 << 18;
 const double BOUND_LEAST_TERMS = 4e9;
 //! Least byte differences per byte of the searched part of the image.
 const double BOUND_LEAST_TERMS_PER_BYTE = 1000;
+//! Both, where the zone of a best position in the middle leaves no other peak: then little is scored, in noise too.
+const double BOUND_LEAST_TERMS_ALONE = 3.5e9, BOUND_LEAST_TERMS_PER_BYTE_ALONE = 800;
 //! Least rows of a fragment per part.
 const int BOUND_PART_ROWS = 16;
 //! Blocks that share few tiles, as a multiple of those that are resident at once.
