@@ -16,6 +16,7 @@
 #   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's
 #                        sanitizers, without CUDA and cv2; builds the tests only, for scripts/test.sh --sanitize=KIND
 #   --compiler=clang     with clang and clang++, in a build of its own (default: cc and c++)
+#   --cross=aarch64      for Linux on AArch64, with Debian's cross compiler, without CUDA, in a build of its own; the tests run in QEMU
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
 #                        shows in minutes whether the sources suit another OpenCV or CUDA
@@ -35,7 +36,7 @@ source "$REPO_ROOT/scripts/lib/toolchain.sh"
 source "$REPO_ROOT/scripts/lib/sources.sh"
 
 CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 DNN=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
-COMPILER='' TARGETS=() EXTRA=()
+COMPILER='' CROSS='' TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --cuda=auto|--cuda=on|--cuda=off) CUDA=${1#*=} ;;
@@ -51,6 +52,8 @@ while [ $# -gt 0 ]; do
         --sanitize=*) die "--sanitize=${1#*=}: address or thread" ;;
         --compiler=clang) COMPILER=clang ;;
         --compiler=*) die "--compiler=${1#*=}: clang" ;;
+        --cross=aarch64) CROSS=aarch64 ;;
+        --cross=*) die "--cross=${1#*=}: aarch64" ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
@@ -79,6 +82,12 @@ if [ -n "$SANITIZE" ]; then
     [ ${#TARGETS[@]} -gt 0 ] || TARGETS=(opencv_test_cudatracking)
 fi
 
+if [ -n "$CROSS" ]; then
+    [ "$CUDA" != on ] || die "--cross=$CROSS builds the CPU's code; --cuda=on makes no sense with it"
+    [ -z "$COMPILER$SANITIZE" ] || die "--cross=$CROSS has a compiler of its own; --compiler and --sanitize make no sense with it"
+    CUDA=off
+fi
+
 find_nvcc
 if [ "$CUDA" = auto ]; then
     if [ -n "$NVCC" ]; then CUDA=on; else CUDA=off; [ -n "$PRINT" ] || say "building without CUDA: $NVCC_PROBLEM"; fi
@@ -92,6 +101,7 @@ if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
 [ "$SHARED" = 0 ] || name+=-shared
 [ -z "$SANITIZE" ] || name+=-$SANITIZE
 [ -z "$COMPILER" ] || name+=-$COMPILER
+[ -z "$CROSS" ] || name+=-$CROSS
 BUILD_DIR=$BUILD_ROOT/$name
 SOURCES=$BUILD_ROOT/src/opencv_contrib_python-$SDIST
 CASCADES=$SOURCES/$cascades
@@ -109,6 +119,7 @@ mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
 need_build_tools "$WITH_PYTHON"
 [ -z "$COMPILER" ] || has "$COMPILER" "$COMPILER++" || need_packages "$COMPILER"
+[ -z "$CROSS" ] || has "$CROSS-linux-gnu-g++" || need_packages "g++-$CROSS-linux-gnu"
 unpack_opencv "$VERSION" "$SDIST" "$SDIST_SHA" "$SOURCES"
 NPP=''
 [ "$CUDA" = off ] || need_npp "$NVCC" "$NVCC_VERSION"
@@ -152,6 +163,12 @@ options=(
     -DPYTHON3_LIMITED_API=ON -DPYTHON3_LIMITED_API_VERSION=0x03090000 # one cv2 for Python 3.9 and newer
 )
 [ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
+if [ -n "$CROSS" ]; then
+    # FFmpeg is this machine's. The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
+    options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
+        "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
+        "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')")
+fi
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
     WITH_WEBP WITH_AVIF WITH_GDAL WITH_GTK WITH_QT WITH_EIGEN WITH_LAPACK WITH_ADE WITH_VTK WITH_QUIRC WITH_1394 WITH_GSTREAMER \
@@ -227,7 +244,7 @@ if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev
         grep -qE "To be built:.* $module( |\$)" "$BUILD_DIR/configure.log" ||
             { grep -A12 'OpenCV modules:' "$BUILD_DIR/configure.log" >&2; die "OpenCV did not take the module $module; see $BUILD_DIR/configure.log"; }
     done
-    [ -n "$SANITIZE" ] || grep -qE 'FFMPEG: +YES' "$BUILD_DIR/configure.log" ||
+    [ -n "$SANITIZE$CROSS" ] || grep -qE 'FFMPEG: +YES' "$BUILD_DIR/configure.log" ||
         say "FFmpeg's libraries were not found: videos other than MJPEG .avi cannot be read"
     echo "$options_print$sources_print" >"$BUILD_DIR/.configured"
 fi

@@ -9,6 +9,7 @@
 #   --no-build         run what was built last with the same options
 #   --sanitize=KIND    address (with leaks and undefined behaviour) or thread: C++ tests with the compiler's sanitizers, in a
 #                      build of their own without CUDA. Each report counts as a failed test
+#   --cross=aarch64    C++ tests for Linux on AArch64, in QEMU, ten times as slow: set CUDATRACKING_TEST_TIMEOUT=36000, or give a filter
 #   --help
 #
 # Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
@@ -20,7 +21,7 @@
 #   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-FILTER='' BUILD=1 OPTIONS=() WITH_PYTHON=1 SANITIZE=''
+FILTER='' BUILD=1 OPTIONS=() WITH_PYTHON=1 SANITIZE='' CROSS=''
 for argument in "$@"; do
     case "$argument" in
         --filter=?*) FILTER=${argument#*=} ;;
@@ -28,6 +29,7 @@ for argument in "$@"; do
         --help|-h) usage_of "$0"; exit 0 ;;
         --configure-only|--module-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/test.sh --help)" ;;
         --sanitize=*) SANITIZE=${argument#*=} OPTIONS+=("$argument") ;;
+        --cross=*) CROSS=${argument#*=} OPTIONS+=("$argument" --target=opencv_test_cudatracking) ;;
         --no-python) WITH_PYTHON=0 OPTIONS+=("$argument") ;;
         *) OPTIONS+=("$argument") ;;
     esac
@@ -39,7 +41,8 @@ if [ "$BUILD" = 1 ]; then
 fi
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CASCADES CUDA NVCC
-[ -x "$BIN_DIR/opencv_test_cudatracking" ] || die "$BIN_DIR/opencv_test_cudatracking does not exist; run without --no-build"
+program=$BIN_DIR/opencv_test_cudatracking
+[ -x "$program" ] || die "$program does not exist; run without --no-build"
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$SAMPLES_DATA}
 export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$CASCADES}
 export CUDATRACKING_BUILD_DIR=$BUILD_DIR CUDATRACKING_NVCC=$NVCC # for the Python tests: samples and find_package()
@@ -64,11 +67,18 @@ if [ -n "$SANITIZE" ]; then
     export OPENCV_FOR_THREADS_NUM=${OPENCV_FOR_THREADS_NUM:-4}
 fi
 
+if [ -n "$CROSS" ]; then
+    has qemu-aarch64-static || need_packages qemu-user-static
+    run=("$(command -v qemu-aarch64-static)")
+    # Tests that start their program again need the emulator for it.
+    export CUDATRACKING_TEST_EMULATOR=${run[0]} QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+fi
+
 # cpp_tests NAME FILTER: NAME is for the files of the results.
 cpp_tests()
 {
     local status=0
-    (cd "$results" && "${run[@]}" timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/$1.xml" \
+    (cd "$results" && timeout "$limit" "${run[@]}" "$program" --gtest_output="xml:$results/$1.xml" \
         ${2:+"--gtest_filter=$2"} 2>&1) | tee "$results/$1.log" || status=$?
     "$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/$1.log" "$results/$1.xml" $status >"$results/$1.count"
     say "C++ tests, $1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$results/$1.count")"
@@ -93,6 +103,8 @@ if [ -n "$FILTER" ]; then
 elif [[ " ${OPTIONS[*]} " == *' --opencv='* ]]; then
     # The loops are the module's own and tested with the default one; half an hour for what hardly depends on OpenCV.
     say "C++ tests with lower instruction sets: left out because of --opencv"
+elif [ -n "$CROSS" ]; then
+    say "C++ tests with lower instruction sets: left out because of --cross"
 elif [ "$SANITIZE" = thread ]; then
     say "C++ tests with lower instruction sets: left out, threads do the same with each"
 else
@@ -104,6 +116,8 @@ if [ -n "$FILTER" ]; then
     say "Python tests: left out because of --filter"
 elif [ -n "$SANITIZE" ]; then
     say "Python tests: left out because of --sanitize"
+elif [ -n "$CROSS" ]; then
+    say "Python tests: left out because of --cross"
 elif [ "$WITH_PYTHON" = 0 ]; then
     say "Python tests: left out because of --no-python"
 else

@@ -7,6 +7,7 @@
 
 #include "../test_precomp.hpp"
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #ifdef __linux__
@@ -32,12 +33,21 @@ struct ChildLimits
 
 namespace child {
 
-//! Factor by which a sanitizer may slow a process down.
+//! The program that runs this one where the processor cannot, or null.
+inline char* emulator()
+{
+    return std::getenv("CUDATRACKING_TEST_EMULATOR");
+}
+
+//! Factor by which a sanitizer or an emulator may slow a process down.
+inline int slower()
+{
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-const int SLOWER = 10;
+    return 10;
 #else
-const int SLOWER = 1;
+    return emulator() ? 10 : 1;
 #endif
+}
 
 inline char* label()
 {
@@ -81,8 +91,8 @@ inline void limit(const ChildLimits& limits)
     };
     set(RLIMIT_AS, pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + limits.moreBytes);
     set(RLIMIT_CORE, 0);
-    set(RLIMIT_CPU, static_cast<size_t>(std::clock() / CLOCKS_PER_SEC) + SLOWER * limits.seconds);
-    alarm(static_cast<unsigned>(20 * SLOWER * limits.seconds)); // for what waits without the processor
+    set(RLIMIT_CPU, static_cast<size_t>(std::clock() / CLOCKS_PER_SEC) + slower() * limits.seconds);
+    alarm(static_cast<unsigned>(20 * slower() * limits.seconds)); // for what waits without the processor
 }
 
 inline void* runBody(void* body)
@@ -107,7 +117,9 @@ inline int startAgain(const std::string& outputs)
         return -1;
     const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::string filter = std::string("--gtest_filter=") + test->test_case_name() + "." + test->name();
-    char* const arguments[] = {path, &filter[0], nullptr};
+    std::vector<char*> arguments = {path, &filter[0], nullptr};
+    if (emulator())
+        arguments.insert(arguments.begin(), emulator());
     // The child runs this test whatever part of all tests this process has: GTEST_SHARD_INDEX and alike stay here.
     std::string mark = "CUDATRACKING_TEST_CHILD=1";
     std::vector<char*> environment(1, &mark[0]);
@@ -121,7 +133,7 @@ inline int startAgain(const std::string& outputs)
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     pid_t process = 0;
     int status = -1;
-    if (posix_spawn(&process, path, &actions, nullptr, arguments, environment.data()) == 0)
+    if (posix_spawn(&process, arguments[0], &actions, nullptr, arguments.data(), environment.data()) == 0)
         waitpid(process, &status, 0);
     posix_spawn_file_actions_destroy(&actions);
     return status;
