@@ -270,4 +270,4 @@ if [ -f "$BUILD_DIR/lib/libopencv_videoio_ffmpeg.so" ]; then
     [ ! -d "$BUILD_DIR/lib/python3" ] || ln -sf ../libopencv_videoio_ffmpeg.so "$BUILD_DIR/lib/python3/"
 fi
 say "programs: $BUILD_DIR/bin"
-[ -z "$(compgen -G "$BUILD_DIR/lib/python3/cv2*.so")" ] || say "cv2: PYTHONPATH=$BUILD_DIR/lib/python3 $PYTHON"
+[ -n "$CROSS" ] || [ -z "$(compgen -G "$BUILD_DIR/lib/python3/cv2*.so")" ] || say "cv2: PYTHONPATH=$BUILD_DIR/lib/python3 $PYTHON"

@@ -2,10 +2,11 @@
 # Installs the wheel that scripts/wheel.sh made into fresh virtual environments and runs the tests of python/tests there: alone with
 # numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5; those of scan and Ray Data once more with PyAV, pyarrow and Ray. Compiles nothing.
 #
-#   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--device] [--tests=PATTERN] [--table]
+#   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--cross=aarch64] [--device] [--tests=PATTERN] [--table]
 #
-#   --wheel=FILE       default: the one in build/wheel
+#   --wheel=FILE       default: the one in build/wheel, or build/wheel-aarch64
 #   --python=PROGRAM   the Python of the environments, 3.9 or newer (default: python3)
+#   --cross=aarch64    with Debian's Python for AArch64 in QEMU, below build/aarch64, and alone only; the wheel of scripts/wheel.sh --cross=aarch64
 #   --device           run the tests with the packages of PROGRAM's own environment instead, torch and CuPy among them: those of zero copy
 #                      need these. Installs the wheel alone, into a folder of its own, and nothing else.
 #   --tests=PATTERN    with --device: only the files of python/tests with such names; 'test_[wz]*.py' are those that need a device most
@@ -16,12 +17,15 @@
 #   CUDATRACKING_SAMPLES_DATA   OpenCV's samples/data (default: that of the unpacked OpenCV); tests that need images are skipped without
 #   CUDATRACKING_PROGRAMS       folder of the C++ samples (default: that of a build); a test that compares with them is skipped without
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+source "$REPO_ROOT/scripts/lib/aarch64_python.sh"
 
-WHEEL='' PROGRAM=python3 DEVICE=0 TESTS='' TABLE=0
+WHEEL='' PROGRAM=python3 CROSS='' DEVICE=0 TESTS='' TABLE=0
 for argument in "$@"; do
     case "$argument" in
         --wheel=?*) WHEEL=${argument#*=} ;;
         --python=?*) PROGRAM=${argument#*=} ;;
+        --cross=aarch64) CROSS=aarch64 ;;
+        --cross=*) die "--cross=${argument#*=}: aarch64" ;;
         --device) DEVICE=1 ;;
         --tests=?*) TESTS=${argument#*=} ;;
         --table) TABLE=1 ;;
@@ -31,10 +35,10 @@ for argument in "$@"; do
 done
 [ -z "$TESTS" ] || [ "$DEVICE" = 1 ] || die "--tests needs --device"
 if [ -z "$WHEEL" ]; then
-    found=("$BUILD_ROOT"/wheel/cudatracking-*.whl)
+    found=("$BUILD_ROOT/wheel${CROSS:+-$CROSS}"/cudatracking-*.whl)
     WHEEL=${found[0]}
 fi
-[ -f "$WHEEL" ] || die "$WHEEL does not exist; run scripts/wheel.sh"
+[ -f "$WHEEL" ] || die "$WHEEL does not exist; run scripts/wheel.sh${CROSS:+ --cross=$CROSS}"
 if [ -z "${CUDATRACKING_SAMPLES_DATA:-}" ]; then
     for folder in "$BUILD_ROOT"/src/opencv_contrib_python-*/opencv/samples/data; do
         [ ! -d "$folder" ] || export CUDATRACKING_SAMPLES_DATA=$folder
@@ -46,6 +50,8 @@ if [ -z "${CUDATRACKING_PROGRAMS:-}" ]; then
     done
 fi
 
+limit=1200
+[ -z "$CROSS" ] || limit=36000
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -66,7 +72,7 @@ environment()
 # run_tests NAME FOLDER [PATTERN]: those of one folder with the present PYTHON.
 run_tests()
 {
-    (cd "$scratch" && timeout 1200 "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/python/tests$2" cudatracking "${3:-test_*.py}" \
+    (cd "$scratch" && timeout "$limit" "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/python/tests$2" cudatracking "${3:-test_*.py}" \
         2> >(tee "$scratch/$1.log" >&2) >"$scratch/$1.count") || echo "0 1 0" >"$scratch/$1.count"
     # Headings of tracebacks: the test, for a sub-test with what it is about.
     { grep -E '^(FAIL|ERROR): ' "$scratch/$1.log" || true; } | sort -u | sed "s/^/$1: /" >>"$scratch/failed"
@@ -93,8 +99,14 @@ if [ "$DEVICE" = 1 ]; then
     total_of "$scratch"/*.count
     exit
 fi
+[ -z "$CROSS" ] || need_aarch64_python
 environment alone
 run_tests alone ""
+if [ -n "$CROSS" ]; then
+    sed 's/^/FAILED  /' "$scratch/failed" >&2
+    total_of "$scratch"/*.count
+    exit
+fi
 environment opencv5 opencv-python==5.0.0.93
 run_tests opencv5 /beside
 environment contrib5 opencv-contrib-python==5.0.0.93

@@ -2,13 +2,13 @@
 # Builds the Python package as a wheel: the module with a private static OpenCV, the typed classes of python/cudatracking, OpenCV's
 # cascade files and the licences of everything inside. With nvcc it has the CUDA backend too, and works without a driver as well.
 #
-#   scripts/wheel.sh [--release] [--test] [--no-build] [--out=DIR] [options of scripts/build.sh, such as --cuda=off]
+#   scripts/wheel.sh [--release] [--test] [--no-build] [--out=DIR] [options of scripts/build.sh, such as --cuda=off or --cross=aarch64]
 #
 #   --release    for all GPUs from compute capability 7.5 on (compiles about six times as long as for one), and with --glibc=2.17
 #   --glibc=V    links for version V of the C library and newer ones, 2.17 or above, with libstdc++ inside (downloads 100 MB)
 #   --test       then run scripts/test_wheel.sh on it
 #   --no-build   pack what was built last with the same options
-#   --out=DIR    where the wheel goes (default: build/wheel)
+#   --out=DIR    where the wheel goes (default: build/wheel, or build/wheel-aarch64)
 #   --help
 #
 # One wheel serves all Python versions from 3.9 on. Without --glibc its manylinux tag is the lowest that this machine's C and C++
@@ -21,22 +21,25 @@ source "$REPO_ROOT/scripts/lib/old_glibc.sh"
 RELEASE_ARCH=7.5,8.0,8.6,9.0,10.0,12.0 RELEASE_PTX=10.0
 [ "$(uname -m)" != aarch64 ] || RELEASE_ARCH=7.5,8.0,8.7,9.0,10.0,12.0
 
-RELEASE=0 GLIBC='' TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
+RELEASE=0 GLIBC='' CROSS='' TEST=0 BUILD=1 OUT='' OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
         --release) RELEASE=1 GLIBC=${GLIBC:-2.17} OPTIONS+=(--cuda=on "--cuda-arch=$RELEASE_ARCH" "--cuda-ptx=$RELEASE_PTX") ;;
         --glibc=2.[1-9][0-9]) GLIBC=${argument#*=} ;;
         --glibc=*) die "$argument: such as 2.17" ;;
+        --cross=aarch64) CROSS=aarch64 OPTIONS+=("$argument") ;;
         --test) TEST=1 ;;
         --no-build) BUILD=0 ;;
         --out=?*) OUT=${argument#*=} ;;
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers*|--)
+        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers*|--cross=*|--)
             die "$argument makes no sense here (see scripts/wheel.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
     esac
 done
+OUT=${OUT:-$BUILD_ROOT/wheel${CROSS:+-$CROSS}}
 [[ $OUT == /* ]] || OUT=$PWD/$OUT
+MACHINE=${CROSS:-$(uname -m)} TOOLS=${CROSS:+$CROSS-linux-gnu-}
 
 [ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=opencv_python3
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
@@ -64,13 +67,13 @@ trap 'rm -rf "$stage"' EXIT
 if [ -n "$GLIBC" ]; then
     mkdir "$stage/linked"
     linked=$stage/linked/$(basename "${extension[0]}")
-    link_for_glibc "$GLIBC" "$BUILD_DIR" "${extension[0]#"$BUILD_DIR/"}" "$linked"
+    link_for_glibc "$GLIBC" "$MACHINE" "$TOOLS" "$BUILD_DIR" "${extension[0]#"$BUILD_DIR/"}" "$linked"
     extension=("$linked")
 fi
 cmake --install "$BUILD_DIR" --component licenses --prefix "$stage/licenses" >/dev/null
 "$PYTHON" "$REPO_ROOT/scripts/lib/stage_wheel.py" --repository "$REPO_ROOT" --opencv "$SOURCES/opencv" --cascades "$CASCADES" --licenses "$stage/licenses" \
-    --extension "${extension[0]}" --cuda "$CUDA" --glibc "$GLIBC" "$stage/wheel"
-strip --strip-unneeded "$stage"/wheel/cudatracking/_extension/cv2.*.so
+    --extension "${extension[0]}" --cuda "$CUDA" --machine "$MACHINE" --glibc "$GLIBC" "$stage/wheel"
+"${TOOLS}strip" --strip-unneeded "$stage"/wheel/cudatracking/_extension/cv2.*.so
 "$PYTHON" -m wheel pack --dest-dir "$stage" "$stage/wheel" >/dev/null
 made=("$stage"/cudatracking-*.whl)
 
@@ -91,6 +94,6 @@ say "inside of $(basename "$WHEEL"), $((size / 100000 / 10)).$((size / 100000 % 
 "$PYTHON" "$REPO_ROOT/scripts/lib/stage_wheel.py" --list "$WHEEL" >&2
 if [ "$TEST" = 1 ]; then
     say "$WHEEL"
-    exec "$REPO_ROOT/scripts/test_wheel.sh" --wheel="$WHEEL"
+    exec "$REPO_ROOT/scripts/test_wheel.sh" --wheel="$WHEEL" ${CROSS:+"--cross=$CROSS"}
 fi
 echo "$WHEEL"

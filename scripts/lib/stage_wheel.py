@@ -1,6 +1,6 @@
 """Lays out the files of the Python package as `wheel pack` wants them, or lists a wheel.
 
-    stage_wheel.py --repository R --opencv O --cascades C --licenses L --extension F --cuda on|off [--glibc VERSION] FOLDER
+    stage_wheel.py --repository R --opencv O --cascades C --licenses L --extension F --cuda on|off --machine M [--glibc VERSION] FOLDER
     stage_wheel.py --list WHEEL
 """
 import argparse
@@ -99,7 +99,7 @@ def stage(options):
     abi3 = ".abi3." in os.path.basename(options.extension)
     tag = "cp39-abi3" if abi3 else "cp{0}{1}-cp{0}{1}".format(*sys.version_info[:2])
     with open(os.path.join(info, "WHEEL"), "w", encoding="utf-8") as file:
-        file.write(f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\nTag: {tag}-linux_{os.uname().machine}\n")
+        file.write(f"Wheel-Version: 1.0\nGenerator: scripts/wheel.sh\nRoot-Is-Purelib: false\nTag: {tag}-linux_{options.machine}\n")
     expression = "Apache-2.0 AND BSD-3-Clause AND IJG AND Zlib AND libpng-2.0 AND LicenseRef-Intel-OpenCV"
     expression += " AND LicenseRef-NVIDIA-CUDA-EULA" if cuda else ""
     expression += " AND GPL-3.0-or-later WITH GCC-exception-3.1" if options.glibc else ""
@@ -129,7 +129,7 @@ def show(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("repository", "opencv", "cascades", "licenses", "extension", "cuda", "glibc"):
+    for name in ("repository", "opencv", "cascades", "licenses", "extension", "cuda", "machine", "glibc"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--list", metavar="WHEEL")
     parser.add_argument("folder", nargs="?")
