@@ -34,10 +34,7 @@ struct ChildLimits
 namespace child {
 
 //! The program that runs this one where the processor cannot, or null.
-inline char* emulator()
-{
-    return std::getenv("CUDATRACKING_TEST_EMULATOR");
-}
+inline char* emulator() { return std::getenv("CUDATRACKING_TEST_EMULATOR"); }
 
 //! Factor by which a sanitizer or an emulator may slow a process down.
 inline int slower()
