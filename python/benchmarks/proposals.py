@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Measures MultiTracker with boxes of sources that cannot be relied on, on the CPU.
+
+    proposals.py [--seeds=10] [--first-seed=1] [--processes=N] FOLDER
+
+FOLDER has a folder per sequence: images or an MJPEG video (.avi), init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a line per frame,
+nan: absent). Sources: none; truth, the ground truth with noise of 5 % of its size in place and in each side, in frames without the object the last
+box before; random, 20 boxes anywhere in each frame. F asks for an overlap above 0.25 after the trajectory was moved and scaled so that its first box
+is that of the ground truth; absent boxes are those reported in frames without the object.
+"""
+import argparse
+import glob
+import math
+import multiprocessing
+import os
+import random
+import statistics
+
+import cudatracking as ct
+
+MODES = {"none": [("", {})]}
+for source in ("truth", "random"):
+    MODES[source] = [("overlap alone", {}), ("verify_boxes", {"verify_boxes": True}), ("verify_boxes, correct_by_boxes", {"verify_boxes": True, "correct_by_boxes": True})]
+SEQUENCES = {}  # read before the processes begin, which share them
+
+
+def corners(line):
+    left, top, right, bottom = (float(number) for number in line.replace(",", " ").split())
+    return left, top, right - left, bottom - top
+
+
+def read(folder):
+    """Frames, boxes of the ground truth (None: absent), and the first box of the user."""
+    files = sorted(glob.glob(os.path.join(folder, "*.png")) + glob.glob(os.path.join(folder, "*.jpg")))
+    if files:
+        frames = [ct.cv2.imread(file) for file in files]
+    else:
+        video, frames = ct.cv2.VideoCapture((glob.glob(os.path.join(folder, "*.avi")) or [folder])[0]), []
+        while True:
+            there, frame = video.read()
+            if not there:
+                break
+            frames.append(frame)
+    with open(os.path.join(folder, "gt.txt"), encoding="utf-8") as file:
+        boxes = [corners(line) for line in file if line.strip()]
+    with open(os.path.join(folder, "init.txt"), encoding="utf-8") as file:
+        first = tuple(round(number) for number in corners(file.readline()))
+    count = min(len(frames), len(boxes))
+    return frames[:count], [None if math.isnan(box[0]) else box for box in boxes[:count]], first
+
+
+def users(box, truth, first):
+    """A box of the ground truth, moved and scaled to what the user means by the object."""
+    across, down = first[2] / truth[2], first[3] / truth[3]
+    return box[0] + (first[0] - truth[0]) * box[2] / truth[2], box[1] + (first[1] - truth[1]) * box[3] / truth[3], box[2] * across, box[3] * down
+
+
+def lists(source, seed, frames, truth, first):
+    """The boxes of each frame."""
+    numbers, last, made = random.Random(seed), first, []
+    height, width = frames[0].shape[:2]
+    for box in truth:
+        if source == "random":
+            made.append([])
+            for _ in range(20):
+                scale = math.exp(numbers.gauss(0, .3))
+                w, h = first[2] * scale, first[3] * scale
+                made[-1].append((numbers.uniform(0, max(1, width - w)), numbers.uniform(0, max(1, height - h)), w, h))
+            continue
+        if box is not None:
+            x, y, w, h = users(box, truth[0], first)
+            wide, high = w * math.exp(numbers.gauss(0, .05)), h * math.exp(numbers.gauss(0, .05))
+            last = x + w / 2 + numbers.gauss(0, .05) * w - wide / 2, y + h / 2 + numbers.gauss(0, .05) * h - high / 2, wide, high
+        made.append([last])
+    return made
+
+
+def overlap(a, b):
+    w, h = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]), min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return w * h / (a[2] * a[3] + b[2] * b[3] - w * h) if w > 0 and h > 0 else 0.
+
+
+def run(job):
+    """F, and the number of absent boxes."""
+    name, source, mode, seed = job
+    frames, truth, first = SEQUENCES[name]
+    given = None if source == "none" else lists(source, seed, frames, truth, first)
+    tracker = ct.MultiTracker(device="cpu", seed=seed, find_by_boxes=True, **dict(MODES[source])[mode])
+    tracker.add(frames[0], first)
+    right = reported = visible = 1
+    absent = 0
+    for number in range(1, len(frames)):
+        track = tracker.update(frames[number], None if given is None else given[number])[0]
+        there, located = truth[number] is not None, bool(track["located"])
+        visible += there
+        reported += located
+        absent += located and not there
+        if there and located:
+            box = [float(track[key]) for key in ("x", "y", "width", "height")]
+            right += overlap(users(box, first, truth[0]), truth[number]) > .25
+    return 2 * right / (reported + visible), absent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("folder")
+    options = parser.parse_args()
+    ct.cv2.setNumThreads(1)
+    for file in sorted(glob.glob(os.path.join(options.folder, "*", "gt.txt"))):
+        name = os.path.basename(os.path.dirname(file))
+        SEQUENCES[name] = read(os.path.dirname(file))
+        if not SEQUENCES[name][0]:
+            parser.error(f"{name}: there are neither images nor a video that can be read")
+    jobs = [(name, source, mode, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for name in SEQUENCES
+            for source, modes in MODES.items() for mode, _ in modes]
+    with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        results = dict(zip(jobs, pool.map(run, jobs, 1)))
+    print("| source | boxes count | F | absent boxes |" + "".join(f" {name} |" for name in SEQUENCES) + "\n|---|---|--:|--:|" + "--:|" * len(SEQUENCES))
+    for source, modes in MODES.items():
+        for mode, _ in modes:
+            own = {name: [value for job, value in results.items() if job[:3] == (name, source, mode)] for name in SEQUENCES}
+            means = {name: [statistics.fmean(column) for column in zip(*values)] for name, values in own.items()}
+            error = math.sqrt(sum(statistics.variance([f for f, _ in values]) / len(values) for values in own.values())) / len(own) if options.seeds > 1 else 0
+            print(f"| {source} | {mode} | {statistics.fmean(f for f, _ in means.values()):.3f} +- {error:.3f} | {sum(n for _, n in means.values()):.1f} |"
+                  + "".join(f" {f:.3f}, {n:.1f} |" for f, n in means.values()))
+
+
+if __name__ == "__main__":
+    main()
