@@ -540,16 +540,21 @@ TEST_F(Tld_Cuda, objectsDoNotStartInGraphs)
 TEST_F(Tld_CudaSanitize, boxes)
 {
     const Three scene;
-    const TLDParams p = paramsOf("scales 2, correctByBoxes 1, findByBoxes 1", flowOnly());
-    const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
-    for (int i = 0; i < 3; ++i)
-        tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
-    RNG rng(3);
-    for (int t = 1; t < 6; ++t)
+    for (const bool verifies : {false, true})
     {
-        Mat rows;
-        tracker->update(cuda::GpuMat(t == 3 ? texture(1, FRAME) : scene.frame(t)), randomBoxes(rng, scene, t), rows);
-        ASSERT_EQ(3, rows.rows);
+        const TLDParams p =
+            paramsOf(cv::format("scales 2, correctByBoxes 1, findByBoxes 1, verifyBoxes %d", verifies), flowOnly());
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
+        for (int i = 0; i < 3; ++i)
+            tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
+        RNG rng(3);
+        for (int t = 1; t < 6; ++t)
+        {
+            const cuda::GpuMat frame(t == 3 ? texture(1, FRAME) : scene.frame(t));
+            Mat rows;
+            tracker->update(frame, randomBoxes(rng, scene, t), rows);
+            ASSERT_EQ(3, rows.rows);
+        }
     }
 }
 
