@@ -23,7 +23,7 @@ int quantiseRow(const float* weights, int width, uint8_t* q)
 template <typename T> static TemplateSums uniformSums(const T* templ, size_t area, int channels)
 {
     using Sum = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>; // vectors of 32 bits are fast
-    const size_t STRIP = 1 << 14;                                      // values of 8 bits whose sums fit 32 bits
+    const size_t STRIP = 1 << 14;                                       // values of 8 bits whose sums fit 32 bits
     TemplateSums sums = {};
     sums.W = 255 * area;
     for (size_t begin = 0; begin < area; begin += STRIP)

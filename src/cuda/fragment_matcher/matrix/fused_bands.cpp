@@ -50,9 +50,9 @@ bool widen(FusedBands& plan, Extent window, Extent fragment, const MatchCase& gi
     wider.blocks = std::max(plan.blocks, ceilDiv(window.width, 8));
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
-    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) *
-                                                           gpu::templateRows(fragment.height) *
-                                                           gpu::templateStep(gpu::bandChunks(fragment.width)));
+    wider.templateWords =
+        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * gpu::templateRows(fragment.height) *
+                                         gpu::templateStep(gpu::bandChunks(fragment.width)));
     // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
     wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
