@@ -217,7 +217,7 @@ def draw(name, means):
                 axis.plot(points[:, 0], points[:, column], marker="o", markersize=3, label=method, linewidth=2.5 if method == "cudatracking" else 1.2)
         axis.set(title=title, xlabel="superpixels", xscale="log")
         wanted = sorted({number for _, number in means})
-        axis.set_xticks(wanted, labels=[str(number) for number in wanted])
+        axis.set_xticks(wanted, labels=[str(number) for number in wanted], fontsize=8)
         axis.minorticks_off()
         axis.grid(alpha=.3)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=5, frameon=False)
