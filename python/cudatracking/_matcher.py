@@ -86,7 +86,7 @@ class Matches:
     refined: Array
     _regions: Optional[npt.NDArray[np.int32]] = dataclasses.field(default=None, repr=False)  # that the fragments were cut from, if they were
 
-    def __init__(self, locations: Array, scores: Array, confidence: Array, status: Array, refined: Array,
+    def __init__(self, locations: Array, scores: Array, confidence: Array, status: Array, refined: Array, *,
                  _regions: Optional[npt.NDArray[np.int32]] = None) -> None:
         # That of a frozen dataclass takes a fifteenth of the time of a call.
         vars(self).update(locations=locations, scores=scores, confidence=confidence, status=status, refined=refined, _regions=_regions)
