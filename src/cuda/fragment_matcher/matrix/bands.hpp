@@ -118,8 +118,8 @@ std::optional<gpu::BandPlan> planBands(const MatchCase& given, const Load& load)
 void planPlanes(gpu::BandPlan& plan, const Load& load, int sums);
 //! Plans `planes` planes of bands.
 void planChunks(gpu::BandPlan& plan, Extent fragment, int planes);
-//! Plans correlate; returns false if the shared memory of a block is too small. @param longBlocks one block is enough to
-//! keep a multiprocessor busy: what counts is that all have as much to do. Else there are two, as far as windows allow.
+//! Plans correlate; returns false if the shared memory of a block is too small. @param longBlocks one block is enough
+//! to keep a multiprocessor busy: what counts is that all have as much to do. Else there are two, as far as windows go.
 bool planCorrelate(gpu::BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count,
                    bool longBlocks);
 //! Plans planes of bytes, sums and values; returns false if the shared memory of a block is too small.
