@@ -182,8 +182,8 @@ public:
     fails or its box is not similar to the object. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
-    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object. Default
-    False.
+    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object.
+    Default False.
     correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.

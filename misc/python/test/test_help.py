@@ -118,7 +118,7 @@ class HelpTest(unittest.TestCase):
     def test_parameters_of_tld_are_true(self):
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.TrackerTLD))["create"])["params"]
         members = [name for name in dir(cv2.cuda.TLDParams()) if not name.startswith("_")]
-        self.assertEqual(len(members), 43)
+        self.assertEqual(len(members), 44)
         for member in members:
             with self.subTest(member=member):
                 line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)

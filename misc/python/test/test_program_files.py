@@ -16,7 +16,7 @@ from programs import BOX, CASCADE, CASCADES, CPP, SAMPLES, TABLES, VIDEOS, Progr
 
 # Options with a text: where each program writes, and what it reads.
 WRITES = {"video-file", "output-dir", "save", "csv", "runs", "curves", "video"}
-READS = {"cascade", "inside", "load", "left", "right", "disparity-gt", "nano-backbone", "nano-head", "vit"}
+READS = {"boxes", "cascade", "inside", "load", "left", "right", "disparity-gt", "nano-backbone", "nano-head", "vit"}
 OTHERS = {"backend", "shard", "box", "preset", "pair", "metric", "weights", "only"}
 # Images with names that follow from a number.
 NUMBERED = {"follow": "frame_00000.jpg", "fragment_matcher": "motion_00003.png", "fragment_matcher_loop": "trails_00003.png", "tld": "templates_0.png"}
