@@ -31,4 +31,5 @@ def main():
     print(max(result.testsRun - failed - skipped, 0), failed, skipped)
 
 
-main()
+if __name__ == "__main__":  # processes that tests start import this file
+    main()
