@@ -25,7 +25,8 @@ protected:
         made->add(image(scene.frame(0)).in(), scene.box(0));
         return made;
     }
-    //! Returns as many boxes of the object's size as a call takes, anywhere in the frame, none of them on the object.
+    //! Returns as many boxes of the object's size as a call takes, anywhere in the frame, none of them on the object:
+    //! those that cover half of it can be similar to it.
     std::vector<Rect> elsewhere(RNG& rng, int t) const
     {
         std::vector<Rect> boxes;
@@ -33,7 +34,7 @@ protected:
         while (boxes.size() < 256)
         {
             const Rect box(uniform(rng, Point(0, 0), Point(240 - size.width, 180 - size.height)), size);
-            if (overlap(box, scene.box(t)) < 0.5)
+            if (overlap(box, scene.box(t)) < 0.35)
                 boxes.push_back(box);
         }
         return boxes;
@@ -92,13 +93,13 @@ TEST_P(Tld_Proposals, doNotHideAbsence)
     }
 }
 
-//! Boxes everywhere but on the object change nothing: each frame is as without boxes.
+//! Boxes everywhere but on the object change nothing while it is there: each frame is as without boxes.
 TEST_P(Tld_Proposals, elsewhereChangeNothing)
 {
     const Ptr<MultiTrackerTLD> given = tracker("findByBoxes 1, correctByBoxes 1, verifyBoxes 1"),
                                without = tracker("verifyBoxes 1");
     RNG rng(12);
-    for (int t = 1; t < S::FRAMES; ++t)
+    for (int t = 1; t < S::HIDES; ++t)
     {
         const Mat rows = update(*given, scene.frame(t), elsewhere(rng, t));
         ASSERT_TRUE(sameBits(update(*without, scene.frame(t)), rows)) << "frame " << t;
