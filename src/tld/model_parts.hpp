@@ -12,8 +12,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-/** Version of the file format. Version 4 has what an object was before a camera cut, which is not read; 3 has no mark
-of its end; 2 has no similarity; 1 has no events and fewer parameters. */
+/** Version of the file format. Version 5 has no verifyBoxes; 4 has what an object was before a camera cut, which is not
+read; 3 has no mark of its end; 2 has no similarity; 1 has no events and fewer parameters. */
 const int VERSION = 6;
 const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
 const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
