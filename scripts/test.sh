@@ -74,26 +74,47 @@ if [ -n "$CROSS" ]; then
     export CUDATRACKING_TEST_EMULATOR=${run[0]} QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 fi
 
+# Each processor has a share of the tests, which mostly have one thread; beside a GPU one process has all, as tests measure its memory.
+shares=$(nproc)
+[ "$shares" -le 8 ] || shares=8
+[ "$CUDA" = off ] || [ -z "$(gpu_capabilities "$NVCC")" ] || shares=1
+[ -z "$SANITIZE" ] || shares=1 # tests have more threads there, and reports one file per process
+
+# share NAME FILTER NUMBER: the exit code goes to a file.
+share()
+{
+    local status=0 files=$results/$1-$3
+    (cd "$results" && GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$3 timeout "$limit" "${run[@]}" "$program" \
+        "--gtest_output=xml:$files.xml" ${2:+"--gtest_filter=$2"} 2>&1) | tee "$files.log" || status=$?
+    echo $status >"$files.code"
+}
+
 # cpp_tests NAME FILTER: NAME is for the files of the results.
 cpp_tests()
 {
-    local status=0
-    (cd "$results" && timeout "$limit" "${run[@]}" "$program" --gtest_output="xml:$results/$1.xml" \
-        ${2:+"--gtest_filter=$2"} 2>&1) | tee "$results/$1.log" || status=$?
-    "$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/$1.log" "$results/$1.xml" $status >"$results/$1.count"
+    local number of_shares=()
+    for ((number = 0; number < shares; number++)); do
+        share "$1" "$2" "$number" &
+    done
+    wait
+    for ((number = 0; number < shares; number++)); do
+        of_shares+=("$results/$1-$number.log" "$results/$1-$number.xml" "$(cat "$results/$1-$number.code")")
+    done
+    "$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "${of_shares[@]}" >"$results/$1.count"
     say "C++ tests, $1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$results/$1.count")"
 }
 
 say "C++ tests"
 cpp_tests all "$FILTER"
 
-# The CPU backend takes the best instruction set of the processor; OpenCV can be told to do without some.
+# The CPU backend takes the best instruction set of the processor; OpenCV can be told to do without some. Left out is what does not
+# depend on its loops: plans, files, calls that fail, and what classes share.
 # lower_instructions NAME DISABLED FLAG: only where the processor has what is disabled, by its name in /proc/cpuinfo.
 lower_instructions()
 {
     if grep -qw "$3" /proc/cpuinfo 2>/dev/null; then
         say "C++ tests of the CPU backend without $2"
-        OPENCV_CPU_DISABLE=$2 cpp_tests "$1" '-*Cuda*'
+        OPENCV_CPU_DISABLE=$2 cpp_tests "$1" '-*Cuda*:*_Plans.*:*_Files.*:*_Faults.*:Common_*'
     else
         say "C++ tests of the CPU backend without $2: left out, this processor has no $3"
     fi

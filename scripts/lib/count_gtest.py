@@ -1,4 +1,4 @@
-"""Counts the tests of an OpenCV test program: count_gtest.py LOG XML EXIT_CODE.
+"""Counts the tests of an OpenCV test program: count_gtest.py (LOG XML EXIT_CODE)..., three arguments per process that had a share.
 
 Prints 'passed failed skipped' to stdout and lists what was skipped, by suite and reason, and what failed to stderr.
 OpenCV's ts reports a skipped test as passed in the XML, after a line '[     SKIP ] reason' in the log; a program that
@@ -54,8 +54,8 @@ def read_xml(path):
     return verdicts
 
 
-def main():
-    log, xml, exit_code = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def verdicts_of(log, xml, exit_code):
+    """Returns verdicts by test name and the reason of each skip, of one process."""
     verdicts, reasons, running = read_log(log)
     from_xml = read_xml(xml)
     if from_xml is not None:
@@ -66,6 +66,16 @@ def main():
     for name in reasons:
         if verdicts.get(name) != "failed":
             verdicts[name] = "skipped"
+    if exit_code != "0" and "failed" not in verdicts.values():
+        verdicts[f"the test program, which ended with code {exit_code}"] = "failed"
+    return verdicts, reasons
+
+
+def main():
+    verdicts, reasons = {}, {}
+    for first in range(1, len(sys.argv), 3):
+        for all_of_them, share in zip((verdicts, reasons), verdicts_of(*sys.argv[first : first + 3])):
+            all_of_them.update(share)
 
     groups = Counter((name.split(".")[0], reasons[name]) for name, verdict in verdicts.items() if verdict == "skipped")
     for (suite, reason), count in sorted(groups.items()):
@@ -73,9 +83,6 @@ def main():
     for name in sorted(name for name, verdict in verdicts.items() if verdict == "failed"):
         print(f"FAILED   {name}", file=sys.stderr)
     totals = Counter(verdicts.values())
-    if exit_code != 0 and totals["failed"] == 0:
-        print(f"FAILED   the test program ended with code {exit_code}", file=sys.stderr)
-        totals["failed"] = 1
     print(totals["passed"], totals["failed"], totals["skipped"])
 
 
