@@ -347,6 +347,19 @@ class EqualTest(ScanTest):
             self.assertEqual(self.table(job), self.expected(job), job)
 
 
+    @unittest.skipUnless(ct.devices() and importlib.util.find_spec("PyNvVideoCodec"), "no CUDA device, or no PyNvVideoCodec")
+    def test_decoded_on_devices(self):
+        """The GPU's own decoder is used for all segments of H.264, and the table has the same bytes."""
+        import av
+        if "libx264" not in av.codecs_available:
+            self.skipTest("this PyAV has no encoder for H.264")
+        for job in ("detect", "track"):
+            errors = self.run_command(*self.options(job, "gpu:1", out=job), "--per-gpu=2", "--decode=device")
+            self.assertEqual(self.table(job), self.expected(job), job)
+            self.assertRegex(errors, r"\((\d+) decoded on devices\)")
+            self.assertNotIn("decoded on the host", errors)
+
+
 class KillTest(ScanTest):
     def test_killed_at_random(self):
         self.kill_at_random("cpu:2")
@@ -802,27 +815,31 @@ class InputTest(ScanTest):
 
 
 class FakeDecoder:
-    """A decoder of PyNvVideoCodec made of FFmpeg's, which uses the memory of a frame again for the next; `fault` may change or drop frames."""
+    """A decoder of PyNvVideoCodec made of FFmpeg's. The next call uses the memory of the frames again, and after a packet without data another
+    stream may follow. `fault` may change or drop frames."""
 
     def __init__(self, codec, fault):
         import av
         self._decoder, self._fault, self._count = av.CodecContext.create(codec, "r"), fault, 0
-        self._memory = None
+        self._memory = []
 
     def Decode(self, given):
         import av
-        packet = None
+        packet, frames = None, []
         if given.bsl:
             packet = av.Packet(ctypes.string_at(given.bsl_data, given.bsl))
             packet.pts = given.pts
-        for shot in self._decoder.decode(packet):
+        for place, shot in enumerate(self._decoder.decode(packet)):
             rows = np.frombuffer(shot.planes[0], np.uint8).reshape(shot.height, -1)[:, :shot.width]
-            if self._memory is None:
-                self._memory = rows.copy()
-            self._memory[...] = rows
+            if place == len(self._memory):
+                self._memory.append(rows.copy())
+            self._memory[place][...] = rows
             self._count += 1
-            if self._fault(self._count - 1, self._memory):
-                yield types.SimpleNamespace(cuda=lambda: [self._memory], getPTS=lambda pts=shot.pts: pts)
+            if self._fault(self._count - 1, self._memory[place]):
+                frames.append(types.SimpleNamespace(cuda=lambda place=place: [self._memory[place]], getPTS=lambda pts=shot.pts: pts))
+        if packet is None:
+            self._decoder.flush_buffers()
+        return frames
 
 
 @needs("av", "PyAV")
@@ -840,15 +857,22 @@ class DeviceDecodeTest(ScanTest):
         codec = types.ModuleType("PyNvVideoCodec")
         codec.PacketData = lambda: types.SimpleNamespace(bsl=0)
         codec.cudaVideoCodec = types.SimpleNamespace(H264="h264", HEVC="hevc")
-        codec.CreateDecoder = lambda gpuid, codec, usedevicememory: FakeDecoder(codec, self.fault)
+        self.decoders = 0
+        codec.CreateDecoder = self.create
         make_job = _worker.make_job
-        for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into: np.array(view)),
-                      mock.patch.object(_device_video, "downloaded", np.array),
+        stream = types.SimpleNamespace(cudaPtr=lambda: 2, waitForCompletion=lambda: None)
+        for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into, stream: np.array(view)),
+                      mock.patch.object(_device_video, "downloaded", lambda pixels, stream: np.array(pixels)),
+                      mock.patch.object(_device_video, "new_stream", lambda: (stream, 1)),
                       mock.patch.object(_worker, "make_job", lambda job, settings, device, boxes: make_job(job, settings, "cpu", boxes))):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def answer(self, video, decode, job="detect", first=10, last=None):
+    def create(self, gpuid, codec, cudacontext, cudastream, usedevicememory):
+        self.decoders += 1
+        return FakeDecoder(codec, lambda count, pixels: self.fault(count, pixels))
+
+    def answer(self, video, decode, job="detect", first=10, last=None, worker=None):
         from cudatracking.scan import _worker
         from cudatracking.scan._jobs import settings_of
         from cudatracking.scan._video import load_index
@@ -858,12 +882,12 @@ class DeviceDecodeTest(ScanTest):
             os.makedirs(os.path.join(out, name), exist_ok=True)
         with open(os.path.join(out, "manifest.json"), "w") as file:
             json.dump({"run": "r"}, file)
-        worker = _worker.Worker(_worker.Setup(out, "r", job, settings, "csv", {}, "cuda:0", 1, 1, decode))
+        self.worker = worker or _worker.Worker(_worker.Setup(out, "r", job, settings, "csv", {}, "cuda:0", 1, 1, decode))
         index = os.path.join(out, "index", "i.npz")
-        self.assertEqual(worker.call("index", {"path": video, "index": index}), {"kind": "ok"})
+        self.assertEqual(self.worker.call("index", {"path": video, "index": index}), {"kind": "ok"})
         task = {"path": video, "video": "v", "index": index, "boxes": [[first, *box(first)]] if job == "track" else [], "first": first, "begin": first,
                 "last": last or load_index(index).frames, "state": None, "whole": False, "audit": False, "state_after": "s.yml"}
-        return worker.call("segment", task)
+        return self.worker.call("segment", task)
 
     def test_equal(self):
         for name in ("v10.mp4", "v9.mkv", "deep/v1.ts"):
@@ -898,6 +922,27 @@ class DeviceDecodeTest(ScanTest):
         self.assertEqual(self.answer(self.path("m.avi"), "device")["on_device"], False)
         self.assertEqual(self.answer(video, "device", "superpixels")["on_device"], False)
 
+    def test_decoder_is_kept(self):
+        """A worker has one decoder for all segments of streams with the same parameters, and a new one after a fault."""
+        v10, v9, other = (os.path.join(self.videos, name) for name in ("v10.mp4", "v9.mkv", "deep/v1.ts"))
+        segments = [(v10, 0, 10), (v10, 10, 20), (v10, 20, None), (v10, 0, 20)]
+        expected = [self.answer(video, "host", first=first, last=last) for video, first, last in segments]
+        worker = None
+        for (video, first, last), answer in zip(segments, expected):
+            found = self.answer(video, "device", first=first, last=last, worker=worker)
+            worker = self.worker
+            self.assertEqual((found["on_device"], *(found[name] for name in ("part", "heads", "tails"))),
+                             (True, *(answer[name] for name in ("part", "heads", "tails"))), (first, last))
+        self.assertEqual(self.decoders, 1)
+
+        self.fault = lambda count, pixels: False
+        self.assertFalse(self.answer(v10, "device", worker=worker)["on_device"])
+        self.fault = lambda count, pixels: True
+        self.assertTrue(self.answer(v10, "device", worker=worker)["on_device"])
+        self.assertEqual(self.decoders, 2)
+        for video in (v9, other):
+            self.assertEqual(self.answer(video, "device", worker=worker)["part"], self.answer(video, "host")["part"])
+
     def test_without_the_decoder(self):
         video = os.path.join(self.videos, "v10.mp4")
         with mock.patch.dict(sys.modules, {"PyNvVideoCodec": None}):
@@ -905,6 +950,16 @@ class DeviceDecodeTest(ScanTest):
             with self.assertRaisesRegex(AssertionError, "decoding on the device needs PyNvVideoCodec"):
                 self.answer(video, "device")
         self.assertIn("decode: 'device'", self.call_command(video, "--job=detect", "--decode=device", "--workers=cpu:1", "--out=x", f"--format={FORMAT}", code=2))
+
+
+class EnvironmentTest(unittest.TestCase):
+    def test_a_worker_sees_its_gpu_alone(self):
+        from cudatracking.scan._executors import environment
+        for visible, gpu, expected in ((None, 1, "1"), ("2,5", 1, "5"), ("GPU-a, GPU-b", 1, "GPU-b"), ("3", None, "3"), (None, None, None)):
+            with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": visible or ""}):
+                if visible is None:
+                    del os.environ["CUDA_VISIBLE_DEVICES"]
+                self.assertEqual(environment(gpu).get("CUDA_VISIBLE_DEVICES"), expected, (visible, gpu))
 
 
 class MissingTest(unittest.TestCase):

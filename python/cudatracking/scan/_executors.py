@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from .._errors import error, import_optional
 from ._worker import Setup, Worker
@@ -72,15 +72,25 @@ class LastWords:
         return "; ".join(list(self._lines))[-500:]
 
 
+def environment(gpu: Optional[int]) -> dict[str, str]:
+    """Returns the environment of a worker that sees one GPU alone, as number 0; None: of one that works on the CPU. A process that sees
+    several has memory on more than the one it works on."""
+    made = dict(os.environ)
+    if gpu is not None:
+        visible = made.get("CUDA_VISIBLE_DEVICES")
+        made["CUDA_VISIBLE_DEVICES"] = str(gpu) if visible is None else visible.split(",")[gpu].strip()
+    return made
+
+
 class Processes:
-    """Workers as processes of this machine; `devices` has one entry for each.
+    """Workers as processes of this machine; `gpus` has one entry for each, None for one that works on the CPU.
 
     They are programs of their own and not children of multiprocessing, which would import the caller's main program in each of them.
     """
 
-    def __init__(self, setup: Setup, devices: list[str]) -> None:
-        self._setups = [setup._replace(device=device) for device in devices]
-        self._workers: list[Optional[tuple[subprocess.Popen[bytes], Any, LastWords]]] = [None] * len(devices)
+    def __init__(self, setup: Setup, gpus: Sequence[Optional[int]]) -> None:
+        self._setup, self._gpus = setup, gpus
+        self._workers: list[Optional[tuple[subprocess.Popen[bytes], Any, LastWords]]] = [None] * len(gpus)
         self._busy: set[int] = set()
 
     def free(self) -> list[int]:
@@ -102,12 +112,13 @@ class Processes:
         mine, other = multiprocessing.Pipe()
         handle = other.fileno()
         code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({handle}, {os.getpid()})"
-        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   env=environment(self._gpus[slot]))
         other.close()
         worker = process, mine, LastWords(process.stderr)
         self._workers[slot] = worker
         with contextlib.suppress(OSError):
-            mine.send(self._setups[slot])
+            mine.send(self._setup)
         return worker
 
     def _end(self, slot: int) -> None:

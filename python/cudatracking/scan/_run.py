@@ -304,6 +304,7 @@ class Scan:
         self._slots: dict[int, _Task] = {}
         self._audit = self._asked = 0.
         self._computed = self._on_device = 0
+        self._not_on_device: collections.Counter[str] = collections.Counter()  # segments by the reason
         self._different: list[tuple[_Video, int]] = []
         self._finished: set[bool] = set()  # kinds of tasks that a worker has finished: False for an index, True for a segment
         self._given_up: list[_Task] = []
@@ -577,6 +578,8 @@ class Scan:
         video.done[segment] = record
         self._computed += 1
         self._on_device += answer["on_device"]
+        if answer["not_on_device"]:
+            self._not_on_device[answer["not_on_device"]] += 1
         self._progress.add(answer, video.bytes_of(segment))
         self._compare(video, segment)
         if JOBS[self._job].ORDERED and video.whole == task.whole:
@@ -703,12 +706,12 @@ class Scan:
                 raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
             count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
             share = max(int(cores // count), 1)
+            # Each worker sees its own GPU alone, as number 0.
             setup = setup._replace(threads=share, decoders=decoders or (share if kind == "gpu" else 1), device="cuda:0" if kind == "gpu" else "cpu")
             if actors:
-                # Ray lets each worker see its own GPU alone, as number 0.
                 actors.start(setup, count, min(1., cores / count), 1 / per_gpu if kind == "gpu" else 0.)
                 return actors
-            return Processes(setup, [f"cuda:{i // per_gpu}" if kind == "gpu" else "cpu" for i in range(count)])
+            return Processes(setup, [i // per_gpu if kind == "gpu" else None for i in range(count)])
         except BaseException:
             if actors:
                 actors.close()
@@ -769,6 +772,9 @@ class Scan:
         self._manifest({"state": "stopped" if stopped else "failed" if failures else "done", **self._contents(table, audited)})
         words = f"{counted(summary.segments, 'segment')} of {counted(summary.videos, 'video')}, {self._computed} of them now"
         words += f" ({self._on_device} decoded on devices)" if self._on_device else ""
+        if self._not_on_device:
+            reason, count = self._not_on_device.most_common(1)[0]
+            self._progress.say(f"{counted(sum(self._not_on_device.values()), 'segment')} decoded on the host, {count} of them because {reason}")
         words += f", {audited} audited" if audited else ""
         words += f", {counted(len(failures), 'failure')}" if failures else ""
         self._progress.finish(words + (", stopped; --resume goes on" if stopped else ""))

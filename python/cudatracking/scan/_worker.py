@@ -17,7 +17,7 @@ import numpy as np
 from .. import __version__
 from .._errors import error
 from .._native import cv2
-from ._device_video import DeviceFrames, NotOnDevice, codec_module
+from ._device_video import DeviceFrames, KeptDecoder, NotOnDevice, codec_module
 from ._files import StorageError, sha256_of, write_bytes
 from ._jobs import JOBS, Pixels, make_job
 from ._tables import HEAD, format_versions, part
@@ -138,7 +138,7 @@ class Setup(NamedTuple):
         job, settings: as for make_job().
         format: of parts.
         versions: that the driver has.
-        device: where a worker works; "cuda" stands for the one that it was given.
+        device: "cpu", or "cuda:0": the GPU that a worker sees alone.
         decoders: threads of each worker that decode.
         threads: of each worker for work on the CPU.
         decode: "host", "device" or "auto".
@@ -165,6 +165,7 @@ class Worker:
         cv2.setNumThreads(setup.threads)
         self._schema = [*HEAD[1:], *JOBS[setup.job].COLUMNS]
         self._made: dict[str, Any] = {}
+        self._kept = KeptDecoder()
 
     def call(self, method: str, task: dict[str, Any]) -> dict[str, Any]:
         """Does a task; "kind" of the answer is ok, failed (this input cannot be used), inexact or fatal (the scan cannot go on)."""
@@ -241,14 +242,14 @@ class Worker:
         if audit and not same_index(index, make_index(task["path"])):
             raise VideoError("its index is not that of the video; remove the folder index, so that --resume makes it again")
         start = time.perf_counter()
-        done = None
+        done, not_on_device = None, ""
         if setup.decode != "host" and device != "cpu" and not JOBS[setup.job].COLOR:
             try:
                 job = self._begun(device, task)
-                frames: Any = DeviceFrames(task["path"], index, begin, last, int(device.partition(":")[2] or 0), PROBE)
+                frames: Any = DeviceFrames(task["path"], index, begin, last, PROBE, self._kept)
                 done = self._rows(job, frames, device)
-            except NotOnDevice:
-                pass
+            except NotOnDevice as raised:
+                not_on_device = str(raised)
         on_device = done is not None
         if done is None:
             job = self._begun(device, task)
@@ -264,7 +265,7 @@ class Worker:
         data, count = part(setup.format, self._schema, task["video"], ((number, index.time(number), columns) for number, columns in rows))
         state: Optional[bytes] = job.state() if job.ORDERED and last < index.frames else None
         answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None,
-                  "state_sha256": sha256_of(state) if state is not None else None, "boxes": [list(entry) for entry in job.refused if entry[0] >= first], "work": busy, "decode": frames.seconds, "on_device": on_device,
+                  "state_sha256": sha256_of(state) if state is not None else None, "boxes": [list(entry) for entry in job.refused if entry[0] >= first], "work": busy, "decode": frames.seconds, "on_device": on_device, "not_on_device": not_on_device,
                   "gaps": gaps, "heads": sorted([number, check] for number, check in frames.heads.items() if number < first + PROBE),
                   "tails": sorted([number, check] for number, check in frames.tails.items() if number >= last)}
         if not audit:
