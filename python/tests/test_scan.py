@@ -861,6 +861,7 @@ class DeviceDecodeTest(ScanTest):
         codec.CreateDecoder = self.create
         make_job = _worker.make_job
         stream = types.SimpleNamespace(cudaPtr=lambda: 2, waitForCompletion=lambda: None)
+        self.copied = _device_video.copied
         for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into, stream: np.array(view)),
                       mock.patch.object(_device_video, "downloaded", lambda pixels, stream: np.array(pixels)),
                       mock.patch.object(_device_video, "new_stream", lambda: (stream, 1)),
@@ -922,6 +923,16 @@ class DeviceDecodeTest(ScanTest):
         self.assertEqual(self.answer(self.path("m.avi"), "device")["on_device"], False)
         self.assertEqual(self.answer(video, "device", "superpixels")["on_device"], False)
 
+    def test_copies_are_what_the_binding_returns(self):
+        """OpenCV's binding returns new memory, and leaves an argument that has no memory, or too little, as it is."""
+        from cudatracking.scan import _device_video
+        given = []
+        mat = types.SimpleNamespace(copyTo=lambda *arguments: given.append(arguments) or "returned")
+        plane = types.SimpleNamespace(producer=2, mat=lambda stream, channels_last: (mat, None))
+        with mock.patch.object(_device_video._arrays, "image", lambda *arguments: plane):
+            self.assertEqual([self.copied("view", into, "stream") for into in (None, "memory")], ["returned", "returned"])
+        self.assertEqual((given, plane.producer), ([("stream",), ("stream", "memory")], None))
+
     def test_decoder_is_kept(self):
         """A worker has one decoder for all segments of streams with the same parameters, and a new one after a fault."""
         v10, v9, other = (os.path.join(self.videos, name) for name in ("v10.mp4", "v9.mkv", "deep/v1.ts"))
@@ -942,6 +953,11 @@ class DeviceDecodeTest(ScanTest):
         self.assertEqual(self.decoders, 2)
         for video in (v9, other):
             self.assertEqual(self.answer(video, "device", worker=worker)["part"], self.answer(video, "host")["part"])
+
+        write_video(self.path("small.mp4"), 20, lambda step: frame(step)[:96, :128].copy())
+        before = self.decoders
+        self.assertTrue(self.answer(self.path("small.mp4"), "device", worker=worker)["on_device"])
+        self.assertEqual(self.decoders, before + 1)
 
     def test_without_the_decoder(self):
         video = os.path.join(self.videos, "v10.mp4")

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import zlib
-from typing import Any, Iterator, Optional
+from typing import Any, Generator, Iterator, Optional
 
 import numpy as np
 
@@ -213,7 +213,7 @@ class DeviceFrames:
             if probed:
                 (self.heads if number < self._last else self.tails)[number] = zlib.crc32(on_host.data)
 
-    def _numbered(self, most: int) -> Iterator[tuple[int, Any]]:
+    def _numbered(self, most: int) -> Generator[tuple[int, Any], None, None]:
         """Yields (number, luma plane of the decoder) of each frame in order; a plane is valid until the next one is asked for."""
         index, expected = self._index, self._first
         with contextlib.closing(self._decoded(most)) as decoded:
@@ -229,7 +229,7 @@ class DeviceFrames:
                     return
         raise NotOnDevice(f"frame {expected} is not delivered")
 
-    def _decoded(self, most: int) -> Iterator[tuple[int, Any]]:
+    def _decoded(self, most: int) -> Generator[tuple[int, Any], None, None]:
         """Yields (time stamp, frame of the decoder) in the order of display; a frame is valid until the next one is asked for."""
         for start in starts(self._index, self._first):
             container, stream = open_video(self._path)
@@ -237,7 +237,7 @@ class DeviceFrames:
                 context = stream.codec_context
                 name, pixels = context.name, context.pix_fmt
                 if name not in CODECS or pixels not in LUMA_OF_NV12:
-                    raise NotOnDevice(f"{name} with {pixels} is decoded on the host")
+                    raise NotOnDevice(f"the device is not asked for {name} with {pixels}")
                 parameters = (name, pixels, context.width, context.height, context.extradata)
                 try:
                     packets = self._packets(container, stream, start)
