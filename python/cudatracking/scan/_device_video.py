@@ -78,10 +78,11 @@ class Decoder:
             self._module = codec_module()
         except error as raised:
             raise NotOnDevice(str(raised)) from None
-        self.parameters = parameters
-        self.stream, context = new_stream()
+        stream, context = new_stream()
         codec = getattr(self._module.cudaVideoCodec, CODECS[parameters[0]][0])
-        self._decoder = self._module.CreateDecoder(gpuid=0, codec=codec, cudacontext=context, cudastream=self.stream.cudaPtr(), usedevicememory=True)
+        # Attributes end in this order: the decoder before the stream that it uses.
+        self._decoder = self._module.CreateDecoder(gpuid=0, codec=codec, cudacontext=context, cudastream=stream.cudaPtr(), usedevicememory=True)
+        self.stream, self.parameters = stream, parameters
         self.memory: list[list[Any]] = [[None] * most for _ in range(AHEAD + 1)]
 
     def decode(self, packet: Any) -> Iterator[tuple[int, Any]]:
