@@ -176,4 +176,105 @@ static bool pyopencv_to_safe(PyObject* object, std::vector<cv::Mat>& mats, const
     return pyopencv_to_safe<std::vector<cv::Mat>>(object, mats, info);
 }
 
+// --- arrays of other libraries in device memory ----------------------------------------------------------------------
+
+/** Functions by which a library lends its arrays to C code: DLPackExchangeAPI of DLPack 1.3. The dlpack.h of OpenCV is
+older. A type has it as `__dlpack_c_exchange_api__`; torch.Tensor does from torch 2.10 on. */
+struct cudatracking_Exchange
+{
+    uint32_t major, minor;
+    const cudatracking_Exchange* older;
+    void *allocate, *lend, *take;
+    int (*describe)(void* array, DLTensor* description); //!< null if the library has none
+    int (*currentStream)(DLDeviceType kind, int32_t device, void** stream);
+};
+
+//! The functions of the library of an array, or null.
+static const cudatracking_Exchange* cudatracking_exchangeOf(PyObject* array)
+{
+    static PyObject* const name = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+    PySafeObject capsule(PyObject_GetAttr((PyObject*)Py_TYPE(array), name));
+    if (!capsule)
+        return nullptr;
+    void* const table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    const cudatracking_Exchange* const made = static_cast<const cudatracking_Exchange*>(table);
+    return made && made->major == 1 && made->describe ? made : nullptr;
+}
+
+//! Depth of signed and unsigned integers of up to 32 bits, or -1.
+static int cudatracking_depthOf(const DLDataType& type)
+{
+    if (type.lanes != 1 || (type.code != kDLInt && type.code != kDLUInt))
+        return -1;
+    const bool negative = type.code == kDLInt;
+    if (type.bits == 8)
+        return negative ? CV_8S : CV_8U;
+    if (type.bits == 16)
+        return negative ? CV_16S : CV_16U;
+    return type.bits == 32 && negative ? CV_32S : -1;
+}
+
+/** Describes an array as a GpuMat. `depths` and `channels` are sets of bits; `sides` are rows and columns, 0 for any.
+@return whether it can be done, and the library works on the stream now. An error of Python can be set if not. */
+static bool cudatracking_describe(PyObject* array, int depths, int channels, const int sides[2], int device,
+                                  uint64_t stream, cv::cuda::GpuMat& mat)
+{
+    const cudatracking_Exchange* const library = cudatracking_exchangeOf(array);
+    DLTensor tensor;
+    if (!library || library->describe(array, &tensor) != 0)
+        return false;
+    if (tensor.device.device_type != kDLCUDA || tensor.device.device_id != device)
+        return false;
+    const int depth = cudatracking_depthOf(tensor.dtype);
+    if (depth < 0 || !(depths >> depth & 1) || (tensor.ndim != 2 && tensor.ndim != 3))
+        return false;
+    const int64_t* const shape = tensor.shape;
+    const int64_t channelCount = tensor.ndim == 3 ? shape[2] : 1;
+    if (channelCount < 1 || channelCount > 30 || (tensor.ndim == 3 && !(channels >> channelCount & 1)))
+        return false;
+    for (int i = 0; i < 2; ++i)
+        if (shape[i] < 1 || shape[i] > INT_MAX || (sides[i] && shape[i] != sides[i]))
+            return false;
+    const int64_t row = shape[1] * channelCount;
+    if (const int64_t* const strides = tensor.strides)
+        if (strides[tensor.ndim - 1] != 1 || strides[1] != channelCount || (shape[0] > 1 && strides[0] < row))
+            return false;
+    void* now = nullptr;
+    if (library->currentStream(kDLCUDA, device, &now) != 0)
+        return false;
+    const uint64_t handle = reinterpret_cast<uintptr_t>(now);
+    if ((handle == 1 ? 0 : handle) != stream) // both 0 and 1 are the null stream
+        return false;
+    const size_t step = static_cast<size_t>(tensor.strides && shape[0] > 1 ? tensor.strides[0] : row) * (tensor.dtype.bits / 8);
+    mat = cv::cuda::GpuMat(static_cast<int>(shape[0]), static_cast<int>(shape[1]),
+                           CV_MAKETYPE(depth, static_cast<int>(channelCount)),
+                           static_cast<char*>(tensor.data) + tensor.byte_offset, step);
+    return true;
+}
+
+static PyObject* cudatracking_fromTensor(PyObject*, PyObject* arguments)
+{
+    PyObject* array = nullptr;
+    int depths = 0, channels = 0, sides[2] = {0, 0}, device = 0;
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTuple(arguments, "OiiiiiK:createGpuMatFromTensor", &array, &depths, &channels, &sides[0], &sides[1],
+                          &device, &stream))
+        return nullptr;
+    cv::cuda::GpuMat mat;
+    if (cudatracking_describe(array, depths, channels, sides, device, stream, mat))
+        return pyopencv_from(mat);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+#define PYOPENCV_EXTRA_METHODS_CUDA                                                                                    \
+    {"createGpuMatFromTensor", cudatracking_fromTensor, METH_VARARGS,                                                  \
+     "createGpuMatFromTensor(tensor, depths, channels, rows, cols, device, stream) -> retval\n"                        \
+     ".   @brief Describes an array of torch, 2.10 or newer, as a GpuMat, without a copy. Returns None where that "     \
+     "does not do.\n"                                                                                                  \
+     ".   @param depths Bit 1 << CV_8U for uint8, and so on, up to CV_32S.\n"                                          \
+     ".   @param channels Bit 1 << 3 for three channels, and so on. Arrays of two axes always have one.\n"             \
+     ".   @param rows, cols Sides that are needed; 0: any.\n"                                                          \
+     ".   @param device, stream Device of the memory, and address of the stream on which the library must work now."},
+
 #endif // HAVE_OPENCV_CUDATRACKING

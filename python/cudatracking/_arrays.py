@@ -9,7 +9,7 @@ import math
 import operator
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Optional, Protocol, Sequence, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Sequence, Tuple, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,13 @@ class CudaArray(Protocol):
     def __cuda_array_interface__(self) -> Any: ...
 
 
+class Place(NamedTuple):
+    """Device and stream (0: the null stream) of a call; device None: the CPU."""
+
+    device: Optional[int]
+    stream: int
+
+
 class DeviceArray:
     """A result in device memory. torch.from_dlpack(), cupy.from_dlpack() and cupy.asarray() take it without a copy.
 
@@ -45,7 +52,7 @@ class DeviceArray:
     _largest: Optional[tuple[int, int]] = None  # of predict_areas(): no width and no height is larger, as long as nobody else has the address
 
     def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...], memory: Any = None,
-                 dtype: Any = None, form: Any = None) -> None:
+                 dtype: Any = None, form: Any = None, place: Optional[Place] = None) -> None:
         self._mat = mat  # GpuMat, which owns the memory where there is no other owner
         self._memory = memory  # Memory of _results.py, or the array of a caller in which the result lies
         self._device = device
@@ -54,6 +61,7 @@ class DeviceArray:
         self._strides = strides
         self._dtype: np.dtype[Any] = np.dtype(_DTYPES[mat.depth()]) if dtype is None else dtype
         self._form = form  # Form of _results.py that the GpuMat has, or None
+        self._place = place  # of the calls for which nothing has to be ordered: memory of torch is only used on this stream
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -166,6 +174,25 @@ if TYPE_CHECKING:
 
 else:
     Array = Union[npt.NDArray[Any], DeviceArray]
+
+
+class Kind:
+    """Arrays that a call can use as they are: types of elements, and numbers of channels where there is a third axis."""
+
+    def __init__(self, dtypes: Sequence[str], channels: tuple[int, ...] = ()) -> None:
+        self.dtypes, self.channels = frozenset(map(np.dtype, dtypes)), channels
+        # The same for the extension, which takes integers of at most 32 bits.
+        self.depths = sum(1 << DEPTHS[text] for text in dtypes if text[0] in "iu")
+        self.channel_bits = sum(1 << number for number in channels)
+
+    def at(self, place: Place, value: Any, rows: int = 0, columns: int = 0) -> Any:
+        """The array for the extension where nothing has to be converted, uploaded, ordered or refused: a GpuMat for a tensor on the device of a place
+        if torch works on its stream now, a numpy array itself for the CPU. Else None. rows, columns: sides that are needed, 0: any."""
+        if place.device is not None:
+            return cv2.cuda.createGpuMatFromTensor(value, self.depths, self.channel_bits, rows, columns, place.device, place.stream)
+        if type(value) is not np.ndarray or value.dtype not in self.dtypes or not value.size or not _is_image(value.shape, self.channels):
+            return None
+        return value if not rows or value.shape == (rows, columns) else None
 
 
 def either(value: Any) -> Array:

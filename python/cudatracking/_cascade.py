@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays
-from ._arrays import Array, ImageLike
+from ._arrays import Array, ImageLike, Kind
 from ._errors import ArgumentError, call, error
 from ._native import cv2
 from ._results import Form, table
@@ -87,6 +87,7 @@ class Tables(NamedTuple):
 
 
 _OUTS = tuple(f"out.{name}" for name in Tables._fields)
+_IMAGE = Kind(("u1",), (1, 3, 4))
 
 
 class CascadeClassifier(Worker):
@@ -260,8 +261,12 @@ class CascadeClassifier(Worker):
     def _detect(self, method: Any, image: ImageLike, settings: tuple[Any, Any, Any, Any], mask: Optional[ImageLike] = None, stream: Any = None,
                 names: Sequence[str] = ("scale_factor", "min_neighbors", "min_size", "max_size"), **options: Any) -> Any:
         """Calls a method with settings for this call: scale factor, neighbours, smallest and largest size; None: those of this object."""
-        source = _arrays.image(image, "image", ("u1",))
-        over = None if mask is None else _arrays.mask(mask, "mask", source.shape[:2])
+        place = self._place if mask is None and stream is None else None
+        pixels = None if place is None else _IMAGE.at(place, image)
+        source = over = None
+        if pixels is None:
+            source = _arrays.image(image, "image", ("u1",))
+            over = None if mask is None else _arrays.mask(mask, "mask", source.shape[:2])
         scale_factor, min_neighbors, min_size, max_size = settings
         native = self._native
         arguments = (
@@ -271,6 +276,9 @@ class CascadeClassifier(Worker):
             native.getMinObjectSize() if min_size is None else _arrays.size(min_size, names[2]),
             native.getMaxObjectSize() if max_size is None else _arrays.size(max_size, names[3]),
         )
+        if source is None:
+            assert place is not None
+            return self._at(place, method, pixels, *arguments, held=(image,), **options)
         with self._work((source, over), stream) as work:
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
@@ -382,6 +390,13 @@ class CascadeClassifier(Worker):
         sources = _listed(images, "images")
         if out is not None and (not isinstance(out, (list, tuple)) or len(out) != len(Tables._fields)):
             raise TypeError(f"out: {type(out).__name__}: Tables, or a list of {', '.join(Tables._fields)}, is needed")
+        place = self._place if masks is None and stream is None else None
+        fitting = [] if place is None else [_IMAGE.at(place, value) for value in sources]
+        if place is not None and fitting and all(pixels is not None for pixels in fitting):
+            forms = _forms(len(fitting), self._native.getMaxObjects())
+            results = self._results_at(place, self._native.detectAsync, fitting, held=sources, forms=forms, out=out)
+            if results is not None:
+                return Tables(*results)
         pixel_arrays = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
         covers = None if masks is None else _masks(masks, pixel_arrays)
         if not pixel_arrays:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _memory
-from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike
+from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Kind, Place
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
@@ -24,6 +24,7 @@ from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
 _PIXELS = ("u1", "u2")
+_FRAME, _BOXES = Kind(_PIXELS, (1, 3, 4)), Kind(("i4",))
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
 _FITS = ("parabola", "gaussian")
@@ -342,6 +343,10 @@ class FragmentMatcher(Worker):
             out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
                 if the frame is on the host. Default: new ones.
         """
+        if self._place is not None and stream is None and predictions is None and not self._predicted:
+            matches = self._match_at(self._place, frame, areas, out)
+            if matches is not None:
+                return matches
         image = _arrays.image(frame, "frame", _PIXELS)
         targets = None if out is None else _parts(out)
         count = self._native.getFragmentCount()
@@ -356,7 +361,8 @@ class FragmentMatcher(Worker):
                 _check_sizes(where)
             pixels = work.array(image, slot="frame")
             if work.device is not None:
-                self._bound(where, work.stream)
+                largest = where.source._largest if where is not None and isinstance(where.source, DeviceArray) else None
+                self._bound(None if where is None else where.host, largest, work.stream)
                 given = call(cv2.cuda.GpuMat) if where is None else work.array(where, channels_last=False, slot="areas")
             else:
                 given = None if where is None else where.host
@@ -370,6 +376,31 @@ class FragmentMatcher(Worker):
             found = work.call(self._native.match, pixels, given, forms=_forms(count, self._peaks), out=targets, names=_OUTS)
             return Matches(*found, _regions=self._regions)
 
+    def _match_at(self, place: Place, frame: Any, areas: Any, out: Any) -> Optional[Matches]:
+        """match() with arrays of Kind.at(); None for others."""
+        pixels = _FRAME.at(place, frame)
+        if pixels is None:
+            return None
+        targets = None if out is None else _parts(out)
+        count = self._native.getFragmentCount()
+        largest = None
+        if areas is None:
+            where = None if place.device is None else call(cv2.cuda.GpuMat)
+        elif type(areas) is DeviceArray:
+            if areas._place != place or areas._form is not column(count, "i4", 4):
+                return None
+            where, largest = areas._mat, areas._largest
+        else:
+            where = _BOXES.at(place, areas, count, 4) if count else None
+            if where is None and place.device is None:
+                where = _areas(areas, count).host
+            if where is None:
+                return None
+        if place.device is not None:
+            self._bound(None, largest, place.stream or None)
+        found = self._results_at(place, self._native.match, pixels, where, held=(frame, areas), forms=_forms(count, self._peaks), out=targets)
+        return None if found is None else Matches(*found, _regions=self._regions)
+
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""
         count, peaks = len(self), self.peaks
@@ -377,15 +408,15 @@ class FragmentMatcher(Worker):
                  np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
         return Matches(*map(_arrays.either, parts), _regions=self._regions)
 
-    def _bound(self, where: Optional[Given], stream: Optional[int]) -> None:
-        """Areas of which the host knows the largest sides bound the work of a device, which cannot see them, as max_search_area does."""
+    def _bound(self, host: Optional[npt.NDArray[np.int32]], largest: Optional[tuple[int, int]], stream: Optional[int]) -> None:
+        """Areas of which the host knows the largest sides, as they lie there or come from predict_areas(), bound the work of a device, which cannot
+        see them, as max_search_area does."""
         wanted = self._limit
-        if where is not None and wanted == (0, 0):
-            largest = where.source._largest if isinstance(where.source, DeviceArray) else None
+        if wanted == (0, 0):
             if largest is not None and _memory.capturing(stream):
                 largest = None  # replays read areas that can be others by then
-            if where.host is not None and len(where.host):
-                width, height = where.host[:, 2:].max(axis=0)
+            if host is not None and len(host):
+                width, height = host[:, 2:].max(axis=0)
                 largest = int(width), int(height)
             if largest is not None and 1 <= min(largest) and max(largest) <= 32767:
                 wanted = max(largest[0], self._areas[0]), max(largest[1], self._areas[1])

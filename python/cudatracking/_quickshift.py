@@ -3,6 +3,7 @@
 """Superpixels by quick shift."""
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any, Literal, NamedTuple, Optional, Sequence, Union, overload
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays
-from ._arrays import Array, DeviceArray, ImageLike
+from ._arrays import Array, DeviceArray, ImageLike, Kind, torch_stream
 from ._errors import ArgumentError, call, error
 from ._native import cv2
 from ._results import column, table
@@ -18,6 +19,7 @@ from ._work import Work, Worker
 
 _PIXELS = ("u1", "u2", "f4")
 _CHANNELS = tuple(range(1, 17))
+_IMAGE = Kind(_PIXELS, _CHANNELS)
 Rng = Union[int, np.random.Generator, None]
 
 
@@ -137,6 +139,13 @@ class QuickShift(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
+        place = self._place if mask is None and noise is None and stream is None else None
+        pixels = None if place is None else _IMAGE.at(place, image)
+        if place is not None and pixels is not None:
+            self._at(place, self._native.compute, pixels, held=(image,))
+            shape: Any = image.shape  # type: ignore[union-attr]
+            self._host, self._size = place.device is None, (shape[0], shape[1])
+            return self
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
         over = _arrays.mask(mask, "mask", source.shape[:2]) if mask is not None else None
         added = None if noise is None else _arrays.reals(noise, "noise", source.shape[:2])
@@ -161,6 +170,13 @@ class QuickShift(Worker):
         return self._results(stream)
 
     def _get(self, method: Any, *args: Any, dtype: str, stream: Any, out: Any, **named: Any) -> Array:
+        place = self._place if stream is None and self._size is not None else None
+        if place is not None and (place.device is None or torch_stream(sys.modules["torch"], place.device) == place.stream):
+            assert self._size is not None
+            forms = (table(*self._size, dtype),)
+            results = self._results_at(place, method, *args, held=(), forms=forms, out=None if out is None else [out], **named)
+            if results is not None:
+                return results[0]
         with self._computed(stream) as work:
             assert self._size is not None
             work.from_host = self._host

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays
-from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike
+from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike, Kind
 from ._errors import ArgumentError, call, error
 from ._native import cv2
 from ._results import Form, row, table
@@ -215,6 +215,9 @@ def _params_of(native: Any) -> TLDParams:
     return TLDParams(**made)
 
 
+_IMAGE = Kind(("u1",), (1, 3, 4))
+
+
 class _Frames(Worker):
     """Images of trackers: uint8, of one size and type."""
 
@@ -223,6 +226,11 @@ class _Frames(Worker):
     _instead_of_pickle = "save() it to a file, and load() that in the other process"
 
     def _call(self, method: Callable[..., Any], image: Any, *args: Any, stream: Any = None, takes_stream: bool = True) -> Any:
+        place = self._place if stream is None else None
+        if place is not None and (takes_stream or not place.stream):
+            pixels = _IMAGE.at(place, image)
+            if pixels is not None:
+                return self._at(place, method, pixels, *args, held=(image,))
         frame = _arrays.image(image, "image", ("u1",))
         # Without a stream of its own a method works on the null stream.
         with self._work((frame,), stream if takes_stream else 0) as work:
@@ -231,6 +239,12 @@ class _Frames(Worker):
 
     def _table(self, method: Callable[..., Any], image: Any, form: Form, stream: Any, out: Any) -> Array:
         """Calls a method whose result has a form."""
+        place = self._place if stream is None else None
+        pixels = None if place is None else _IMAGE.at(place, image)
+        if place is not None and pixels is not None:
+            results = self._results_at(place, method, pixels, held=(image,), forms=(form,), out=None if out is None else [out])
+            if results is not None:
+                return results[0]
         frame = _arrays.image(image, "image", ("u1",))
         with self._work((frame,), stream) as work:
             return work.call(method, work.array(frame, slot="image"), forms=(form,), out=None if out is None else [out])[0]
@@ -541,14 +555,14 @@ class MultiTracker(_Frames):
         Returns objects x 12 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box, confidence. In update() the id
         comes first.
         """
+        form = table(len(self._ask(self._native.getIds)), len(_COLUMNS), "f8")
+        if boxes is None:
+            return self._table(self._native.update, image, form, stream, out)
         frame = _arrays.image(image, "image", ("u1",))
-        given = None if boxes is None else _arrays.integers(boxes, "boxes", 4)
+        given = _arrays.integers(boxes, "boxes", 4)
         with self._work((frame,), stream) as work:
             pixels = work.array(frame, slot="image")
-            form = table(len(call(self._native.getIds)), len(_COLUMNS), "f8")
             target = None if out is None else [out]
-            if given is None:
-                return work.call(self._native.update, pixels, forms=(form,), out=target)[0]
             params = self._native.getParams()
             if out is not None and (params.startFromBoxes or params.endAfterMisses):
                 raise ArgumentError("out: not possible with boxes and start_from_boxes or end_after_misses: the number of objects can change", "out")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _memory
-from ._arrays import Array, DeviceArray, Given, order, order_back, wrapped
+from ._arrays import Array, DeviceArray, Given, Place, order, order_back, wrapped
 from ._devices import Placement, enter, leave, native_stream, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
@@ -57,6 +57,7 @@ class Worker:
         self._held: list[Any] = []
         self._last: Optional[tuple[int, Optional[int]]] = None  # device and stream of the last call on a device
         self._library: Optional[str] = None  # that gave the arrays of the last call with arrays on a device
+        self._place: Optional[Place] = None  # of the last call, where one more needs no Work: on the CPU, and on the stream on which torch works
 
     @property
     def device(self) -> str:
@@ -77,6 +78,38 @@ class Worker:
         with on_device(self._last[0] if self._last else None):
             return call(method, *args)
 
+    def _at(self, place: Place, method: Callable[..., Any], *args: Any, held: Sequence[Any], **named: Any) -> Any:
+        """Calls a method with arrays of Kind.at(), at the place of the last call. `held` keeps their memory until the next one."""
+        if place.device is None:
+            return call(method, *args, **named)
+        self._held = [held]
+        if place.stream:
+            named["stream"] = native_stream(place.stream)
+        before = enter(place.device)
+        try:
+            return call(method, *args, **named)
+        finally:
+            leave(place.device, before)
+
+    def _results_at(self, place: Place, method: Callable[..., Any], *args: Any, held: Sequence[Any], forms: tuple[Form, ...],
+                    out: Optional[Sequence[Any]], **named: Any) -> Optional[list[Array]]:
+        """As _at(), for a method that has results, with what Work.call() returns. None, and nothing was called, where that is needed for `out`."""
+        if place.device is None:
+            return None if out is not None else _on_host(self._at(place, method, *args, held=held, **named), forms)
+        stream = place.stream or None
+        results: list[Any]
+        if out is None:
+            mats, results, _ = _made("torch", forms, place.device, stream, stream, place)
+        else:
+            for array, form in zip(out, forms):
+                if type(array) is not DeviceArray or array._form is not form or array._place != place:
+                    return None
+            mats, results = [array._mat for array in out], list(out)
+            for array in results:
+                array._largest = None
+        values = self._at(place, method, *args, *mats, held=(held, results), **named)
+        return _written(values, mats, results, forms, place.device, stream)
+
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
         return Work(self, arrays, stream)
 
@@ -91,6 +124,8 @@ class Work:
     def __init__(self, worker: Worker, arrays: Sequence[Optional[Given]], stream: Any, device: Optional[int] = None, default: Optional[int] = None) -> None:
         pointer = None if stream is None else stream_pointer(stream)
         first = None
+        self.worker = worker
+        self._place = None if arrays else worker._place  # that of the worker after this call
         for array in arrays:
             if array is None or array.device is None:
                 continue
@@ -102,12 +137,12 @@ class Work:
             device = worker._placement.of(first.device, first.name)
         elif arrays:
             device = worker._placement.of(None, "")
+            self._place = _CPU if device is None else None
         self.device = device
         self.from_host = first is None
         self.stream: Optional[int] = None
         if device is None:
             return
-        self.worker = worker
         self._given_stream = stream  # kept as long as results are, which name it
         self._keep: list[Any] = []
         self._producers: set[Optional[int]] = set()
@@ -121,6 +156,11 @@ class Work:
                 self.stream = first.own if first.own is not None else first.producer
         if self.stream in (0, 1):
             self.stream = None
+        place = Place(device, self.stream or 0)
+        if first is not None and first.library == "torch" and (self._home or 1) == (self.stream or 1):
+            self._place = place
+        elif self._place != place:
+            self._place = None
 
     def __enter__(self) -> Work:
         if self.device is not None:
@@ -131,6 +171,7 @@ class Work:
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.worker._place = self._place if kind is None else None
         if self.device is None:
             return
         try:
@@ -193,14 +234,10 @@ class Work:
         targets: Optional[list[Any]] = None if out is None else [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
-            values = call(method, *args, **named, **self.named)
-            results = [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+            results = _on_host(call(method, *args, **named, **self.named), forms)
         else:
             mats, results = self._new(forms) if targets is None or self.from_host else self._inside(targets, forms)
-            values = call(method, *args, *mats, **named, **self.named)
-            values = (values,) if len(forms) == 1 else values
-            if values[0].cudaPtr() != mats[0].cudaPtr():
-                results = [self._other(value, form) for value, form in zip(values, forms)]
+            results = _written(call(method, *args, *mats, **named, **self.named), mats, results, forms, self.device, self.stream)
             if self.from_host:
                 results = [array.numpy() for array in results]
         if targets is not None and self.from_host:
@@ -222,15 +259,11 @@ class Work:
     def _new(self, forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[Any]]:
         """GpuMats for results in one new piece of memory, and the arrays on them."""
         assert self.device is not None
-        size = places(forms)[1]
-        memory = None
-        if size:
-            memory = taken(None if self.from_host else self.worker._library, size, self.device, self.stream, self._home)
+        mats, results, memory = _made(None if self.from_host else self.worker._library, forms, self.device, self.stream, self._home, self._place)
+        if memory is not None:
             memory.keep = self._given_stream
             self._memories.append(memory)
-        device, stream = self.device, self.stream
-        mats = views(forms, memory.pointer if memory else 0)
-        return mats, [DeviceArray(mat, device, stream, form.shape, form.strides, memory, form.kind, form) for mat, form in zip(mats, forms)]
+        return mats, results
 
     def _inside(self, targets: Sequence[Union[Given, DeviceArray]], forms: tuple[Form, ...]) -> tuple[Sequence[Any], list[Any]]:
         """GpuMats for results in memory of the caller, and the arrays on them."""
@@ -247,25 +280,49 @@ class Work:
                 self._borrow(target, keep)
                 array = target.source if isinstance(target.source, DeviceArray) else DeviceArray(
                     mat, self.device, self.stream, form.shape, _strides(mat, form), target.source, form.kind)
-            array._stream, array._largest = self.stream, None
+            if array._stream != self.stream:
+                array._stream, array._place = self.stream, None
+            array._largest = None
             mats.append(mat)
             arrays.append(array)
         return mats, arrays
 
-    def _other(self, value: Any, form: Form) -> DeviceArray:
-        """A result for which the extension has made an array of its own: the number of all results of a method can change in a call."""
-        assert self.device is not None
-        if value.cudaPtr():
-            return wrapped(value, self.device, self.stream)
-        return DeviceArray(value, self.device, self.stream, (0, *form.shape[1:]), form.strides, None, form.kind)
+
+_CPU = Place(None, 0)
+
+
+def _made(library: Optional[str], forms: tuple[Form, ...], device: int, stream: Optional[int], home: Optional[int],
+          place: Optional[Place]) -> tuple[Sequence[Any], list[Any], Optional[Memory]]:
+    """GpuMats for results in one new piece of memory, the arrays on them, and the memory if there is any."""
+    size = places(forms)[1]
+    memory = taken(library, size, device, stream, home) if size else None
+    mats = views(forms, memory.pointer if memory else 0)
+    if memory is None or (memory.home or 1) != (stream or 1):
+        place = None
+    return mats, [DeviceArray(mat, device, stream, form.shape, form.strides, memory, form.kind, form, place) for mat, form in zip(mats, forms)], memory
+
+
+def _written(values: Any, mats: Sequence[Any], results: list[Any], forms: tuple[Form, ...], device: int, stream: Optional[int]) -> list[Any]:
+    """Results of a call that was given GpuMats. Where the extension has made arrays of its own, as the number of all results of a method can change
+    in a call, these."""
+    values = (values,) if len(forms) == 1 else values
+    if values[0].cudaPtr() == mats[0].cudaPtr():
+        return results
+    return [wrapped(value, device, stream) if value.cudaPtr() else DeviceArray(value, device, stream, (0, *form.shape[1:]), form.strides, None, form.kind)
+            for value, form in zip(values, forms)]
+
+
+def _on_host(values: Any, forms: tuple[Form, ...]) -> list[Any]:
+    """Results of a call on the CPU, or with an image of the host."""
+    return [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
     """A result of the CPU, whose number of rows can differ."""
     if value is None or not value.size:
         return np.zeros((0, *form.shape[1:]) if form.size else form.shape, form.kind)
-    made: npt.NDArray[Any] = value.reshape(form.shape if value.nbytes == form.size else (-1, *form.shape[1:]))
-    return made
+    made: npt.NDArray[Any] = value
+    return made if made.shape == form.shape else made.reshape(form.shape if made.nbytes == form.size else (-1, *form.shape[1:]))
 
 
 def _strides(mat: Any, form: Form) -> tuple[int, ...]:

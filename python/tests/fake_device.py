@@ -165,7 +165,7 @@ COUNTS = collections.Counter()  # calls of functions that wait for the device
 OWN = []  # memory that the package or a library has allocated for it
 BUSY = set()  # streams whose work the device has not executed
 CAPTURING = set()  # streams that a graph captures
-STATE = {"device": 0, "queries": 0, "results": [], "mode": 0}  # results: those of the next calls of pointer_attributes(), then 0
+STATE = {"device": 0, "queries": 0, "results": [], "mode": 0, "tensors": 0}  # results: those of the next calls of pointer_attributes(), then 0
 
 
 def note(what, stream=None, *more):
@@ -188,6 +188,22 @@ def view(rows, columns, kind, pointer, step):
         note("view", None, pointer, step)
     buffer = (ctypes.c_uint8 * (max(rows - 1, 0) * step + columns * channels * dtype.itemsize)).from_address(pointer)
     return Mat(np.ndarray((rows, columns, channels), dtype, buffer, 0, (step, channels * dtype.itemsize, dtype.itemsize)), known=False)
+
+
+def of_tensor(value, depths, channels, rows, columns, device, stream):
+    """createGpuMatFromTensor(), for tensors of the torch that is played here."""
+    if type(value) is not Tensor or value.device_index != device or stream != (0 if DeviceArray.now == 1 else DeviceArray.now):
+        return None
+    array = value.array if value.array.ndim != 2 else np.lib.stride_tricks.as_strided(value.array, (*value.array.shape, 1), (*value.array.strides, value.array.itemsize))
+    if array.ndim != 3 or not array.size or array.dtype.kind not in "iu" or array.dtype not in DEPTHS[:5] or (value.array.ndim == 3 and not channels >> array.shape[2] & 1):
+        return None
+    depth = DEPTHS.index(array.dtype)
+    if not depths >> depth & 1 or any(wanted not in (0, side) for wanted, side in zip((rows, columns), array.shape)):
+        return None
+    if array.strides[1:] != (array.shape[2] * array.itemsize, array.itemsize) or array.strides[0] < array.strides[1] * array.shape[1]:
+        return None
+    STATE["tensors"] += 1
+    return view(array.shape[0], array.shape[1], depth + 8 * (array.shape[2] - 1), array.ctypes.data, array.strides[0])
 
 
 def plain(value):
@@ -246,7 +262,7 @@ def patched():
     LOG.clear()
     ALLOCATIONS.clear()
     KEPT.clear()
-    STATE.update(device=0, queries=0, results=[])
+    STATE.update(device=0, queries=0, results=[], tensors=0)
     for known in (COUNTS, OWN, BUSY, CAPTURING):
         known.clear()
     _devices.native_stream.cache_clear()
@@ -255,7 +271,8 @@ def patched():
              mock.patch.object(_arrays, "mat_at", _arrays.mat_at.__wrapped__), mock.patch.object(_work, "views", _results.views.__wrapped__)]  # each use is noted
     stack += [mock.patch.object(CUDA, name, value) for name, value in (
         ("getCudaEnabledDeviceCount", lambda: 2), ("getDevice", lambda: STATE["device"]), ("setDevice", set_device), ("GpuMat", Mat),
-        ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view))]
+        ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view),
+        ("createGpuMatFromTensor", of_tensor))]
     for name, real in REAL.items():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
         makers = {key: lambda *args, make=getattr(real, key): Native(make(*args)) for key in ("create", "forSuperpixels") if hasattr(real, key)}
