@@ -267,7 +267,59 @@ static PyObject* cudatracking_fromTensor(PyObject*, PyObject* arguments)
     Py_RETURN_NONE;
 }
 
+//! The GpuMat of an object that is one, or null.
+template <typename Object> cv::cuda::GpuMat* cudatracking_matOf(Object* object)
+{
+    cv::Ptr<cv::cuda::GpuMat>* mat = nullptr;
+    return pyopencv_cuda_GpuMat_getp(object, mat) ? mat->get() : nullptr;
+}
+
+template <typename Object> PyObject* cudatracking_matchTensors(Object*, PyObject* arguments)
+{
+    PyObject *self = nullptr, *frame = nullptr, *areas = nullptr, *outputs = nullptr, *queue = nullptr;
+    int device = 0;
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOO!iKO:matchTensors", &self, &frame, &areas, &PyTuple_Type, &outputs, &device,
+                          &stream, &queue))
+        return nullptr;
+    cv::Ptr<cv::cuda::FragmentMatcher>* matcher = nullptr;
+    if (!pyopencv_cuda_FragmentMatcher_getp((Object*)self, matcher) || PyTuple_Size(outputs) != 5)
+        return failmsgp("matchTensors: a FragmentMatcher, and five GpuMat for results, are needed");
+    cv::cuda::GpuMat image, where, results[5];
+    for (int i = 0; i < 5; ++i)
+    {
+        const cv::cuda::GpuMat* const mat = cudatracking_matOf((Object*)PyTuple_GetItem(outputs, i));
+        if (!mat)
+            return failmsgp("matchTensors: outputs[%d]: a GpuMat is needed", i);
+        results[i] = *mat;
+    }
+    cv::cuda::Stream order = cv::cuda::noStream();
+    if (!pyopencv_to_safe(queue, order, ArgInfo("queue", 0)))
+        return nullptr;
+    const int pixels = 1 << CV_8U | 1 << CV_16U, channels = 1 << 1 | 1 << 3 | 1 << 4;
+    const int any[2] = {0, 0}, boxes[2] = {(*matcher)->getFragmentCount(), 4};
+    bool fits = cudatracking_describe(frame, pixels, channels, any, device, stream, image);
+    if (const cv::cuda::GpuMat* const mat = cudatracking_matOf((Object*)areas))
+        where = *mat;
+    else
+        fits = fits && boxes[0] > 0 && cudatracking_describe(areas, 1 << CV_32S, 0, boxes, device, stream, where);
+    if (!fits)
+    {
+        PyErr_Clear();
+        Py_RETURN_FALSE;
+    }
+    ERRWRAP2((*matcher)->match(image, where, results[0], results[1], results[2], results[3], results[4], order));
+    Py_RETURN_TRUE;
+}
+
 #define PYOPENCV_EXTRA_METHODS_CUDA                                                                                    \
+    {"matchTensors", cudatracking_matchTensors<PyObject>, METH_VARARGS,                                                \
+     "matchTensors(matcher, frame, areas, outputs, device, stream, queue) -> retval\n"                                 \
+     ".   @brief Calls FragmentMatcher.match() with arrays as createGpuMatFromTensor() takes them. Returns False, and " \
+     "calls nothing, where they are others.\n"                                                                         \
+     ".   @param areas Array, or a GpuMat.\n"                                                                          \
+     ".   @param outputs Tuple of five GpuMat of the sizes and types of the results.\n"                                \
+     ".   @param queue Stream for the work: that of the address `stream`, or None for the null stream."},               \
     {"createGpuMatFromTensor", cudatracking_fromTensor, METH_VARARGS,                                                  \
      "createGpuMatFromTensor(tensor, depths, channels, rows, cols, device, stream) -> retval\n"                        \
      ".   @brief Describes an array of torch, 2.10 or newer, as a GpuMat, without a copy. Returns None where that "     \

@@ -1,7 +1,7 @@
 """Time of calls with tensors of torch on a device, beside the extension called directly with its own arrays: python calls.py [CALLS].
 
-Results stay on the device. Host: until the calls have returned; device: until it has executed them, too. The last lines say whether a call
-returns while another stream is busy. Needs torch and a CUDA device.
+Results stay on the device. Host: until the calls have returned; device: until it has executed them, too; each the best of five. The last lines
+say whether a call returns while another stream is busy. Needs torch and a CUDA device.
 """
 import sys
 import time
@@ -18,22 +18,32 @@ def timed(function, count):
     """Microseconds per call: on the host, and with the device."""
     for _ in range(20):
         function()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(count):
-        function()
-    returned = time.perf_counter()
-    torch.cuda.synchronize()
-    return (returned - start) / count * 1e6, (time.perf_counter() - start) / count * 1e6
+    times = []
+    for _ in range(5):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            function()
+        returned = time.perf_counter()
+        torch.cuda.synchronize()
+        times.append(((returned - start) / count * 1e6, (time.perf_counter() - start) / count * 1e6))
+    return [min(column) for column in zip(*times)]
 
 
-def native(matcher, frame, areas, count):
-    """match() of the extension with outputs that are given, the least that a call from Python takes."""
+def natives(matcher, shift, faces, tracker, frame, areas, gray):
+    """The same calls of the extension with outputs that are given, the least that calls from Python take."""
     as_mat = lambda tensor, kind, rows, columns: cuda.createGpuMatFromCudaMemory(rows, columns, kind, tensor.data_ptr())  # noqa: E731
-    outputs = [cuda.GpuMat(count, 2, ct.cv2.CV_32SC2), cuda.GpuMat(count, 2, ct.cv2.CV_32FC1), cuda.GpuMat(count, 1, ct.cv2.CV_32FC1),
-               cuda.GpuMat(count, 1, ct.cv2.CV_8UC1), cuda.GpuMat(count, 2, ct.cv2.CV_32FC2)]
-    image, where = as_mat(frame, ct.cv2.CV_8UC3, *frame.shape[:2]), as_mat(areas, ct.cv2.CV_32SC1, count, 4)
-    return lambda: matcher._native.match(image, where, *outputs)
+    count, most, (height, width) = len(areas), faces.max_objects, gray.shape
+    found = [cuda.GpuMat(count, 2, ct.cv2.CV_32SC2), cuda.GpuMat(count, 2, ct.cv2.CV_32FC1), cuda.GpuMat(count, 1, ct.cv2.CV_32FC1),
+             cuda.GpuMat(count, 1, ct.cv2.CV_8UC1), cuda.GpuMat(count, 2, ct.cv2.CV_32FC2)]
+    tables = [cuda.GpuMat(1, 1 + most, ct.cv2.CV_32SC4), cuda.GpuMat(1, most, ct.cv2.CV_32SC1), cuda.GpuMat(1, most, ct.cv2.CV_64FC1)]
+    labels, track = cuda.GpuMat(height, width, ct.cv2.CV_32SC1), cuda.GpuMat(1, 12, ct.cv2.CV_64FC1)
+    image, where, plane = as_mat(frame, ct.cv2.CV_8UC3, *frame.shape[:2]), as_mat(areas, ct.cv2.CV_32SC1, count, 4), as_mat(gray, ct.cv2.CV_8UC1, height, width)
+    settings = faces.scale_factor, faces.min_neighbors, 0, faces.min_size, faces.max_size
+    return {"match": lambda: matcher._native.match(image, where, *found), "labels": lambda: shift._native.getLabels(labels),
+            "compute": lambda: shift._native.compute(plane), "detect": lambda: faces._native.detectMultiScale(plane, *settings),
+            "detect_async": lambda: faces._native.detectAsync([plane], *tables), "Tracker.update": lambda: tracker._native.update(plane),
+            "Tracker.update_async": lambda: tracker._native.updateAsync(plane, track)}
 
 
 def main():
@@ -55,13 +65,16 @@ def main():
     faces = ct.CascadeClassifier("frontalface_alt", device="cuda")
     tracker = ct.Tracker(device="cuda")
     tracker.init(gray, (300, 300, 80, 80))
-    rows = {"match, extension": native(matcher, frame, areas, len(regions)), "match": lambda: matcher.match(frame, areas), "match, out": lambda: matcher.match(
-                frame, areas, out=found), "match, areas of numpy": lambda: matcher.match(frame, windows), "match, graph": graph.replay, "labels": shift.labels,
-            "compute": lambda: shift.compute(gray), "detect": lambda: faces.detect(gray), "detect_async": lambda: faces.detect_async([gray]),
+    rows = {"match": lambda: matcher.match(frame, areas), "match, locations": lambda: matcher.match(frame, areas).locations,
+            "match, out": lambda: matcher.match(frame, areas, out=found), "match, areas of numpy": lambda: matcher.match(frame, windows), "match, graph": graph.replay,
+            "labels": shift.labels, "compute": lambda: shift.compute(gray), "detect": lambda: faces.detect(gray), "detect_async": lambda: faces.detect_async([gray]),
             "Tracker.update": lambda: tracker.update(gray), "Tracker.update_async": lambda: tracker.update_async(gray)}
-    print(f"{torch.cuda.get_device_name()}, {calls} calls, microseconds per call\n\n| call | host | device |\n|---|--:|--:|")
+    extension = natives(matcher, shift, faces, tracker, frame, areas, gray)
+    print(f"{torch.cuda.get_device_name()}, {calls} calls, microseconds per call\n\n| call | host | device | extension, host | device |\n|---|--:|--:|--:|--:|")
     for name, function in rows.items():
-        print("| {} | {:.1f} | {:.1f} |".format(name, *timed(function, calls if name != "compute" else calls // 5)))
+        count = calls if name.startswith(("match", "labels")) else calls // 5
+        least = extension.get(name.removesuffix(", locations").removesuffix(", out"))
+        print("|", " | ".join([name, *(f"{us:.1f}" for us in (*timed(function, count), *(timed(least, count) if least else ())))]), "|" if least else "| | |")
     side, event = torch.cuda.Stream(), torch.cuda.Event()
     with torch.cuda.stream(side):
         torch.cuda._sleep(10**9)

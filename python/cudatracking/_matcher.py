@@ -8,19 +8,20 @@ import enum
 import functools
 import operator
 from dataclasses import dataclass
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _memory
 from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Kind, Place
+from ._devices import enter, leave, native_stream
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
-from ._results import Form, column, table
+from ._results import Form, Memory, column, places, table, taken, views
 from ._windows import Field, Windows, field_of
-from ._work import Work, Worker
+from ._work import Work, Worker, on_host
 
 _METRICS = ("sad", "ssd", "zncc")
 _PIXELS = ("u1", "u2")
@@ -91,6 +92,24 @@ class Matches:
                  _regions: Optional[npt.NDArray[np.int32]] = None) -> None:
         # That of a frozen dataclass takes a fifteenth of the time of a call.
         vars(self).update(locations=locations, scores=scores, confidence=confidence, status=status, refined=refined, _regions=_regions)
+
+    @classmethod
+    def _on_device(cls, make: Callable[[int], DeviceArray], regions: Optional[npt.NDArray[np.int32]]) -> Matches:
+        """Results of which each is made when it is asked for first: making all of them takes a third of the time of a call."""
+        made = cls.__new__(cls)
+        vars(made).update(_make=make, _regions=regions)
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            make = vars(self).get("_make")
+            if make is None or name not in _PARTS:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return vars(self).setdefault(name, make(_PARTS.index(name)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*_PARTS, "_regions")}
 
     def numpy(self) -> Matches:
         """Returns these results on the host; the object itself if they are there. Waits."""
@@ -377,29 +396,54 @@ class FragmentMatcher(Worker):
             return Matches(*found, _regions=self._regions)
 
     def _match_at(self, place: Place, frame: Any, areas: Any, out: Any) -> Optional[Matches]:
-        """match() with arrays of Kind.at(); None for others."""
-        pixels = _FRAME.at(place, frame)
-        if pixels is None:
-            return None
-        targets = None if out is None else _parts(out)
+        """match() at the place of the last call; None where it has to go the long way."""
         count = self._native.getFragmentCount()
-        largest = None
+        forms = _forms(count, self._peaks)
+        if place.device is not None:
+            return self._match_tensors(place, frame, areas, count, forms, out) if count else None
+        if _FRAME.at(place, frame) is None:
+            return None
+        if type(areas) is not list and areas is not None and _BOXES.at(place, areas, count, 4) is None:
+            return None
+        if out is not None:
+            found = None if type(areas) is list else self._results_at(place, self._native.match, frame, areas, held=(), forms=forms, out=_parts(out))
+            return None if found is None else Matches(*found, _regions=self._regions)
+        try:
+            values = self._native.match(frame, areas)
+        except Exception:  # lists of numbers that are no integers of 32 bits, and all that is wrong: the long way converts them, or says what it is
+            return None
+        return Matches(*on_host(values, forms), _regions=self._regions)
+
+    def _match_tensors(self, place: Place, frame: Any, areas: Any, count: int, forms: tuple[Form, ...], out: Any) -> Optional[Matches]:
+        """match() with tensors of torch, and areas of predict_areas(), that are on the device and used on the stream of the last call."""
+        assert place.device is not None
+        where, largest, stream = areas, None, place.stream or None
         if areas is None:
-            where = None if place.device is None else call(cv2.cuda.GpuMat)
+            where = call(cv2.cuda.GpuMat)
         elif type(areas) is DeviceArray:
             if areas._place != place or areas._form is not column(count, "i4", 4):
                 return None
             where, largest = areas._mat, areas._largest
+        elif type(areas) in (np.ndarray, list, tuple):
+            return None
+        if out is None:
+            memory = taken("torch", places(forms)[1], place.device, stream, stream)
+            mats = views(forms, memory.pointer)
+            matches = Matches._on_device(functools.partial(_part, mats, forms, memory, place), self._regions)
         else:
-            where = _BOXES.at(place, areas, count, 4) if count else None
-            if where is None and place.device is None:
-                where = _areas(areas, count).host
-            if where is None:
+            results = self._inside_at(place, _parts(out), forms) if type(out) is Matches else None
+            if results is None:
                 return None
-        if place.device is not None:
-            self._bound(None, largest, place.stream or None)
-        found = self._results_at(place, self._native.match, pixels, where, held=(frame, areas), forms=_forms(count, self._peaks), out=targets)
-        return None if found is None else Matches(*found, _regions=self._regions)
+            mats = tuple([array._mat for array in results])
+            matches = Matches(*results, _regions=self._regions)
+        self._bound(None, largest, stream)
+        self._held = [frame, areas, out]
+        before = enter(place.device)
+        try:
+            done = call(cv2.cuda.matchTensors, self._native, frame, where, mats, place.device, place.stream, native_stream(stream) if stream else None)
+        finally:
+            leave(place.device, before)
+        return matches if done else None
 
     def _without_positions(self) -> Matches:
         """Results of an empty frame, which has no position for any fragment."""
@@ -521,6 +565,13 @@ class FragmentMatcher(Worker):
 def _forms(count: int, peaks: int) -> tuple[Form, ...]:
     """Results of match()."""
     return (table(count, peaks, "i4", 2), table(count, peaks, "f4"), column(count, "f4"), column(count, "u1"), table(count, peaks, "f4", 2))
+
+
+def _part(mats: Sequence[Any], forms: tuple[Form, ...], memory: Memory, place: Place, index: int) -> DeviceArray:
+    """A result of match() in memory that holds all of them."""
+    form = forms[index]
+    assert place.device is not None
+    return DeviceArray(mats[index], place.device, place.stream or None, form.shape, form.strides, memory, form.kind, form, place)
 
 
 def _parts(out: Any) -> list[Any]:

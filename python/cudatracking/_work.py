@@ -95,20 +95,34 @@ class Worker:
                     out: Optional[Sequence[Any]], **named: Any) -> Optional[list[Array]]:
         """As _at(), for a method that has results, with what Work.call() returns. None, and nothing was called, where that is needed for `out`."""
         if place.device is None:
-            return None if out is not None else _on_host(self._at(place, method, *args, held=held, **named), forms)
+            if out is not None and not all(type(array) is np.ndarray and array.dtype == form.kind and array.shape == form.shape and array.flags.writeable
+                                           for array, form in zip(out, forms)):
+                return None
+            made = on_host(self._at(place, method, *args, held=held, **named), forms)
+            if out is not None:
+                for array, value in zip(out, made):
+                    np.copyto(array, value)
+            return made if out is None else list(out)
         stream = place.stream or None
         results: list[Any]
         if out is None:
             mats, results, _ = _made("torch", forms, place.device, stream, stream, place)
         else:
-            for array, form in zip(out, forms):
-                if type(array) is not DeviceArray or array._form is not form or array._place != place:
-                    return None
-            mats, results = [array._mat for array in out], list(out)
-            for array in results:
-                array._largest = None
-        values = self._at(place, method, *args, *mats, held=(held, results), **named)
+            inside = self._inside_at(place, out, forms)
+            if inside is None:
+                return None
+            mats, results = [array._mat for array in inside], inside
+        values = self._at(place, method, *args, *mats, held=(held, out), **named)
         return _written(values, mats, results, forms, place.device, stream)
+
+    @staticmethod
+    def _inside_at(place: Place, out: Sequence[Any], forms: tuple[Form, ...]) -> Optional[list[Any]]:
+        """Results of a call before that a call at a place can write to as they are; None for all else."""
+        for array, form in zip(out, forms):
+            if type(array) is not DeviceArray or array._form is not form or array._place != place:
+                return None
+            array._largest = None
+        return list(out)
 
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
         return Work(self, arrays, stream)
@@ -234,7 +248,7 @@ class Work:
         targets: Optional[list[Any]] = None if out is None else [self._target(value, name, form) for value, name, form in zip(out, names, forms)]
         results: list[Any]
         if self.device is None or (self.from_host and not any(isinstance(value, (cv2.cuda.GpuMat, list)) for value in args)):
-            results = _on_host(call(method, *args, **named, **self.named), forms)
+            results = on_host(call(method, *args, **named, **self.named), forms)
         else:
             mats, results = self._new(forms) if targets is None or self.from_host else self._inside(targets, forms)
             results = _written(call(method, *args, *mats, **named, **self.named), mats, results, forms, self.device, self.stream)
@@ -312,17 +326,18 @@ def _written(values: Any, mats: Sequence[Any], results: list[Any], forms: tuple[
             for value, form in zip(values, forms)]
 
 
-def _on_host(values: Any, forms: tuple[Form, ...]) -> list[Any]:
+def on_host(values: Any, forms: tuple[Form, ...]) -> list[Any]:
     """Results of a call on the CPU, or with an image of the host."""
-    return [_of_form(value, form) for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+    return [value if value is not None and value.shape == form.shape else _of_form(value, form)
+            for value, form in zip((values,) if len(forms) == 1 else values, forms)]
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
     """A result of the CPU, whose number of rows can differ."""
     if value is None or not value.size:
         return np.zeros((0, *form.shape[1:]) if form.size else form.shape, form.kind)
-    made: npt.NDArray[Any] = value
-    return made if made.shape == form.shape else made.reshape(form.shape if made.nbytes == form.size else (-1, *form.shape[1:]))
+    made: npt.NDArray[Any] = value.reshape(form.shape if value.nbytes == form.size else (-1, *form.shape[1:]))
+    return made
 
 
 def _strides(mat: Any, form: Form) -> tuple[int, ...]:

@@ -206,6 +206,15 @@ def of_tensor(value, depths, channels, rows, columns, device, stream):
     return view(array.shape[0], array.shape[1], depth + 8 * (array.shape[2] - 1), array.ctypes.data, array.strides[0])
 
 
+def match_tensors(matcher, frame, areas, outputs, device, stream, queue):
+    pixels = of_tensor(frame, 1 << 0 | 1 << 2, 1 << 1 | 1 << 3 | 1 << 4, 0, 0, device, stream)
+    where = areas if isinstance(areas, Mat) else of_tensor(areas, 1 << 4, 0, matcher.getFragmentCount(), 4, device, stream)
+    if pixels is None or where is None:
+        return False
+    matcher.match(pixels, where, *outputs, **({"stream": queue} if queue else {}))
+    return True
+
+
 def plain(value):
     if isinstance(value, Mat):
         return None if value.empty() else np.array(value.array)
@@ -272,7 +281,7 @@ def patched():
     stack += [mock.patch.object(CUDA, name, value) for name, value in (
         ("getCudaEnabledDeviceCount", lambda: 2), ("getDevice", lambda: STATE["device"]), ("setDevice", set_device), ("GpuMat", Mat),
         ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view),
-        ("createGpuMatFromTensor", of_tensor))]
+        ("createGpuMatFromTensor", of_tensor), ("matchTensors", match_tensors))]
     for name, real in REAL.items():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
         makers = {key: lambda *args, make=getattr(real, key): Native(make(*args)) for key in ("create", "forSuperpixels") if hasattr(real, key)}

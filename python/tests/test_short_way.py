@@ -1,5 +1,7 @@
 """Calls that are like the one before take a short way: nothing is ordered, uploaded or asked. Whatever is different takes the long one."""
+import copy
 import ctypes
+import pickle
 import sys
 import unittest
 from unittest import mock
@@ -50,6 +52,11 @@ def values(name, result):
     if name in ("compute", "detect", "detectMultiScale3", "Tracker.update"):
         return [np.asarray(part) for part in result] if name == "detectMultiScale3" else [np.asarray(result, dtype=object if name == "Tracker.update" else None)]
     return [array.numpy() if isinstance(array, ct.DeviceArray) else array for _, array in parts("", result)]
+
+
+def locked(array):
+    array.flags.writeable = False
+    return array
 
 
 def long_way_refused():
@@ -176,6 +183,70 @@ class ShortWayTest(unittest.TestCase):
                 self.assertEqual(said[0], said[1])
             with self.assertRaisesRegex(TypeError, "^out: int"):
                 short.matcher.match(short.image, short.areas, out=5)
+
+    def test_lists_of_areas(self):
+        """On the CPU the extension is given a list as it is. Results, and what is refused, are those of the long way."""
+        cases = [AREAS, [list(area) for area in AREAS], [np.array(area) for area in AREAS], [AREAS[0], (90.4, 9.6, 40., 40.)], [[area] for area in AREAS],
+                 [(True,) * 4] * 2, AREAS[:1], [], [1, 2, 3, 4], [(1, 2, 3)] * 2, [AREAS[0], (0, 0, 2**31, 4)], [AREAS[0], (0, 0, -1, 4)], ["abcd"] * 2, [None], [{}],
+                 [AREAS[0], (1, 2, 3, float("nan"))], [AREAS[0], (2**70, 1, 1, 1)], [AREAS[0], (1 + 0j, 1, 1, 1)]]
+        short, long = Objects(np.array, device="cpu"), Objects(np.array, device="cpu")
+        for areas in cases:
+            said = []
+            for made in (short, long):
+                made.matcher.match(made.image)
+                made.matcher._place = made.matcher._place if made is short else None
+                try:
+                    said.append([values("match", made.matcher.match(made.image, areas))[0].tolist()])
+                except (ct.error, TypeError) as raised:
+                    said.append([type(raised), str(raised)])
+            self.assertEqual(said[0], said[1], areas)
+        with long_way_refused():
+            short.matcher.match(short.image)
+            short.matcher.match(short.image, AREAS)
+
+    def test_out_of_the_host(self):
+        """Arrays that fit are written on the short way, too; all others are refused in the same words, and stay as they were."""
+        made = Objects(np.array, device="cpu")
+        for name, function in made.results.items():
+            wanted = [array for _, array in parts("", function())]
+            mine = [np.full(array.shape, 7, array.dtype) for array in wanted]
+            with long_way_refused():
+                result = function(out=mine if len(mine) > 1 else mine[0])
+            for (_, ours), own in zip(parts("", result), mine):
+                self.assertIs(ours, own)
+            if "update" not in name:
+                for own, theirs in zip(mine, wanted):
+                    np.testing.assert_array_equal(own, theirs, name)
+            for i, (words, change) in enumerate((("shape", lambda array: np.full((*array.shape, 1), 7, array.dtype)), ("elements", lambda array: np.full(array.shape, 7, np.int16)),
+                                                 ("written", lambda array: locked(array)))):
+                given = [np.full(array.shape, 7, array.dtype) for array in wanted]
+                given[-1] = change(given[-1])
+                with self.assertRaisesRegex((ValueError, TypeError), f"^out.*{words}"):
+                    function(out=given if len(given) > 1 else given[0])
+                self.assertEqual({value for array in given for value in array.reshape(-1).tolist()}, {7})
+
+    def test_results_are_made_when_they_are_asked_for(self):
+        made = Objects(Tensor)
+        made.matcher.match(made.image, made.areas)
+        with long_way_refused():
+            found = made.matcher.match(made.image, made.areas)
+        self.assertIs(found.locations, found.locations)
+        self.assertFalse(hasattr(found, "other"))
+        with self.assertRaisesRegex(AttributeError, "'Matches' object has no attribute 'other'"):
+            found.other
+        self.assertEqual(found._regions.tolist(), [list(region) for region in REGIONS])
+        self.assertEqual((len(found), found[0].locations.tolist(), found.numpy().scores.shape), (2, [[33, 50], [20, 62]], (2, 2)))
+        self.assertIn("refined=<cudatracking.DeviceArray 2x2x2 float32 on cuda:0>", repr(found))
+        for function in (copy.copy, pickle.dumps):
+            with self.subTest(function=function.__name__):
+                again = made.matcher.match(made.image, made.areas)
+                if function is pickle.dumps:
+                    with self.assertRaisesRegex(TypeError, r"cannot be pickled; pickle its numpy\(\)"):
+                        function(again)
+                else:
+                    self.assertIs(function(again).scores, again.scores)
+        host = pickle.loads(pickle.dumps(found.numpy()))
+        np.testing.assert_array_equal(host.refined, found.refined.numpy())
 
     def test_a_call_that_fails(self):
         """The device that was current before it is current again, and the next call works."""
@@ -312,6 +383,23 @@ class FromTensorTest(unittest.TestCase):
         self.assertIsNotNone(self.made(array))
         self.table.describe = _DESCRIBE()  # null
         self.assertIsNone(self.made(array))
+
+    def test_match_tensors(self):
+        """What does not fit is not searched; what is no argument at all is refused."""
+        cuda = ct.cv2.cuda
+        matcher, mats = ct.FragmentMatcher(device="cpu"), (cuda.GpuMat(),) * 5
+        matcher.cut(frame(0), REGIONS)
+        good, areas = Lent(4096, (144, 192, 3)), Lent(4096, (2, 4), code=0, bits=32)
+        for image, where, device, stream in ((Lent(4096, (144, 192, 2)), areas, 0, 0), (good, Lent(4096, (3, 4), code=0, bits=32), 0, 0), (good, Lent(4096, (2, 4)), 0, 0),
+                                             (good, Lent(4096, (2, 4, 1), code=0, bits=32), 0, 0), (good, areas, 1, 0), (good, areas, 0, 4096), (good, None, 0, 0), (None, areas, 0, 0),
+                                             (None, cuda.GpuMat(), 0, 0)):
+            self.assertIs(cuda.matchTensors(matcher._native, image, where, mats, device, stream, None), False)
+        empty = ct.FragmentMatcher(device="cpu")
+        self.assertIs(cuda.matchTensors(empty._native, good, Lent(4096, (0, 4), code=0, bits=32), mats, 0, 0, None), False)
+        for wrong in ((None, good, areas, mats, 0, 0, None), (matcher._native, good, areas, mats[:4], 0, 0, None), (matcher._native, good, areas, list(mats), 0, 0, None),
+                      (matcher._native, good, areas, (None, *mats[:4]), 0, 0, None), (matcher._native, good, areas, mats, 0, 0, 5), (matcher._native, good)):
+            with self.assertRaises(TypeError):
+                cuda.matchTensors(*wrong)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 Needs a CUDA device; with torch and with CuPy where they are installed.
 """
+import contextlib
 import importlib
 import os
 import tempfile
@@ -105,13 +106,19 @@ class Cases(OnDevice):
     def inputs_of(self, call):
         """Pointers and steps that the extension was given during a call, and how often something was uploaded."""
         seen = []
-        real = ct.cv2.cuda.createGpuMatFromCudaMemory
+        real, of_tensor = ct.cv2.cuda.createGpuMatFromCudaMemory, ct.cv2.cuda.createGpuMatFromTensor
 
         def note(rows, columns, kind, pointer, step):
             seen.append((rows, columns, pointer, step))
             return real(rows, columns, kind, pointer, step)
+
+        def note_tensor(*args):
+            mat = of_tensor(*args)
+            if mat is not None:
+                seen.append((*mat.size()[::-1], mat.cudaPtr(), mat.step1() * mat.elemSize1()))
+            return mat
         ct._arrays.mat_at.cache_clear()  # a view that is known is not made again
-        with mock.patch.object(ct.cv2.cuda, "createGpuMatFromCudaMemory", note):
+        with mock.patch.object(ct.cv2.cuda, "createGpuMatFromCudaMemory", note), mock.patch.object(ct.cv2.cuda, "createGpuMatFromTensor", note_tensor):
             result = call()
         return result, seen
 
@@ -290,6 +297,34 @@ class Cases(OnDevice):
 
 class TorchTest(Cases, unittest.TestCase):
     library = Torch
+
+
+    def test_the_second_call_takes_the_short_way(self):
+        """With torch 2.10 and newer: no description of an array is made in Python. Results are those of the first call."""
+        if not hasattr(self.on.torch.Tensor, "__dlpack_c_exchange_api__"):
+            self.skipTest("torch is older than 2.10")
+        image, areas = self.on.put(frame(1)), self.on.put(np.array([(20, 40, 50, 50), (90, 10, 40, 40)], np.int32))
+        matcher = ct.FragmentMatcher("zncc", subpixel=True, max_search_area=60)
+        matcher.cut(self.on.put(frame(0)), [(30, 50, 17, 17), (100, 20, 16, 24)])
+        shift, faces, tracker = ct.QuickShift(3, 8), ct.CascadeClassifier("frontalface_alt", min_neighbors=0), ct.MultiTracker()
+        tracker.add(self.on.put(frame(0)), box(0))
+        calls = (lambda: [getattr(matcher.match(image, areas), name).numpy() for name in ("locations", "scores", "confidence", "status", "refined")],
+                 lambda: [matcher.match(image).refined.numpy()], lambda: [shift.compute(image).labels().numpy()], lambda: [faces.detect(image)],
+                 lambda: [table.numpy() for table in faces.detect_async([image])])
+        stream, current = self.on.stream()
+        for call in calls:
+            expected = call()
+            for context in (contextlib.nullcontext(), current):
+                with context:
+                    call()
+                    self.on.synchronize()
+                    with mock.patch.object(ct._arrays, "Given", side_effect=AssertionError("the long way")):
+                        found = call()
+                for ours, theirs in zip(found, expected):
+                    np.testing.assert_array_equal(ours, theirs)
+        tracker.update_async(image)
+        with mock.patch.object(ct._arrays, "Given", side_effect=AssertionError("the long way")):
+            tracker.update_async(image)
 
 
 class CupyTest(Cases, unittest.TestCase):
