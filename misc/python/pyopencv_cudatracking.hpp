@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Type names that OpenCV's binding generator invents and expects to exist, and conversions that it lacks.
+// Type names that OpenCV's binding generator invents and expects to exist, conversions that it lacks, and functions for
+// the package of python/.
 #ifdef HAVE_OPENCV_CUDATRACKING
 
 // The generator of a CPU-only build skips headers whose path contains modules/cuda; this file is included nevertheless.
@@ -178,15 +179,27 @@ static bool pyopencv_to_safe(PyObject* object, std::vector<cv::Mat>& mats, const
 
 // --- arrays of other libraries in device memory ----------------------------------------------------------------------
 
-/** Functions by which a library lends its arrays to C code: DLPackExchangeAPI of DLPack 1.3. The dlpack.h of OpenCV is
-older. A type has it as `__dlpack_c_exchange_api__`; torch.Tensor does from torch 2.10 on. */
+//! DLTensor of DLPack.
+struct cudatracking_Tensor
+{
+    void* data;
+    int32_t deviceType, device; //!< type 2: CUDA
+    int32_t dims;
+    uint8_t code, bits; //!< code 0: signed integers; 1: unsigned ones
+    uint16_t lanes;
+    const int64_t *shape, *strides; //!< in elements; strides can be null: one row follows the other
+    uint64_t offset;                //!< bytes from data to the first element
+};
+
+/** Functions by which a library lends its arrays to C code: DLPackExchangeAPI of DLPack 1.3, newer than OpenCV's
+dlpack.h. A type has it as `__dlpack_c_exchange_api__`; torch.Tensor does from torch 2.10 on. */
 struct cudatracking_Exchange
 {
     uint32_t major, minor;
     const cudatracking_Exchange* older;
     void *allocate, *lend, *take;
-    int (*describe)(void* array, DLTensor* description); //!< null if the library has none
-    int (*currentStream)(DLDeviceType kind, int32_t device, void** stream);
+    int (*describe)(void* array, cudatracking_Tensor* tensor); //!< null if the library has none
+    int (*currentStream)(int32_t deviceType, int32_t device, void** stream);
 };
 
 //! The functions of the library of an array, or null.
@@ -202,16 +215,16 @@ static const cudatracking_Exchange* cudatracking_exchangeOf(PyObject* array)
 }
 
 //! Depth of signed and unsigned integers of up to 32 bits, or -1.
-static int cudatracking_depthOf(const DLDataType& type)
+static int cudatracking_depthOf(const cudatracking_Tensor& tensor)
 {
-    if (type.lanes != 1 || (type.code != kDLInt && type.code != kDLUInt))
+    if (tensor.lanes != 1 || tensor.code > 1)
         return -1;
-    const bool negative = type.code == kDLInt;
-    if (type.bits == 8)
-        return negative ? CV_8S : CV_8U;
-    if (type.bits == 16)
-        return negative ? CV_16S : CV_16U;
-    return type.bits == 32 && negative ? CV_32S : -1;
+    const bool hasSign = tensor.code == 0;
+    if (tensor.bits == 8)
+        return hasSign ? CV_8S : CV_8U;
+    if (tensor.bits == 16)
+        return hasSign ? CV_16S : CV_16U;
+    return tensor.bits == 32 && hasSign ? CV_32S : -1;
 }
 
 /** Describes an array as a GpuMat. `depths` and `channels` are sets of bits; `sides` are rows and columns, 0 for any.
@@ -220,35 +233,37 @@ static bool cudatracking_describe(PyObject* array, int depths, int channels, con
                                   uint64_t stream, cv::cuda::GpuMat& mat)
 {
     const cudatracking_Exchange* const library = cudatracking_exchangeOf(array);
-    DLTensor tensor;
+    cudatracking_Tensor tensor;
+    const int32_t cuda = 2;
     if (!library || library->describe(array, &tensor) != 0)
         return false;
-    if (tensor.device.device_type != kDLCUDA || tensor.device.device_id != device)
+    if (tensor.deviceType != cuda || tensor.device != device)
         return false;
-    const int depth = cudatracking_depthOf(tensor.dtype);
-    if (depth < 0 || !(depths >> depth & 1) || (tensor.ndim != 2 && tensor.ndim != 3))
+    const int depth = cudatracking_depthOf(tensor);
+    if (depth < 0 || !(depths >> depth & 1) || (tensor.dims != 2 && tensor.dims != 3))
         return false;
     const int64_t* const shape = tensor.shape;
-    const int64_t channelCount = tensor.ndim == 3 ? shape[2] : 1;
-    if (channelCount < 1 || channelCount > 30 || (tensor.ndim == 3 && !(channels >> channelCount & 1)))
+    const int64_t channelCount = tensor.dims == 3 ? shape[2] : 1;
+    if (channelCount < 1 || channelCount > 30 || (tensor.dims == 3 && !(channels >> channelCount & 1)))
         return false;
     for (int i = 0; i < 2; ++i)
         if (shape[i] < 1 || shape[i] > INT_MAX || (sides[i] && shape[i] != sides[i]))
             return false;
     const int64_t row = shape[1] * channelCount;
     if (const int64_t* const strides = tensor.strides)
-        if (strides[tensor.ndim - 1] != 1 || strides[1] != channelCount || (shape[0] > 1 && strides[0] < row))
+        if (strides[tensor.dims - 1] != 1 || strides[1] != channelCount || (shape[0] > 1 && strides[0] < row))
             return false;
     void* now = nullptr;
-    if (library->currentStream(kDLCUDA, device, &now) != 0)
+    if (library->currentStream(cuda, device, &now) != 0)
         return false;
     const uint64_t handle = reinterpret_cast<uintptr_t>(now);
     if ((handle == 1 ? 0 : handle) != stream) // both 0 and 1 are the null stream
         return false;
-    const size_t step = static_cast<size_t>(tensor.strides && shape[0] > 1 ? tensor.strides[0] : row) * (tensor.dtype.bits / 8);
+    const int64_t rowToRow = tensor.strides && shape[0] > 1 ? tensor.strides[0] : row;
     mat = cv::cuda::GpuMat(static_cast<int>(shape[0]), static_cast<int>(shape[1]),
                            CV_MAKETYPE(depth, static_cast<int>(channelCount)),
-                           static_cast<char*>(tensor.data) + tensor.byte_offset, step);
+                           static_cast<char*>(tensor.data) + tensor.offset,
+                           static_cast<size_t>(rowToRow) * (tensor.bits / 8));
     return true;
 }
 
@@ -315,14 +330,14 @@ template <typename Object> PyObject* cudatracking_matchTensors(Object*, PyObject
 #define PYOPENCV_EXTRA_METHODS_CUDA                                                                                    \
     {"matchTensors", cudatracking_matchTensors<PyObject>, METH_VARARGS,                                                \
      "matchTensors(matcher, frame, areas, outputs, device, stream, queue) -> retval\n"                                 \
-     ".   @brief Calls FragmentMatcher.match() with arrays as createGpuMatFromTensor() takes them. Returns False, and " \
-     "calls nothing, where they are others.\n"                                                                         \
+     ".   @brief Calls FragmentMatcher.match() with arrays as createGpuMatFromTensor() takes them. Returns False, "    \
+     "and calls nothing, where they are others.\n"                                                                     \
      ".   @param areas Array, or a GpuMat.\n"                                                                          \
      ".   @param outputs Tuple of five GpuMat of the sizes and types of the results.\n"                                \
-     ".   @param queue Stream for the work: that of the address `stream`, or None for the null stream."},               \
+     ".   @param queue Stream for the work: that of the address `stream`, or None for the null stream."},              \
     {"createGpuMatFromTensor", cudatracking_fromTensor, METH_VARARGS,                                                  \
      "createGpuMatFromTensor(tensor, depths, channels, rows, cols, device, stream) -> retval\n"                        \
-     ".   @brief Describes an array of torch, 2.10 or newer, as a GpuMat, without a copy. Returns None where that "     \
+     ".   @brief Describes an array of torch, 2.10 or newer, as a GpuMat, without a copy. Returns None where that "    \
      "does not do.\n"                                                                                                  \
      ".   @param depths Bit 1 << CV_8U for uint8, and so on, up to CV_32S.\n"                                          \
      ".   @param channels Bit 1 << 3 for three channels, and so on. Arrays of two axes always have one.\n"             \

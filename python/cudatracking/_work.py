@@ -121,7 +121,6 @@ class Worker:
         for array, form in zip(out, forms):
             if type(array) is not DeviceArray or array._form is not form or array._place != place:
                 return None
-            array._largest = None
         return list(out)
 
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
@@ -171,7 +170,7 @@ class Work:
         if self.stream in (0, 1):
             self.stream = None
         place = Place(device, self.stream or 0)
-        if first is not None and first.library == "torch" and (self._home or 1) == (self.stream or 1):
+        if first is not None and first.library == "torch":
             self._place = place
         elif self._place != place:
             self._place = None

@@ -149,6 +149,63 @@ class ShortWayTest(unittest.TestCase):
             LOG.clear()
             made.tracker.update(made.image)
             self.assertIn(("wait", 0, 4096, 0), LOG)
+        made.tracker.update_async(made.image)
+        LOG.clear()
+        made.tracker.update(made.image)
+        self.assertIn(("wait", 0, 4096, 0), LOG)
+        self.assertIn(("update", 0, 0), [entry[:3] for entry in LOG])
+
+    def test_results_on_another_stream_than_torch(self):
+        """Memory of torch is used on the stream of compute(), and torch waits for that; also when a result is written once more."""
+        made, wait = Objects(Tensor), [("wait", 0, 4096, 0), ("wait", 4096, 0, 0)]
+        made.shift.compute(made.image)
+        made.shift.labels()
+        fake_device.DeviceArray.now = 4096
+        LOG.clear()
+        labels = made.shift.labels()
+        self.assertEqual([entry for entry in LOG if entry[0] == "wait"], wait)
+        fake_device.DeviceArray.now = 0
+        made.shift.labels()
+        LOG.clear()
+        made.shift.labels(out=labels)
+        self.assertIn(wait[1], LOG)
+        made.shift.labels(stream=8192)
+        LOG.clear()
+        made.shift.compute(made.image)
+        self.assertIn(("wait", 0, 8192, 0), LOG)
+
+    def test_arrays_that_others_used_on_another_stream(self):
+        made, other = Objects(Tensor), Objects(Tensor)
+        for matcher in (made.matcher, other.matcher):
+            matcher.match(made.image, made.areas)
+        out = made.matcher.match(made.image, made.areas)
+        out.locations
+        fake_device.DeviceArray.now = 4096
+        for _ in range(2):
+            other.matcher.match(made.image, made.areas)
+        LOG.clear()
+        other.matcher.match(made.image, made.predicted)  # made on the null stream
+        self.assertIn(("wait", 4096, 0, 0), LOG)
+        other.matcher.match(made.image, made.areas, out=out)
+        fake_device.DeviceArray.now = 0
+        made.matcher.match(made.image, made.areas)
+        LOG.clear()
+        made.matcher.match(made.image, made.areas, out=out)
+        self.assertIn(("wait", 0, 4096, 0), LOG)
+
+    def test_masks_and_noise(self):
+        """They take the long way, after calls without them, too."""
+        image, mask, noise = texture((200, 200), 1), np.zeros((200, 200), np.uint8), np.random.default_rng(1).normal(0, .1, (200, 200))
+        mask[:20, :20] = 1
+        for put, named in ((Tensor, {}), (np.array, {"device": "cpu"})):
+            made = Objects(put, **named)
+            for name, function in (("detect", lambda made, put: made.faces.detect(put(image), mask=put(mask))),
+                                   ("detect_async", lambda made, put: made.faces.detect_async([put(image)], masks=[put(mask)])),
+                                   ("compute", lambda made, put: made.shift.compute(put(image), mask=put(mask)).number)):
+                made.results.get(name, made.others.get(name))()
+                self.same(name, function(made, put), function(Objects(np.array, device="cpu"), np.array))
+        self.assertGreater(len(made.faces.detect(image)), len(made.faces.detect(image, mask=mask)))
+        self.assertNotEqual(made.shift.compute(image, noise=noise).number, made.shift.compute(image).number)
 
     def test_another_device(self):
         """The device of the object is the current one during the call, and the one before after it."""
@@ -183,6 +240,13 @@ class ShortWayTest(unittest.TestCase):
                 self.assertEqual(said[0], said[1])
             with self.assertRaisesRegex(TypeError, "^out: int"):
                 short.matcher.match(short.image, short.areas, out=5)
+            with self.assertRaisesRegex(ct.ArgumentError, "^areas: 1 given, one for each of 2 fragments is needed"):
+                short.matcher.match(short.image, put(np.array(AREAS[:1], np.int32)), out=short.matcher.match(short.image, short.areas))
+            for function in (short.shift.compute, short.faces.detect, lambda image: short.faces.detect_async([image]), short.tracker.update, short.tracker.update_async,
+                             short.many.update_async, short.detector.detect_async):
+                function(short.image)
+                with self.assertRaisesRegex(TypeError, r"^image(s\[0\])?: elements are int16; possible: uint8"):
+                    function(put(frame(1).astype(np.int16)))
 
     def test_lists_of_areas(self):
         """On the CPU the extension is given a list as it is. Results, and what is refused, are those of the long way."""
@@ -217,8 +281,9 @@ class ShortWayTest(unittest.TestCase):
             if "update" not in name:
                 for own, theirs in zip(mine, wanted):
                     np.testing.assert_array_equal(own, theirs, name)
-            for i, (words, change) in enumerate((("shape", lambda array: np.full((*array.shape, 1), 7, array.dtype)), ("elements", lambda array: np.full(array.shape, 7, np.int16)),
-                                                 ("written", lambda array: locked(array)))):
+            for words, change in (("shape", lambda array: np.full((*array.shape, 1), 7, array.dtype)), ("elements", lambda array: np.full(array.shape, 7, np.int16)),
+                                  ("written", locked)):
+                function()
                 given = [np.full(array.shape, 7, array.dtype) for array in wanted]
                 given[-1] = change(given[-1])
                 with self.assertRaisesRegex((ValueError, TypeError), f"^out.*{words}"):
@@ -248,6 +313,20 @@ class ShortWayTest(unittest.TestCase):
         host = pickle.loads(pickle.dumps(found.numpy()))
         np.testing.assert_array_equal(host.refined, found.refined.numpy())
 
+    def test_arrays_of_others_after_tensors(self):
+        """Results lie on the host for images of the host, and in memory of the library of the image."""
+        made = Objects(Tensor)
+        for image, kind in ((frame(2), np.ndarray), (fake_device.CupyArray(frame(2)), "cupy.alloc"), (fake_device.Interface(frame(2)), None)):
+            made.shift.compute(made.image)
+            made.shift.compute(image)
+            LOG.clear()
+            labels = made.shift.labels()
+            if isinstance(kind, type):
+                self.assertIsInstance(labels, kind)
+            else:
+                self.assertEqual([entry[0] for entry in LOG if entry[0] in ("torch.empty", "cupy.alloc")], [kind] * bool(kind))
+            np.testing.assert_array_equal(np.asarray(labels), ct.QuickShift(3, 8, device="cpu").compute(frame(2)).labels())
+
     def test_a_call_that_fails(self):
         """The device that was current before it is current again, and the next call works."""
         made = Objects(Tensor)
@@ -259,14 +338,15 @@ class ShortWayTest(unittest.TestCase):
 
     def test_predictions_end(self):
         """Start positions of the call before are not used again."""
-        image, areas = Tensor(frame(1)), Tensor(np.array(AREAS, np.int32))
-        matcher, cpu = (ct.FragmentMatcher(search="three_step", max_search_area=60, device=device) for device in ("auto", "cpu"))
+        image, corners = Tensor(frame(1)), np.array([(0, 0), (140, 100)], np.int32)
+        matcher, cpu = (ct.FragmentMatcher(search="three_step", device=device) for device in ("auto", "cpu"))
         matcher.cut(Tensor(frame(0)), REGIONS)
         cpu.cut(frame(0), REGIONS)
-        expected = cpu.match(frame(1), AREAS)
-        matcher.match(image, areas, predictions=Tensor(np.array([area[:2] for area in AREAS], np.int32)))
+        expected = cpu.match(frame(1))
+        self.assertFalse(np.array_equal(cpu.match(frame(1), predictions=corners).locations, expected.locations))
+        matcher.match(image, predictions=Tensor(corners))
         for _ in range(2):
-            self.same("match", matcher.match(image, areas), expected)
+            self.same("match", matcher.match(image), expected)
 
     def test_areas_that_bound_the_work(self):
         matcher = ct.FragmentMatcher()
