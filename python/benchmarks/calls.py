@@ -1,33 +1,54 @@
-"""Time of calls with tensors of torch on a device, beside the extension called directly with its own arrays: python calls.py [CALLS].
+"""Time of calls of the package, beside the extension called directly with its own arrays: python calls.py [CALLS | cpu].
 
-Results stay on the device. Host: until the calls have returned; device: until it has executed them, too; each the best of five. The last lines
-say whether a call returns while another stream is busy. Needs torch and a CUDA device.
+With tensors of torch on a device, where results stay: host: until the calls have returned; device: until it has executed them, too; each the best
+of five. The last lines say whether a call returns while another stream is busy. Needs torch and a CUDA device. With cpu: small images on the CPU,
+on one thread, the best of a hundred.
 """
 import sys
 import time
 
 import numpy as np
-import torch
 
 import cudatracking as ct
 
 cuda = ct.cv2.cuda
 
 
-def timed(function, count):
+def timed(function, count, synchronize=lambda: None, rounds=5):
     """Microseconds per call: on the host, and with the device."""
     for _ in range(20):
         function()
     times = []
-    for _ in range(5):
-        torch.cuda.synchronize()
+    for _ in range(rounds):
+        synchronize()
         start = time.perf_counter()
         for _ in range(count):
             function()
         returned = time.perf_counter()
-        torch.cuda.synchronize()
+        synchronize()
         times.append(((returned - start) / count * 1e6, (time.perf_counter() - start) / count * 1e6))
     return [min(column) for column in zip(*times)]
+
+
+def on_the_cpu():
+    """Calls that have next to nothing to compute."""
+    ct.cv2.setNumThreads(1)
+    frame = np.random.default_rng(1).integers(0, 256, (48, 64), dtype=np.uint8)
+    matcher, shift, faces = ct.FragmentMatcher("ssd", device="cpu"), ct.QuickShift(1, 2, device="cpu"), ct.CascadeClassifier("frontalface_alt", device="cpu")
+    matcher.cut(frame, [(20, 20, 8, 8)])
+    areas, square, window = np.array([(18, 18, 12, 12)], np.int32), frame[:8, :8].copy(), frame[:24, :24].copy()
+    found, where = matcher.match(frame, areas), [(18, 18, 12, 12)]
+    shift.compute(square)
+    settings = faces.scale_factor, faces.min_neighbors, 0, faces.min_size, faces.max_size
+    rows = {"match": (lambda: matcher.match(frame, areas), lambda: matcher._native.match(frame, areas)),
+            "match, out": (lambda: matcher.match(frame, areas, out=found), lambda: matcher._native.match(frame, areas)),
+            "match, list of areas": (lambda: matcher.match(frame, where), lambda: matcher._native.match(frame, where)),
+            "match, whole frame": (lambda: matcher.match(frame), lambda: matcher._native.match(frame, None)),
+            "compute": (lambda: shift.compute(square), lambda: shift._native.compute(square)), "labels": (shift.labels, shift._native.getLabels),
+            "detect": (lambda: faces.detect(window), lambda: faces._native.detectMultiScale(window, *settings))}
+    print("Microseconds per call on the CPU\n\n| call | package | extension |\n|---|--:|--:|")
+    for name, functions in rows.items():
+        print("| {} | {:.1f} | {:.1f} |".format(name, *[timed(function, 50, rounds=100)[0] for function in functions]))
 
 
 def natives(matcher, shift, faces, tracker, frame, areas, gray):
@@ -47,6 +68,10 @@ def natives(matcher, shift, faces, tracker, frame, areas, gray):
 
 
 def main():
+    if sys.argv[1:] == ["cpu"]:
+        on_the_cpu()
+        return
+    import torch
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     random = np.random.default_rng(5)
     pixels = ct.cv2.GaussianBlur(random.integers(0, 256, (1080, 1920, 3), dtype=np.uint8), (0, 0), 2)
@@ -74,7 +99,7 @@ def main():
     for name, function in rows.items():
         count = calls if name.startswith(("match", "labels")) else calls // 5
         least = extension.get(name.removesuffix(", locations").removesuffix(", out"))
-        print("|", " | ".join([name, *(f"{us:.1f}" for us in (*timed(function, count), *(timed(least, count) if least else ())))]), "|" if least else "| | |")
+        print("|", " | ".join([name, *(f"{us:.1f}" for us in (*timed(function, count, torch.cuda.synchronize), *(timed(least, count, torch.cuda.synchronize) if least else ())))]), "|" if least else "| | |")
     side, event = torch.cuda.Stream(), torch.cuda.Event()
     with torch.cuda.stream(side):
         torch.cuda._sleep(10**9)

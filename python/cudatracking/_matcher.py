@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import functools
 import operator
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Optional, Sequence, Union
 
@@ -417,6 +418,8 @@ class FragmentMatcher(Worker):
     def _match_tensors(self, place: Place, frame: Any, areas: Any, count: int, forms: tuple[Form, ...], out: Any) -> Optional[Matches]:
         """match() with tensors of torch, and areas of predict_areas(), that are on the device and used on the stream of the last call."""
         assert place.device is not None
+        if _arrays.torch_stream(sys.modules["torch"], place.device) != place.stream:  # memory of results would be that of another stream
+            return None
         where, largest, stream = areas, None, place.stream or None
         if areas is None:
             where = call(cv2.cuda.GpuMat)

@@ -170,7 +170,8 @@ class Work:
         if self.stream in (0, 1):
             self.stream = None
         place = Place(device, self.stream or 0)
-        if first is not None and first.library == "torch":
+        # Tensors tell their address to the extension from torch 2.10 on; results of this package lie in memory of torch, too.
+        if first is not None and first.library == "torch" and (worker._place == place or hasattr(type(first.source), "__dlpack_c_exchange_api__")):
             self._place = place
         elif self._place != place:
             self._place = None

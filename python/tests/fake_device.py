@@ -318,6 +318,7 @@ class Tensor(DeviceArray):
     """A tensor as torch has it."""
 
     is_cuda, layout, requires_grad = True, "strided", False
+    __dlpack_c_exchange_api__ = None
 
     def is_neg(self):
         return False
