@@ -237,7 +237,7 @@ static bool cudatracking_describe(PyObject* array, int depths, int channels, con
     const int32_t cuda = 2;
     if (!library || library->describe(array, &tensor) != 0)
         return false;
-    if (tensor.deviceType != cuda || tensor.device != device)
+    if (tensor.deviceType != cuda || tensor.device != device || !tensor.data)
         return false;
     const int depth = cudatracking_depthOf(tensor);
     if (depth < 0 || !(depths >> depth & 1) || (tensor.dims != 2 && tensor.dims != 3))

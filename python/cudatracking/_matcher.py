@@ -96,7 +96,7 @@ class Matches:
 
     @classmethod
     def _on_device(cls, make: Callable[[int], DeviceArray], regions: Optional[npt.NDArray[np.int32]]) -> Matches:
-        """Results of which each is made when it is asked for first: making all of them takes a third of the time of a call."""
+        """Results of which each is made when it is asked for first, as few callers need all of them."""
         made = cls.__new__(cls)
         vars(made).update(_make=make, _regions=regions)
         return made

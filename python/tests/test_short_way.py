@@ -443,7 +443,7 @@ class FromTensorTest(unittest.TestCase):
                       Lent(4096, (60, 90, 600)), Lent(4096, (60, 90, 33)), Lent(4096, (60, 90, 2**32 + 3)), Lent(4096, (2**31, 90)), Lent(4096, (60, 2**31)), Lent(4096, (-1, 90)), Lent(*good, (270, 3, 2)),
                       Lent(*good, (270, 4, 1)), Lent(*good, (269, 3, 1)), Lent(*good, (-270, 3, 1)), Lent(*good, code=2, bits=32), Lent(*good, code=6), Lent(*good, bits=32),
                       Lent(*good, bits=64), Lent(*good, code=0, bits=64), Lent(*good, bits=4), Lent(*good, lanes=2), Lent(*good, kind=_dlpack.CPU), Lent(*good, kind=_dlpack.CUDA_HOST),
-                      Lent(None, (60, 90)), np.zeros((60, 90), np.uint8), None, 5, object(), ct.cv2.cuda.GpuMat()):
+                      Lent(None, (60, 90)), Lent(0, (60, 90)), np.zeros((60, 90), np.uint8), None, 5, object(), ct.cv2.cuda.GpuMat()):
             self.assertIsNone(self.made(array))
         self.assertIsNone(self.made(Lent(4096, (60, 90), code=0), self.UNSIGNED))
         self.assertIsNone(self.made(Lent(4096, (60, 90, 3)), channels=0))
