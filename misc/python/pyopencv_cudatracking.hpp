@@ -57,6 +57,20 @@ CUDATRACKING_CHECKED(TLDDetector)
 CUDATRACKING_CHECKED(TrackerTLD)
 CUDATRACKING_CHECKED(MultiTrackerTLD)
 #undef CUDATRACKING_CHECKED
+
+//! The matcher of an object that was made by create(). The second one serves builds that leave out the headers.
+template <typename Object>
+auto cudatracking_matcherOf(Object* object, cv::Ptr<cv::cuda::FragmentMatcher>*& pointer, int)
+    -> decltype(pyopencv_cuda_FragmentMatcher_getp(object, pointer))
+{
+    return cudatracking_FragmentMatcher_getp(object, pointer);
+}
+template <typename Object>
+bool cudatracking_matcherOf(Object*, cv::Ptr<cv::cuda::FragmentMatcher>*&, long)
+{
+    return false;
+}
+
 #define pyopencv_cuda_FragmentMatcher_getp cudatracking_FragmentMatcher_getp
 #define pyopencv_cuda_QuickShift_getp cudatracking_QuickShift_getp
 #define pyopencv_cuda_QuickShiftTiles_getp cudatracking_QuickShiftTiles_getp
@@ -298,7 +312,7 @@ template <typename Object> PyObject* cudatracking_matchTensors(Object*, PyObject
                           &stream, &queue))
         return nullptr;
     cv::Ptr<cv::cuda::FragmentMatcher>* matcher = nullptr;
-    if (!pyopencv_cuda_FragmentMatcher_getp((Object*)self, matcher) || PyTuple_Size(outputs) != 5)
+    if (!cudatracking_matcherOf((Object*)self, matcher, 0) || PyTuple_Size(outputs) != 5)
         return failmsgp("matchTensors: a FragmentMatcher, and five GpuMat for results, are needed");
     cv::cuda::GpuMat image, where, results[5];
     for (int i = 0; i < 5; ++i)
