@@ -54,6 +54,20 @@ TEST(Cascade_Narrow, everyValueOfPixels)
     }
 }
 
+//! Sums of leaves as integers are exact where a power of two has the lowest bit of all.
+TEST(Cascade_Narrow, leastLeafIsAPowerOfTwo)
+{
+    OracleCascade c = codeCascade(Size(2, 2));
+    c.stages[0].threshold = -9.f;
+    for (OracleTree& tree : c.stages[0].trees)
+        tree.leaves = {tree.leaves[0] / 1024, -1.f};
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
+    RNG rng(1024);
+    for (const Mat& image : hardImages(rng, Size(2, 2)))
+        ASSERT_NO_FATAL_FAILURE(
+            expectSame(oracleDetect(c, image, firstScaleOf(c)), detectAll(*ours, image, firstScaleOf(c))));
+}
+
 //! Stages of 1 to 20 stumps, of which about half of the windows pass each, and leaves that do not cancel each other.
 OracleCascade randomStumps(RNG& rng, int stages)
 {

@@ -89,6 +89,14 @@ std::vector<BadFile> badTexts()
         {"nested too deep in JSON", "{\"cascade\":" + std::string(100000, '['), "nested"}};
 }
 
+//! A cascade of one tree of two nodes. @param left,right children of the first one.
+OracleCascade oldTree(int left, int right)
+{
+    const OracleFeature feature = {{Rect(0, 0, 4, 4), Rect(2, 0, 2, 4)}, {-1.f, 2.f}, false};
+    const OracleTree tree = {{{left, right, 0, 0.01f, {}}, {0, -1, 0, 0.01f, {}}}, {0.f, 1.f}};
+    return {true, Size(10, 8), {{0.5f, {tree}}}, {feature}};
+}
+
 std::vector<BadFile> badFiles()
 {
     return {{"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n", "has neither"},
@@ -105,6 +113,7 @@ std::vector<BadFile> badFiles()
             {"leaf that is too large", with("[ 0., 1. ]", "[ 0., 1e300 ]"), "not finite"},
             {"a leaf too many", with("[ 0., 1. ]", "[ 0., 1., 2. ]"), "one leaf more"},
             {"a leaf too few", with("[ 0., 1. ]", "[ 0. ]"), "leafValues"},
+            {"a leaf too few in the old format", cascadeText(oldTree(1, 1), ".yml", true), "one leaf more"},
             {"half a node", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, 0, 0.01, 1 ]"), "internalNodes"},
             {"feature that is not there", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, 1, 0.01 ]"),
              "cascade.stages[0].weakClassifiers[0]: node 0 has feature 1"},

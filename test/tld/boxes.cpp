@@ -240,7 +240,10 @@ TEST_P(Tld_Boxes, needIds)
     std::string text = textOf(*made);
     const std::string next = "next: 1\n";
     ASSERT_NE(std::string::npos, text.find(next));
-    text.replace(text.find(next), next.size(), "next: 2147483646\n");
+    const size_t at = text.find(next);
+    text.replace(at, next.size(), "next: 0\n");
+    expectRefused([&] { readText(*multi, text); }, {"ids of objects must ascend and be less than `next`"});
+    text.replace(at, next.size(), "next: 2147483646\n");
     readText(*multi, text);
     const std::vector<Rect> boxes = {scene.box(1, 1), scene.box(1, 2)};
     const std::string before = textOf(*multi);
@@ -250,6 +253,19 @@ TEST_P(Tld_Boxes, needIds)
     EXPECT_EQ((std::vector<int>{2147483646}), multi->getIds());
     expectRefused([&] { update(*multi, scene.frame(2), {boxes[1]}); }, {"ids are used up", "0 are left", "1 objects"});
     EXPECT_EQ(0, update(*multi, scene.frame(2), {}).rows) << "no id is needed";
+}
+
+//! A box that overlaps an object by boxOverlap and no more is on it, also on one that the box before has started.
+TEST_P(Tld_Boxes, doNotStartAtTheLeastOverlap)
+{
+    const Rect box = scene.box(0, 1), half(box.x, box.y, box.width / 2, box.height);
+    ASSERT_EQ(0, box.width % 2);
+    for (const double least : {0.5, 0.51})
+    {
+        const Ptr<MultiTrackerTLD> multi =
+            tracker(paramsOf(cv::format("startFromBoxes 1, boxOverlap %g", least), flowOnly()), 1);
+        EXPECT_EQ(least == 0.5 ? 2 : 3, update(*multi, scene.frame(0), {box, half}).rows);
+    }
 }
 
 //! Only the part of an object inside of the image decides whether a box is on it, whether or not reported boxes are

@@ -4,6 +4,7 @@
 // TLD's classes when calls into the CUDA runtime or allocations fail, wherever in a method that is.
 #include "../common/faults_each.hpp"
 #include "scenes.hpp"
+#include "opencv2/core/parallel/parallel_backend.hpp"
 
 namespace opencv_test { namespace {
 
@@ -239,6 +240,68 @@ TEST(Tld_Faults, capturesOnCuda)
 {
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 3, frames());
     failAll(MEMORY, CAPTURED, Engine::CUDA, 1, frames());
+}
+
+//! Threads of parallel_for_(), of which the n-th loop (from 1) cannot start any.
+class FailingThreads : public cv::parallel::ParallelForAPI
+{
+public:
+    explicit FailingThreads(int n) : left_(n) {}
+    void parallel_for(int tasks, FN_parallel_for_body_cb_t body, void* data) override
+    {
+        if (--left_ == 0)
+            CV_Error(Error::StsError, "no thread can be started");
+        body(0, tasks, data);
+    }
+    int getThreadNum() const override { return 0; }
+    int getNumThreads() const override { return 2; }
+    int setNumThreads(int) override { return 2; }
+    const char* getName() const override { return "failing"; }
+    bool struck() const { return left_ <= 0; }
+
+private:
+    int left_;
+};
+
+//! A frame has been processed with all that objects learn from it, or has not, whichever loop cannot start threads.
+TEST(Tld_Faults, threads)
+{
+    const tld::StandardScene scene(CV_8UC1, Size(24, 22), 3);
+    const Ptr<tld::MultiTrackerTLD> first = tld::MultiTrackerTLD::create(smallParams());
+    for (const Rect& box : {scene.box(0), Rect(90, 20, 30, 30), Rect(150, 100, 25, 40), Rect(30, 120, 30, 30)})
+        first->add(scene.frame(0), box); // so many that they are learned by two threads
+    const std::string before = tld::textOf(*first);
+    Mat expected, results;
+    first->update(scene.frame(1), expected);
+    const std::string after = tld::textOf(*first);
+    ASSERT_TRUE(before != after);
+    const int threads = cv::getNumThreads();
+    cv::setNumThreads(2);
+    int failed = 0, processed = 0;
+    for (bool more = true; more && !HasFailure();)
+    {
+        SCOPED_TRACE(cv::format("loop %d", failed + processed + 1));
+        const Ptr<tld::MultiTrackerTLD> multi = tld::MultiTrackerTLD::create();
+        tld::readText(*multi, before);
+        const auto failing = std::make_shared<FailingThreads>(failed + processed + 1);
+        cv::parallel::setParallelForBackend(failing, false);
+        const bool threw = thrownBy([&] { multi->update(scene.frame(1), results); }).code != 0;
+        cv::parallel::setParallelForBackend(std::shared_ptr<cv::parallel::ParallelForAPI>(), false);
+        more = failing->struck();
+        if (threw)
+        {
+            ++failed;
+            EXPECT_TRUE(before == tld::textOf(*multi));
+            multi->update(scene.frame(1), results);
+        }
+        else
+            ++processed;
+        EXPECT_TRUE(after == tld::textOf(*multi));
+        EXPECT_TRUE(sameBits(expected, results));
+    }
+    cv::setNumThreads(threads);
+    EXPECT_LT(0, failed);
+    EXPECT_LT(1, processed) << "learning begins with a loop, and does not fail";
 }
 
 }} // namespace opencv_test
