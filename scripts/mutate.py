@@ -148,8 +148,9 @@ class Build:
         words = [str(changed.get(word, word)) for word in shlex.split(self.link)]
         at = words.index("-o")
         words[at + 1] = str(program)
-        # In front of the archive, whose members of the same symbols are then not taken.
-        words[at:at] = [str(made) for target, made in changed.items() if "/opencv_cudatracking.dir/" in target]
+        # In front of the archive, whose members of the same symbols are then not taken, and of the tests, which may have inline
+        # functions of the same headers without the fault.
+        words[1:1] = [str(made) for target, made in changed.items() if "/opencv_cudatracking.dir/" in target]
         done = subprocess.run(words + self.linker, cwd=self.folder, capture_output=True, text=True)
         return done.stderr[-1000:] if done.returncode else ""
 
