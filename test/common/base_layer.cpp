@@ -212,6 +212,68 @@ TEST(Common_Workspace, callsOfACaptureAreOrdered)
     EXPECT_TRUE(fake.orders.empty()) << "captured work has not happened";
 }
 
+//! A call on another stream than the last waits for it on the device, and counts as the last one from then on.
+TEST(Common_Workspace, callsOnTwoStreamsAreOrdered)
+{
+    typedef std::vector<std::pair<cudaStream_t, cudaStream_t>> Orders;
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    const cudaStream_t a = fake.newStream(), b = fake.newStream();
+    for (const cudaStream_t stream : {a, a, b, b, a})
+        const detail::Call call(workspace, stream);
+    EXPECT_EQ((Orders{{b, a}, {a, b}}), fake.orders);
+    EXPECT_EQ(0, fake.waits) << "of the host";
+}
+
+//! Memory is counted while it lives; with an instance all that it made goes.
+TEST(Common_Workspace, memoryAndEvents)
+{
+    FakeCuda fake;
+    const cudaStream_t stream = fake.newStream();
+    {
+        detail::Workspace workspace("test");
+        {
+            detail::DeviceBuffer buffer(workspace);
+            for (const size_t bytes : {1000, 100000, 50000})
+            {
+                const detail::Call call(workspace, stream);
+                buffer.reserve(call, bytes, "test");
+                EXPECT_LE(bytes, workspace.bytes());
+                EXPECT_EQ(buffer.bytes(), workspace.bytes());
+                EXPECT_EQ(1u, fake.memory.size());
+            }
+        }
+        EXPECT_EQ(0u, workspace.bytes());
+        const auto graph = fake.begin(7, {stream});
+        {
+            const detail::Call call(workspace, stream);
+        }
+        fake.end({stream});
+        EXPECT_EQ(2u, fake.events.size());
+    }
+    EXPECT_TRUE(fake.memory.empty());
+    EXPECT_TRUE(fake.events.empty());
+}
+
+//! A call waits for results on their way to pageable memory, and for no others.
+TEST(Common_Workspace, downloads)
+{
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    detail::Downloads downloads(workspace);
+    for (const detail::Memory memory : {detail::Memory::DEVICE, detail::Memory::PINNED, detail::Memory::HOST})
+    {
+        int values[4] = {};
+        const detail::OutputView output = {"values", values, sizeof(values), 1, 4, sizeof(int), memory};
+        const detail::Call call(workspace, nullptr);
+        detail::Downloads::Batch batch(downloads, call);
+        batch.view<int>(output).row(0)[3] = 7; // as a kernel
+        batch.finish();
+        EXPECT_EQ(7, values[3]);
+        EXPECT_EQ(memory == detail::Memory::HOST ? 1 : 0, fake.waits);
+    }
+}
+
 #if CUDART_VERSION >= 12080 // older runtimes cannot tell
 
 TEST(Common_Workspace, streamOfAnotherDevice)

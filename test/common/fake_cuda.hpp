@@ -9,6 +9,7 @@
 
 #include "faults.hpp"
 #include <cuda_runtime.h>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <set>
@@ -63,6 +64,7 @@ public:
     int attributesSet = 0, launches = 0, earlyLaunches = 0, refused = 0, waits = 0;
     std::vector<std::pair<cudaStream_t, cudaStream_t>> orders; //!< (a, b): a waited for what an event had recorded on b
     std::set<void*> memory;                                    //!< blocks that live
+    std::set<cudaEvent_t> events;                              //!< that live
 
     //! Attributes are lost.
     void reset() { allowed.clear(); }
@@ -163,9 +165,10 @@ public:
     {
         events_.emplace_back(new FakeEvent);
         *event = reinterpret_cast<cudaEvent_t>(events_.back().get());
+        events.insert(*event);
         return cudaSuccess;
     }
-    cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+    cudaError_t cudaEventDestroy(cudaEvent_t event) { return events.erase(event), cudaSuccess; }
     cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     {
         reinterpret_cast<FakeEvent*>(event)->recordedOn = stream;
@@ -197,6 +200,12 @@ public:
     cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) { return cudaMalloc(p, bytes); }
     cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }
 
+    cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t)
+    {
+        std::memcpy(to, from, bytes);
+        return cudaSuccess;
+    }
+
     cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data, cudaHostFn_t destroy, unsigned, unsigned)
     {
         objects_.emplace_back(new std::pair<cudaHostFn_t, void*>(destroy, data));
@@ -215,7 +224,6 @@ public:
     template <typename... All> cudaError_t function(All...) { return cudaErrorNotSupported; }
     FAKE_NONE(cudaMallocPitch)
     FAKE_NONE(cudaMemcpy)
-    FAKE_NONE(cudaMemcpyAsync)
     FAKE_NONE(cudaMemcpy2D)
     FAKE_NONE(cudaMemcpy2DAsync)
     FAKE_NONE(cudaMemsetAsync)

@@ -181,7 +181,7 @@ TEST(QuickShift_Number, forSuperpixels)
     Mat lab;
     cvtColor(randomImage(9806, Size(120, 90), CV_8UC3, 15), lab, COLOR_BGR2Lab);
     q->compute(lab);
-    for (const int number : {20, 60, 200})
+    for (const int number : {20, 60, 147, 200})
         EXPECT_NEAR(number, q->applyNumber(number), number / 50.);
 }
 
