@@ -559,10 +559,12 @@ TEST_P(Tld_FilterTracker, otherTypeAfterReading)
 {
     const StandardScene colour(CV_8UC3), gray(CV_8UC1);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-    readText(*tracker, textOf(*trackerOn(colour, engine(), paramsOf("filter 1"))));
+    const std::string text = textOf(*trackerOn(colour, engine(), paramsOf("filter 1")));
+    ASSERT_NE(std::string::npos, text.find("colour: 1"));
+    readText(*tracker, text);
     for (int t = 1; t < 6; ++t)
         advance(*tracker, engine(), gray.frame(t));
-    EXPECT_NE(std::string::npos, textOf(*tracker).find("colour: 0"));
+    EXPECT_EQ(std::string::npos, textOf(*tracker).find("colour: 1"));
 }
 
 TEST_P(Tld_FilterTracker, detectorsDoWithout)
