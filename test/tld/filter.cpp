@@ -218,6 +218,8 @@ TEST(Tld_Filter, features)
             {
                 const double x = plan.left(i) / 256., y = plan.top(j) / 256.;
                 const double w = plan.halfX / 128., h = plan.halfY / 128.;
+                ASSERT_NEAR(std::max(1., c.rect.width / samples.cols), w, 0.01);
+                ASSERT_NEAR(std::max(1., c.rect.height / samples.rows), h, 0.01);
                 ASSERT_NEAR(meanOver(gray, x, y, x + w, y + h), samples.at<uchar>(j, i), 0.5 + 1e-9);
                 ASSERT_NEAR(c.rect.x + (i + 0.5) * c.rect.width / samples.cols, x + w / 2., 0.01);
                 ASSERT_NEAR(c.rect.y + (j + 0.5) * c.rect.height / samples.rows, y + h / 2., 0.01);

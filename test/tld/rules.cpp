@@ -225,6 +225,25 @@ core::ObjectState validObject()
     return s;
 }
 
+//! The shorter side decides, whichever it is: on the last level it is longer than the window.
+TEST(Tld_Flow, levelsOfThePyramid)
+{
+    core::Settings settings = {};
+    settings.flowWindow = 10;
+    for (const int most : {0, 2, 5})
+    {
+        settings.flowLevels = most;
+        for (const Size size : {Size(10, 300), Size(20, 300), Size(21, 300), Size(41, 42), Size(161, 162), Size(500, 2000)})
+        {
+            int expected = 1, shorter = size.width;
+            for (; expected <= most && (shorter + 1) / 2 > 10; ++expected)
+                shorter = (shorter + 1) / 2;
+            EXPECT_EQ(expected, core::levelsOf(size.width, size.height, settings)) << size;
+            EXPECT_EQ(expected, core::levelsOf(size.height, size.width, settings)) << size;
+        }
+    }
+}
+
 //! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
 TEST(Tld_Flow, whichPointsReturn)
 {
