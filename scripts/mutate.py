@@ -22,6 +22,7 @@ import collections
 import concurrent.futures
 import contextlib
 import io
+import itertools
 import json
 import math
 import os
@@ -45,6 +46,7 @@ FIELDS = ("file", "occurrence", "before", "after")
 LOWER_SETS = ("AVX512-SKX", "AVX512-SKX,AVX2")
 SHORT = 0.25  # seconds: tests that are run first
 CHUNK = 5, 20  # seconds of tests per process, without and with a GPU, where a process takes seconds to begin
+PLACES = 400  # at most at once: those whose tests all pass must not keep others waiting
 PASSED = "some tests passed"  # of a place that was not run to the end
 MEMORY = 24 << 30  # bytes of addresses of a test without a GPU, so that a fault does not take the machine's memory
 
@@ -217,7 +219,8 @@ class Tests:
         host = [name for name in missing if "Cuda" not in name]
         counts = ((cuda, self.options.gpus * self.options.gpu_jobs), (host, 2 * self.options.jobs))
         some = [names[start::count] for names, count in counts for start in range(min(count, len(names)))]
-        list(pool.map(time_some, some))
+        for future in [pool.submit((0, 0), time_some, part) for part in some]:
+            future.result()
         known.write_text(json.dumps(times))
         self.times = {name: times[name] for name in names if times[name] is not None}
         failed = [name for name in names if times[name] is None]
@@ -280,11 +283,37 @@ def kill(process):
         os.killpg(process.pid, signal.SIGKILL)
 
 
-class Place:
-    """One fault: its files, its objects, its tests."""
+class Pool:
+    """Threads that do what is most urgent: the smallest key, of equal ones the first."""
 
-    def __init__(self, row, build, tests, tree, pools, deadline):
-        self.row, self.build, self.tests, self.tree, self.deadline = row, build, tests, tree, deadline
+    def __init__(self, count):
+        self.todo = queue.PriorityQueue()
+        self.numbers = itertools.count()
+        for _ in range(count):
+            threading.Thread(target=self.work, daemon=True).start()
+
+    def submit(self, key, function, *arguments):
+        future = concurrent.futures.Future()
+        self.todo.put((key, next(self.numbers), future, function, arguments))
+        return future
+
+    def work(self):
+        while True:
+            _, _, future, function, arguments = self.todo.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(function(*arguments))
+            except Exception as error:  # of the caller, who asks for the result
+                future.set_exception(error)
+
+
+class Place:
+    """One fault: its files, its objects, its tests. What is done first for all places is most urgent, of that the first places, so
+    that tests which find nothing do not keep others from being begun."""
+
+    def __init__(self, row, number, build, tests, tree, pools, deadline):
+        self.row, self.number, self.build, self.tests, self.tree, self.deadline = row, number, build, tests, tree, deadline
         self.host, self.device = pools
         users = sorted(build.users[row["file"]])
         device = [target for target in users if target.endswith(".cu.o")]
@@ -298,17 +327,16 @@ class Place:
     def late(self):
         return time.monotonic() > self.deadline
 
-    def first(self, pool, function, items):
+    def first(self, pool, step, function, items):
         """Calls the function with all items at once. @return the first result that is not None, which ends all other calls"""
-        futures = [pool.submit(function, item) for item in items]
+        futures = [pool.submit((step, self.number), function, item) for item in items]
         for future in concurrent.futures.as_completed(futures):
             if future.result():
                 self.found = True
-                for other in futures:
-                    other.cancel()
+                begun = [other for other in futures if not other.cancel()]
                 for process in self.processes:
                     kill(process)
-                concurrent.futures.wait(futures)
+                concurrent.futures.wait(begun)
                 return future.result()
         return None
 
@@ -326,7 +354,7 @@ class Place:
         lines[number] = lines[number].replace(self.row["before"], self.row["after"])
         path.write_text("".join(lines), encoding="utf-8")
         try:
-            return self.first(self.host, self.compile_object, enumerate(self.objects)) or self.link()
+            return self.first(self.host, 0, self.compile_object, enumerate(self.objects)) or self.link()
         finally:
             path.write_text(text, encoding="utf-8")
 
@@ -356,8 +384,9 @@ class Place:
         changed = {target: path for target, path in made.items() if code(path) != code(self.build.folder / target)}
         if not changed:
             return "same code", ""
-        self.vectors = any(".avx" in target for target in changed)
-        message = self.host.submit(self.build.link_program, self.folder / "program", changed).result()
+        # Host code of the CPU backend prepares what loops of an instruction set need.
+        self.vectors = self.row["file"].startswith("src/cpu/") or any(".avx" in target for target in changed)
+        message = self.host.submit((0, self.number), self.build.link_program, self.folder / "program", changed).result()
         return ("does not link", " ".join(message.split())) if message else None
 
     def moved(self, word):
@@ -408,8 +437,8 @@ class Place:
 
     def run(self):
         result = ("not run", "") if self.late() else self.compile()
-        for pool, step in [] if result else self.steps():
-            result = result or self.first(pool, self.test, step)
+        for number, (pool, step) in enumerate([] if result else self.steps()):
+            result = result or self.first(pool, number, self.test, step)
         return result or ("not noticed", "")
 
 
@@ -473,7 +502,7 @@ def run(options):
     build.choose_linker(options.out)
     tests = Tests(build, options)
     # Compilers and test programs, and those of GPUs; the threads below only wait for them.
-    pools = [concurrent.futures.ThreadPoolExecutor(count) for count in (options.jobs, options.gpus * options.gpu_jobs)]
+    pools = [Pool(count) for count in (options.jobs, options.gpus * options.gpu_jobs)]
     tests.measure(pools[0])
     print(f"{len(tests.times)} tests, {sum(tests.times.values()):.0f} s; {deadline - time.monotonic():.0f} s left", flush=True)
     table = options.out / "results.tsv"
@@ -481,7 +510,7 @@ def run(options):
     done = {tuple(row[field] for field in FIELDS) for row in results}
     todo = collections.deque(row for row in rows(options.list) if tuple(row[field] for field in FIELDS) not in done)
     lock = threading.Lock()
-    numbers = iter(range(options.jobs))
+    numbers, places = itertools.count(), itertools.count()
 
     def write():
         with open(table, "w", encoding="utf-8") as file:
@@ -497,10 +526,10 @@ def run(options):
             with lock:
                 if not todo:
                     break
-                row = todo.popleft()
+                row, number = todo.popleft(), next(places)
             start = time.monotonic()
             try:
-                result, test = Place(row, build, tests, tree, pools, deadline).run()
+                result, test = Place(row, number, build, tests, tree, pools, deadline).run()
             except Exception as error:  # no fault of the tests: said in the table
                 result, test = "not run", " ".join(repr(error).split())
             with lock:
@@ -510,7 +539,7 @@ def run(options):
                     print(f"{len(results)}: {' | '.join(row[field] for field in FIELDS)}: {result} {test}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
 
-    in_threads(options.jobs, work)
+    in_threads(min(len(todo), PLACES), work)
     report(results)
 
 
