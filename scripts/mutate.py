@@ -122,16 +122,18 @@ class Build:
                 target = words[words.index("-o") + 1]
                 if "/opencv_cudatracking.dir/" in target or "/opencv_test_cudatracking.dir/" in target:
                     self.compile[target] = [word for word in words if not word.endswith("ccache")]
-        # Tests use what they include by name; they share no arithmetic with src, which such headers include in turn.
+        # Tests use what they include by name. What such headers include in turn they may call, or expect of it what is without the
+        # fault: they are compiled with it only if nothing is noticed otherwise.
         tested = {os.path.normpath(path.parent / name) for path in (ROOT / "test").rglob("*.[ch]pp")
                   for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M)}
-        self.users = collections.defaultdict(set)
+        self.users, self.readers = collections.defaultdict(set), collections.defaultdict(set)
         target = None
         for line in deps.splitlines():
             if line.startswith(" "):
                 path = os.path.normpath(folder / line.strip())
-                if target in self.compile and path.startswith(str(ROOT)) and ("/opencv_cudatracking.dir/" in target or path in tested):
-                    self.users[os.path.relpath(path, ROOT)].add(target)
+                if target in self.compile and path.startswith(str(ROOT)):
+                    uses = "/opencv_cudatracking.dir/" in target or path in tested
+                    (self.users if uses else self.readers)[os.path.relpath(path, ROOT)].add(target)
             elif ": #deps" in line:
                 target = line.split(":")[0]
 
@@ -435,11 +437,20 @@ class Place:
             rest = [other for other in rest if other != name]
         return None
 
-    def run(self):
+    def run_tests(self):
         result = ("not run", "") if self.late() else self.compile()
         for number, (pool, step) in enumerate([] if result else self.steps()):
             result = result or self.first(pool, number, self.test, step)
         return result or ("not noticed", "")
+
+    def run(self):
+        result = self.run_tests()
+        readers = self.build.readers[self.row["file"]]
+        if result[0] == "not noticed" and readers:
+            self.objects = sorted({*self.objects, *readers})
+            again = self.run_tests()
+            result = again if again[0] in ("noticed", "timed out") else result
+        return result
 
 
 def code(path):
