@@ -199,8 +199,8 @@ TEST(Cascade_Order, stagesOfShippedCascades)
 TEST(Cascade_Order, measured)
 {
     const std::pair<const char*, std::vector<int>> measured[] = {
-        {"haarcascades/haarcascade_frontalface_default.xml", {0,  1,  2,  3,  6,  7,  9,  5,  11, 4,  8,  10, 12,
-                                                              13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}},
+        {"haarcascades/haarcascade_frontalface_default.xml",
+         {0, 1, 2, 3, 6, 7, 9, 5, 11, 4, 8, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}},
         {"lbpcascades/lbpcascade_frontalface.xml",
          {0, 1, 2, 5, 8, 6, 9, 4, 3, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}}};
     for (const auto& of : measured)

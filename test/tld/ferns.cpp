@@ -140,7 +140,8 @@ TEST(Tld_Ferns, comparisonsAndCounts)
 //! A seed draws the same comparisons in every version.
 TEST(Tld_Ferns, comparisonsOfTheFirstSeed)
 {
-    const std::vector<int> points = oracle::modelOf(textOf(*detectorOn(StandardScene(), Engine::CPU)), TLDParams()).points;
+    const std::vector<int> points =
+        oracle::modelOf(textOf(*detectorOn(StandardScene(), Engine::CPU)), TLDParams()).points;
     EXPECT_EQ((std::vector<int>{22938, 29491, 32768, 29491, 9830, 29491, 0, 29491, 26214, 26214, 32768, 26214}),
               std::vector<int>(points.begin(), points.begin() + 12));
 }

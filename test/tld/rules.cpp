@@ -233,7 +233,8 @@ TEST(Tld_Flow, levelsOfThePyramid)
     for (const int most : {0, 2, 5})
     {
         settings.flowLevels = most;
-        for (const Size size : {Size(10, 300), Size(20, 300), Size(21, 300), Size(41, 42), Size(161, 162), Size(500, 2000)})
+        for (const Size size :
+             {Size(10, 300), Size(20, 300), Size(21, 300), Size(41, 42), Size(161, 162), Size(500, 2000)})
         {
             int expected = 1, shorter = size.width;
             for (; expected <= most && (shorter + 1) / 2 > 10; ++expected)
