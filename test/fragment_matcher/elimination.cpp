@@ -7,12 +7,30 @@
 #include "../common/graphs.hpp"
 #include "plans.hpp"
 #include "scenes_cuda.hpp"
+#include "../../src/cpu/fragment_matcher/eliminate.hpp"
 #include <thread>
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
 using FragmentMatcher_CudaEliminationSpecial = OnCuda;
+
+namespace cpu = cv::cuda::fragment_matcher::cpu;
+
+//! Each strip is worked on once, with threads and without.
+TEST(FragmentMatcher_Strips, once)
+{
+    cpu::Scratch memory;
+    cpu::ScratchPool pool;
+    for (cpu::ScratchPool* const threads : {static_cast<cpu::ScratchPool*>(nullptr), &pool})
+        for (const int count : {0, 1, 7})
+        {
+            std::vector<int> times(count + 2), expected(times.size());
+            std::fill_n(expected.begin(), count, 1);
+            cpu::forAll(count, memory, threads, [&](int i, cpu::Scratch&) { ++times[i]; });
+            EXPECT_EQ(expected, times);
+        }
+}
 
 //! A Gaussian window that is 0 in its corners, as tracking uses it.
 Mat gaussianWindow(Size size)
