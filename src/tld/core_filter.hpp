@@ -46,6 +46,7 @@ const int CONFIDENCES = 10;            //!< confidences whose arithmetic mean is
 const double CONFIDENCE_RATE = 0.1;    //!< part of a confidence in the moving mean
 const double FILTER_SAME_AREA = 1.1;   //!< above: the box's size replaces the filter's own
 const double FILTER_NEAR = 0.1;        //!< above: flow's box is another place, in square roots of the box's area
+const double FILTER_SURE_SCORE = 0.5;  //!< from here on the ferns are sure of a box that is not valid
 const double FILTER_SUPPORT = 0.5;     //!< above: overlap by which a strong answer supports a box
 
 const int FILTER_CELL = 4; //!< side of a cell, pixels

@@ -63,8 +63,9 @@ CT_HOST_DEVICE void scaleByAnswer(FilterState& f, int size, int cols, int rows)
 
 // --- fusion ----------------------------------------------------------------------------------------------------------
 
-/** Takes the filter's box if flow has failed or is not sure of its own. @param similarity of the patch of flow's box,
-if it has one. */
+/** Takes the filter's box if flow has failed or is not sure of its own. Flow is sure of a box that is similar to the
+object, or, while the object is not valid, if the ferns were sure of the last box: of a small or blurred object the
+ferns know more than the filter does. @param similarity of the patch of flow's box, if it has one. */
 CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Similarity& similarity, int cols, int rows)
 {
     FilterState& f = s.filter;
@@ -73,7 +74,8 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE &&
                (f.confidences < FIRST_CONFIDENCES || f.confidence >= STRONG_PART * f.meanConfidence);
     const bool flowed = s.alive && !s.few;
-    const bool keeps = flowed && conservative(similarity, s.positives, s.negatives) > s.validThreshold;
+    const bool keeps = flowed && (conservative(similarity, s.positives, s.negatives) > s.validThreshold ||
+                                  (!before.valid && before.score >= FILTER_SURE_SCORE));
     // A weak answer does not replace a box of flow where the object was not valid: nothing speaks for either.
     const bool takes = !keeps && (f.strong || (f.weak && s.alive && (s.few || before.valid)));
     if (takes)

@@ -82,6 +82,23 @@ TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
     EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
 }
 
+//! The score of the last box speaks for flow only while the object is not valid; flow must have moved the box itself.
+TEST(Tld_Filter, leavesBoxesToFlowOfWhichTheFernsWereSure)
+{
+    const auto event = [](double score, bool valid, bool alive = true, bool few = false)
+    {
+        Asked a(0.3, alive, few);
+        a.before.score = score;
+        a.before.valid = a.now.valid = valid;
+        return a.fuse(0.4).event;
+    };
+    EXPECT_EQ(core::FLOWED, event(0.5, false));
+    EXPECT_EQ(core::FILTERED, event(0.499, false));
+    EXPECT_EQ(core::FILTERED, event(0.9, true));
+    EXPECT_EQ(core::FILTERED, event(0.9, false, true, true)) << "few points";
+    EXPECT_EQ(core::FILTERED, event(0.9, false, false)) << "flow has failed";
+}
+
 TEST(Tld_Filter, looksAtBothPlaces)
 {
     Asked a(0.);
