@@ -86,7 +86,9 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.alive = s.fast = 1;
         s.retries = s.few = 0;
     }
-    f.supports = f.strong && s.alive && s.valid && (takes || overlap(s.box, box) > FILTER_SUPPORT);
+    // Confidences fall before an object is gone, so support asks for more of the mean than the box does.
+    f.supports = f.strong && f.confidence >= SUPPORT_PART * f.meanConfidence && s.alive && s.valid &&
+                 (takes || overlap(s.box, box) > FILTER_SUPPORT);
 }
 
 // --- training --------------------------------------------------------------------------------------------------------

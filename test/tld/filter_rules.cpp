@@ -99,6 +99,22 @@ TEST(Tld_Filter, leavesBoxesToFlowOfWhichTheFernsWereSure)
     EXPECT_EQ(core::FILTERED, event(0.9, false, false)) << "flow has failed";
 }
 
+//! An answer of less than three quarters of the mean confidence gives the box, but no support.
+TEST(Tld_Filter, supportsWhereItsConfidenceHasNotFallen)
+{
+    for (const double confidence : {0.299, 0.301})
+        for (const double similarity : {0.6, 0.8}) // the box is the filter's, or flow's near it
+        {
+            Asked a(confidence);
+            a.now.filter.meanConfidence = 0.4;
+            a.now.filter.confidences = 10;
+            const core::ObjectState& s = a.fuse(similarity);
+            EXPECT_TRUE(s.filter.strong);
+            EXPECT_EQ(similarity < 0.7 ? core::FILTERED : core::FLOWED, s.event);
+            EXPECT_EQ(confidence >= 0.3, s.filter.supports != 0) << confidence << ", " << similarity;
+        }
+}
+
 TEST(Tld_Filter, looksAtBothPlaces)
 {
     Asked a(0.);
