@@ -13,6 +13,20 @@
 
 namespace opencv_test { namespace oracle {
 
+/** Returns a b + c, rounded once, whatever the C library's fma() does: that of mingw-w64 rounds twice. The product is exact in
+double. What the sum loses in double decides only where the rest lies half way between two floats. */
+inline float fusedMultiplyAdd(float a, float b, float c)
+{
+    const double product = static_cast<double>(a) * b, sum = product + c;
+    const double fromC = sum - product, lost = (product - (sum - fromC)) + (c - fromC);
+    const float infinity = std::numeric_limits<float>::infinity(), nearest = static_cast<float>(sum);
+    const auto wide = [](float f) { return std::isinf(f) ? std::copysign(0x1p128, f) : static_cast<double>(f); };
+    const float other = std::nextafter(nearest, sum > wide(nearest) ? infinity : -infinity);
+    if (sum - wide(nearest) != wide(other) - sum) // not half way, or no number
+        return nearest;
+    return lost > 0. ? std::max(nearest, other) : lost < 0. ? std::min(nearest, other) : nearest;
+}
+
 struct QuickShiftResult
 {
     Mat density;   //!< CV_64F

@@ -164,7 +164,7 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
     RNG rng(558);
     const auto expectFused = [](float a, float b, float c)
     {
-        const float fused = std::fma(a, b, c), got = emulatedMultiplyAdd(a, b, c);
+        const float fused = oracle::fusedMultiplyAdd(a, b, c), got = emulatedMultiplyAdd(a, b, c);
         ASSERT_TRUE(floatBits(fused) == floatBits(got) || (cvIsNaN(fused) && cvIsNaN(got)))
             << cv::format("%a * %a + %a: %a, not %a", a, b, c, fused, got);
     };
@@ -251,7 +251,7 @@ TEST(QuickShift_Precision, vectorsOfMultiplyAdd)
         v_store(sums, cpu_baseline::multiplyAdd(vx_load(a), vx_load(b), vx_load(c)));
         for (int i = 0; i < LANES; ++i)
         {
-            const float wanted = std::fma(a[i], b[i], c[i]);
+            const float wanted = oracle::fusedMultiplyAdd(a[i], b[i], c[i]);
             ASSERT_TRUE(floatBits(wanted) == floatBits(sums[i]) || (cvIsNaN(wanted) && cvIsNaN(sums[i])))
                 << cv::format("%a * %a + %a: %a, not %a", a[i], b[i], c[i], wanted, sums[i]);
         }

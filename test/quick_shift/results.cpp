@@ -5,6 +5,7 @@
 // and sigma.
 #include "../../src/quick_shift/core.hpp"
 #include "../common/graphs.hpp"
+#include "oracle.hpp"
 #include "scenes.hpp"
 #include <array>
 
@@ -248,8 +249,8 @@ TEST(QuickShift_Results, distancesInWords)
     using namespace cv::cuda::quick_shift;
     const auto inWord = [](float rate, int distance)
     {
-        const float slope = rate / 32.f, base = std::fma(-8388608.f, slope, 0.5f);
-        const float z = std::fma(static_cast<float>(8388608 + distance), slope, base);
+        const float slope = rate / 32.f, base = oracle::fusedMultiplyAdd(-8388608.f, slope, 0.5f);
+        const float z = oracle::fusedMultiplyAdd(static_cast<float>(8388608 + distance), slope, base);
         return bitsFloat(0x81000000u - floatBits(std::min(std::max(z, 0.f), 1.f)));
     };
     RNG rng(509);
@@ -259,7 +260,7 @@ TEST(QuickShift_Results, distancesInWords)
         const float rate = densityRate(ratio * ratio, 1., true);
         ASSERT_TRUE(fitsWords(rate)) << ratio;
         for (const int distance : {0, 1, 2, rng.uniform(0, 260101), rng.uniform(0, 1000), 260100})
-            ASSERT_EQ(std::max(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_BOTTOM),
+            ASSERT_EQ(std::max(oracle::fusedMultiplyAdd(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_BOTTOM),
                       inWord(rate, distance))
                 << ratio << ", " << distance;
     }
