@@ -7,7 +7,7 @@
 #   --cuda-arch=LIST     compute capabilities to compile for, as in CUDA_ARCH_BIN
 #                        (default: those of the GPUs of this machine; 9.0 when there is none)
 #   --cuda-ptx=LIST      also embed PTX for these, for GPUs that are newer (default: none)
-#   --opencv=VERSION     4.14.0 (default) or 5.0.0
+#   --opencv=VERSION     4.14.0 (default), 5.0.0 or 5.1.0
 #   --peers              also build the contrib modules that tests, perf tests and cudatracking_tld_benchmark compare with; without
 #                        CUDA that is the module tracking
 #   --peers=dnn          these and dnn, for trackers with neural networks
@@ -16,7 +16,9 @@
 #   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's
 #                        sanitizers, without CUDA and cv2; builds the tests only, for scripts/test.sh --sanitize=KIND
 #   --compiler=clang     with clang and clang++, in a build of its own (default: cc and c++)
-#   --cross=aarch64      for Linux on AArch64, with Debian's cross compiler, without CUDA, in a build of its own; the tests run in QEMU
+#   --cross=aarch64      for Linux on AArch64, with Debian's cross compiler, in a build of its own; the tests run in QEMU. CUDA is
+#                        compiled with --cuda=on alone, for 8.7, 9.0 and 11.0 (Jetson Orin, Grace Hopper, Jetson Thor) by default
+#   --cross=mingw        for Windows on x86-64, with Debian's mingw-w64, without CUDA and cv2, in a build of its own; the tests run in Wine
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
 #                        shows in minutes whether the sources suit another OpenCV or CUDA
@@ -52,8 +54,8 @@ while [ $# -gt 0 ]; do
         --sanitize=*) die "--sanitize=${1#*=}: address or thread" ;;
         --compiler=clang) COMPILER=clang ;;
         --compiler=*) die "--compiler=${1#*=}: clang" ;;
-        --cross=aarch64) CROSS=aarch64 ;;
-        --cross=*) die "--cross=${1#*=}: aarch64" ;;
+        --cross=aarch64|--cross=mingw) CROSS=${1#*=} ;;
+        --cross=*) die "--cross=${1#*=}: aarch64 or mingw" ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
@@ -73,7 +75,10 @@ case "$VERSION" in
     5.0.0)
         SDIST=5.0.0.93 SDIST_SHA=da0ba61096b08c63cb4440d8fd6f323835cbb78b714c5ba22a39e1db68c83166
         cascades=opencv_contrib/modules/xobjdetect/data ;;
-    *) die "--opencv=$VERSION: 4.14.0 or 5.0.0" ;;
+    5.1.0)
+        SDIST=5.1.0.95 SDIST_SHA=68e98c989685db112c28e7e921c783324cd3b14ffc0b188ae5ea59fbbfca9bfc
+        cascades=opencv_contrib/modules/xobjdetect/data ;;
+    *) die "--opencv=$VERSION: 4.14.0, 5.0.0 or 5.1.0" ;;
 esac
 
 if [ -n "$SANITIZE" ]; then
@@ -83,9 +88,11 @@ if [ -n "$SANITIZE" ]; then
 fi
 
 if [ -n "$CROSS" ]; then
-    [ "$CUDA" != on ] || die "--cross=$CROSS builds the CPU's code; --cuda=on makes no sense with it"
     [ -z "$COMPILER$SANITIZE" ] || die "--cross=$CROSS has a compiler of its own; --compiler and --sanitize make no sense with it"
-    CUDA=off
+    [ "$CUDA" != on ] || [ "$CROSS" = aarch64 ] || die "--cross=$CROSS builds the CPU's code; --cuda=on makes no sense with it"
+    [ "$CUDA" != on ] || [ "$PEERS" = 0 ] || die "--peers need NPP's libraries, which --cross=$CROSS does not have"
+    [ "$CUDA" = on ] || CUDA=off
+    [ "$CROSS" != mingw ] || WITH_PYTHON=0
 fi
 
 find_nvcc
@@ -119,10 +126,14 @@ mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
 need_build_tools "$WITH_PYTHON"
 [ -z "$COMPILER" ] || has "$COMPILER" "$COMPILER++" || need_packages "$COMPILER"
-[ -z "$CROSS" ] || has "$CROSS-linux-gnu-g++" || need_packages "g++-$CROSS-linux-gnu"
+case "$CROSS" in
+    aarch64) has aarch64-linux-gnu-g++ || need_packages g++-aarch64-linux-gnu ;;
+    mingw) has x86_64-w64-mingw32-g++-posix || need_packages g++-mingw-w64-x86-64-posix ;;
+esac
 unpack_opencv "$VERSION" "$SDIST" "$SDIST_SHA" "$SOURCES"
 NPP=''
 [ "$CUDA" = off ] || need_npp "$NVCC" "$NVCC_VERSION"
+[ "$CUDA$CROSS" != onaarch64 ] || need_aarch64_cudart "$NVCC" "$NVCC_VERSION"
 
 lock "$BUILD_DIR.lock"
 
@@ -133,14 +144,14 @@ if [ "$PEERS" = 1 ]; then
     peers=(tracking)
     [ "$CUDA" = off ] || peers+=(cudaarithm cudaimgproc cudaoptflow)
     # cv::cuda::CascadeClassifier: LBP is cudaobjdetect's, Haar cudalegacy's.
-    [ "$CUDA" = off ] || [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
+    [ "$CUDA" = off ] || [ "$VERSION" != 4.14.0 ] || peers+=(cudaobjdetect cudalegacy)
     [ "$DNN" = 0 ] || peers+=(dnn)
     modules+=$(printf ',%s' "${peers[@]}")
 fi
 
 # cv2 is configured wherever it can be, so that --no-python does not change the configuration.
 HAVE_PYTHON=0
-[ ! -f "$(python_path include)/Python.h" ] || HAVE_PYTHON=1
+[ ! -f "$(python_path include)/Python.h" ] || [ "$CROSS" = mingw ] || HAVE_PYTHON=1
 [ "$HAVE_PYTHON" = 1 ] || [ "$WITH_PYTHON" = 0 ] ||
     die "$(python_path include)/Python.h is missing; install the headers of this Python (Debian: python3-dev) or give --no-python"
 [ "$HAVE_PYTHON" = 0 ] || modules+=,python3,python_bindings_generator
@@ -163,12 +174,14 @@ options=(
     -DPYTHON3_LIMITED_API=ON -DPYTHON3_LIMITED_API_VERSION=0x03090000 # one cv2 for Python 3.9 and newer
 )
 [ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
-if [ -n "$CROSS" ]; then
-    # FFmpeg is this machine's. The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
-    options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
-        "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
-        "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')")
-fi
+case "$CROSS" in # FFmpeg is this machine's
+    aarch64)
+        # The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
+        options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
+            "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
+            "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')") ;;
+    mingw) options+=("-DCMAKE_TOOLCHAIN_FILE=$REPO_ROOT/scripts/lib/mingw.toolchain.cmake" -DWITH_FFMPEG=OFF) ;;
+esac
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
     WITH_WEBP WITH_AVIF WITH_GDAL WITH_GTK WITH_QT WITH_EIGEN WITH_LAPACK WITH_ADE WITH_VTK WITH_QUIRC WITH_1394 WITH_GSTREAMER \
@@ -179,12 +192,21 @@ done
 [ "$SHARED$PEERS" = 00 ] || options+=(-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON) # or programs name the build folder, to look for libraries
 [ "$DNN" = 0 ] || options+=(-DBUILD_PROTOBUF=ON -DWITH_PROTOBUF=ON) # dnn reads ONNX models with it
 if [ "$CUDA" = on ]; then
+    [ -z "$CROSS" ] || ARCH=${ARCH:-8.7,9.0,11.0}
     [ -n "$ARCH" ] || ARCH=$(gpu_capabilities "$NVCC" | paste -sd,)
+    cuda_flags=()
+    if [ -n "$CROSS" ]; then
+        # The headers of CUDA are the same for both machines.
+        cuda_flags+=("-target-dir x86_64-linux -L\"$CUDART\"")
+        options+=(-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++ "-DCUDA_CUDART=$CUDART/libcudart.so"
+            "-DCUDA_cudart_LIBRARY=$CUDART/libcudart.so" "-DCUDA_cudart_static_LIBRARY=$CUDART/libcudart_static.a")
+    fi
     options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"
         "-DCUDA_ARCH_BIN=${ARCH:-9.0}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
     if [ -n "$NPP" ]; then
         # Not in CMAKE_CXX_FLAGS: OpenCV hands these to nvcc in one piece, in which ccache cannot make the path relative.
-        options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
+        options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include")
+        cuda_flags+=("-isystem \"$NPP/include\"")
         # A static OpenCV asks for static NPP libraries, which the wheel does not have; the shared ones link as well.
         # Linked from the build's own folder, which programs name relative to theirs.
         [ "$PEERS" = 0 ] || for library in "$NPP"/lib/libnpp*.so.*; do
@@ -195,6 +217,7 @@ if [ "$CUDA" = on ]; then
             options+=("-DCUDA_${component}_LIBRARY=$library" "-DCUDA_${component}_static_LIBRARY=$library")
         done
     fi
+    [ ${#cuda_flags[@]} = 0 ] || options+=("-DCMAKE_CUDA_FLAGS=${cuda_flags[*]}")
 else
     options+=(-DWITH_CUDA=OFF)
 fi

@@ -19,12 +19,12 @@ source "$REPO_ROOT/scripts/lib/old_glibc.sh"
 # Code of a compute capability also runs on higher ones of its major version, except for 8.7, a Jetson. GPUs of other major versions
 # get PTX that the driver compiles.
 RELEASE_ARCH=7.5,8.0,8.6,9.0,10.0,12.0 RELEASE_PTX=10.0
-[ "$(uname -m)" != aarch64 ] || RELEASE_ARCH=7.5,8.0,8.7,9.0,10.0,12.0
+RELEASE_ARCH_AARCH64=7.5,8.0,8.7,9.0,10.0,12.0
 
 RELEASE=0 GLIBC='' CROSS='' TEST=0 BUILD=1 OUT='' OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
-        --release) RELEASE=1 GLIBC=${GLIBC:-2.17} OPTIONS+=(--cuda=on "--cuda-arch=$RELEASE_ARCH" "--cuda-ptx=$RELEASE_PTX") ;;
+        --release) RELEASE=1 GLIBC=${GLIBC:-2.17} ;;
         --glibc=2.[1-9][0-9]) GLIBC=${argument#*=} ;;
         --glibc=*) die "$argument: such as 2.17" ;;
         --cross=aarch64) CROSS=aarch64 OPTIONS+=("$argument") ;;
@@ -40,6 +40,8 @@ done
 OUT=${OUT:-$BUILD_ROOT/wheel${CROSS:+-$CROSS}}
 [[ $OUT == /* ]] || OUT=$PWD/$OUT
 MACHINE=${CROSS:-$(uname -m)} TOOLS=${CROSS:+$CROSS-linux-gnu-}
+[ "$MACHINE" != aarch64 ] || RELEASE_ARCH=$RELEASE_ARCH_AARCH64
+[ "$RELEASE" = 0 ] || OPTIONS+=(--cuda=on "--cuda-arch=$RELEASE_ARCH" "--cuda-ptx=$RELEASE_PTX")
 
 [ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=opencv_python3
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
@@ -57,9 +59,9 @@ if [ "$CUDA" = on ]; then
         cuobjdump=$("$PYTHON" -c 'import nvidia, pathlib; print(next(pathlib.Path(nvidia.__path__[0]).glob("*/bin/cuobjdump")))')
     fi
     say "code for GPUs, by compute capability"
-    all=()
-    [ "$RELEASE" = 0 ] || all=(--all)
-    "$PYTHON" "$REPO_ROOT/scripts/lib/gpu_code.py" "${all[@]}" --cuobjdump "$cuobjdump" "${extension[0]}" >&2
+    of=(--machine "$MACHINE")
+    [ "$RELEASE" = 0 ] || of+=(--all)
+    "$PYTHON" "$REPO_ROOT/scripts/lib/gpu_code.py" "${of[@]}" --cuobjdump "$cuobjdump" "${extension[0]}" >&2
 fi
 
 stage=$(mktemp -d)

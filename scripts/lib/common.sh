@@ -65,7 +65,7 @@ fetch_pypi()
     mkdir -p "$BUILD_ROOT/downloads"
     local target=$BUILD_ROOT/downloads/$file
     if [ ! -f "$target" ]; then
-        say "downloading $requirement (about 150 MB)"
+        say "downloading $requirement"
         "$PYTHON" -m pip download --disable-pip-version-check --no-deps "$@" -d "$BUILD_ROOT/downloads" "$requirement" >&2 ||
             die "pip could not download $requirement"
         [ -f "$target" ] || die "pip did not leave $target"

@@ -20,7 +20,7 @@ def main():
     build_dir, jobs = sys.argv[1], int(sys.argv[2])
     database = json.loads(subprocess.check_output(["ninja", "-t", "compdb"], cwd=build_dir))
     entries = [entry for entry in database
-               if entry["output"].startswith("modules/cudatracking/") and entry["output"].endswith(".o")]
+               if entry["output"].startswith("modules/cudatracking/") and entry["output"].endswith((".o", ".obj"))]
     if not entries:
         sys.exit(f"error: {build_dir} has nothing of this module to compile")
     failed = 0

@@ -3,8 +3,8 @@
     gpu_code.py [--all] --cuobjdump PROGRAM LIBRARY   of what the library holds, as cuobjdump reads it
     gpu_code.py [--all] BINARY PTX                    of lists as for --cuda-arch and --cuda-ptx of scripts/build.sh
 
-One line for each compute capability from 7.5 to 12.1. Fails if none has code; with --all, if one has none that a GPU of this kind of
-machine can have. A list may be empty.
+One line for each compute capability from 7.5 to 12.1. Fails if none has code; with --all, if one has none that a GPU of such a machine
+can have: of this one, or --machine aarch64 or x86_64. A list may be empty.
 """
 import argparse
 import os
@@ -44,6 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--cuobjdump", metavar="PROGRAM")
+    parser.add_argument("--machine", default=os.uname().machine)
     parser.add_argument("what", nargs="+")
     options = parser.parse_args()
     if options.cuobjdump:
@@ -55,7 +56,7 @@ def main():
     for capability in CAPABILITIES:
         code = code_for(capability, binary, ptx)
         print(f"  {capability:>4}{' (Jetson)' if capability in INTEGRATED else ''}: {code or 'none'}")
-        if code is None and (capability not in INTEGRATED or os.uname().machine == "aarch64"):
+        if code is None and (capability not in INTEGRATED or options.machine == "aarch64"):
             missing.append(capability)
     if missing and (options.all or not binary + ptx):
         sys.exit(f"error: no code for compute capability {', '.join(missing)}")

@@ -33,3 +33,19 @@ need_npp()
     mv "$NPP"/nvidia/cu13/include "$NPP"/nvidia/cu13/lib "$NPP"
     touch "$NPP/.unpacked"
 }
+
+# need_aarch64_cudart NVCC NVCC_VERSION: sets CUDART to a folder with the libraries of CUDA's runtime for AArch64: those of the
+# toolkit where it has them (NVIDIA's package cuda-cross-sbsa), for CUDA 13.0 else PyPI's.
+need_aarch64_cudart()
+{
+    local nvcc=$1 version=$2 file
+    CUDART=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/targets/sbsa-linux/lib
+    [ ! -f "$CUDART/libcudart_static.a" ] || return 0
+    [ "$version" = 13.0 ] || die "the CUDA $version toolkit of $nvcc has no libraries for AArch64; install its package cuda-cross-sbsa"
+    CUDART=$BUILD_ROOT/src/nvidia-cuda-runtime-aarch64/nvidia/cu13/lib
+    [ ! -f "$CUDART/libcudart.so" ] || return 0
+    file=nvidia_cuda_runtime-13.0.96-py3-none-manylinux2014_aarch64.manylinux_2_17_aarch64.whl
+    fetch_pypi nvidia-cuda-runtime==13.0.96 "$file" ef9bcbe90493a2b9d810e43d249adb3d02e98dd30200d86607d8d02687c43f55 --only-binary :all: --platform manylinux2014_aarch64
+    "$PYTHON" -m zipfile -e "$BUILD_ROOT/downloads/$file" "$BUILD_ROOT/src/nvidia-cuda-runtime-aarch64"
+    ln -sf libcudart.so.13 "$CUDART/libcudart.so"
+}
