@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the wheel that scripts/wheel.sh made into fresh virtual environments and runs the tests of python/tests there: alone with
-# numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5; those of scan and Ray Data once more with PyAV, pyarrow and Ray. Compiles nothing.
+# numpy, beside opencv-python 5, also with public programs that opencv-python 5 broke, and beside opencv-contrib-python 4 and 5; those of scan and Ray Data
+# once more with PyAV, pyarrow and Ray. Compiles nothing.
 #
 #   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--cross=aarch64] [--device] [--tests=PATTERN] [--table]
 #
@@ -109,6 +110,8 @@ if [ -n "$CROSS" ]; then
 fi
 environment opencv5 opencv-python==5.0.0.93
 run_tests opencv5 /beside
+environment programs opencv-python==5.0.0.93 willow==1.12.0 thumbor==7.8.0 abstergo-censor==0.1.3
+run_tests programs /programs
 environment contrib5 opencv-contrib-python==5.0.0.93
 run_tests contrib5 /beside
 environment contrib51 opencv-contrib-python==5.1.0.95

@@ -77,14 +77,44 @@ inline int channelAt(const Mat& image, const uchar* pixel, int x, int c)
     return image.depth() == CV_8U ? pixel[index] : reinterpret_cast<const ushort*>(pixel)[index];
 }
 
+//! Exact sum of products, below 2^97, in digits of 32 bits. Not all compilers have integers of 128 bits.
+struct ProductSum
+{
+    //! Adds a b, or subtracts it: `sign` is 1 or -1.
+    void add(int sign, uint64 a, uint64 b)
+    {
+        for (int i = 0; i < 2; ++i)
+            for (int k = 0; k < 2; ++k)
+            {
+                const uint64 product = (a >> 32 * i & 0xffffffffu) * (b >> 32 * k & 0xffffffffu);
+                digits[i + k] += sign * static_cast<int64>(product & 0xffffffffu);
+                digits[i + k + 1] += sign * static_cast<int64>(product >> 32);
+            }
+    }
+    //! Returns the nearest double, half to even: only the last sum rounds what is then its result.
+    double value() const
+    {
+        int64 d[4] = {digits[0], digits[1], digits[2], digits[3]};
+        for (int i = 0; i < 3; ++i)
+        {
+            d[i + 1] += d[i] >> 32;
+            d[i] &= 0xffffffff;
+        }
+        const double high = static_cast<double>(d[3]) * 0x1p96 + static_cast<double>(d[2]) * 0x1p64;
+        const double middle = static_cast<double>(d[1]) * 0x1p32, sum = high + middle;
+        return sum + (middle - (sum - high) + static_cast<double>(d[0]));
+    }
+
+    int64 digits[4] = {};
+};
+
 //! Correlation of one position, from exact sums.
 inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
 {
-    __extension__ typedef __int128 Int;
-    Int n = 0, v = 0, t = 0;
+    ProductSum n, v, t;
     for (int c = 0; c < std::min(frame.channels(), 3); ++c)
     {
-        Int W = 0, I = 0, T = 0, II = 0, TT = 0, IT = 0;
+        uint64 W = 0, I = 0, T = 0, II = 0, TT = 0, IT = 0;
         for (int y = 0; y < templ.rows; ++y)
         {
             const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x), *pixel = templ.ptr(y);
@@ -94,14 +124,16 @@ inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
                 W += w, I += w * i, T += w * k, II += w * i * i, TT += w * k * k, IT += w * i * k;
             }
         }
-        n += W * IT - I * T;
-        v += W * II - I * I;
-        t += W * TT - T * T;
+        n.add(1, W, IT);
+        n.add(-1, I, T);
+        v.add(1, W, II);
+        v.add(-1, I, I);
+        t.add(1, W, TT);
+        t.add(-1, T, T);
     }
-    if (v == 0 || t == 0)
+    if (v.value() == 0. || t.value() == 0.)
         return 0.f;
-    const double score =
-        static_cast<double>(n) / (std::sqrt(static_cast<double>(v)) * std::sqrt(static_cast<double>(t)));
+    const double score = n.value() / (std::sqrt(v.value()) * std::sqrt(t.value()));
     return static_cast<float>(std::max(-1., std::min(1., score)));
 }
 
