@@ -260,8 +260,9 @@ TEST(QuickShift_Results, distancesInWords)
         const float rate = densityRate(ratio * ratio, 1., true);
         ASSERT_TRUE(fitsWords(rate)) << ratio;
         for (const int distance : {0, 1, 2, rng.uniform(0, 260101), rng.uniform(0, 1000), 260100})
-            ASSERT_EQ(std::max(oracle::fusedMultiplyAdd(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_BOTTOM),
-                      inWord(rate, distance))
+            ASSERT_EQ(
+                std::max(oracle::fusedMultiplyAdd(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_BOTTOM),
+                inWord(rate, distance))
                 << ratio << ", " << distance;
     }
     const float first = densityRate(9.4194 * 9.4194, 1., true);
