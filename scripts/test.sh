@@ -79,7 +79,8 @@ case "$CROSS" in
         has wine || need_packages wine wine64
         run=(wine)
         # Wine's settings lie in the build, and it says nothing and opens no windows.
-        export WINEPREFIX=$BUILD_ROOT/wine WINEDEBUG=-all DISPLAY='' ;;
+        export WINEPREFIX=$BUILD_ROOT/wine WINEDEBUG=-all DISPLAY=''
+        [ -d "$WINEPREFIX/drive_c" ] || wine wineboot --init || die "Wine does not start" ;;
 esac
 
 # Each processor has a share of the tests, which mostly have one thread; beside a GPU one process has all, as tests measure its memory.
