@@ -7,6 +7,8 @@ import argparse
 import contextlib
 import math
 import os
+import re
+import urllib.parse
 import warnings
 from typing import Any, Iterator, Optional, Sequence, Union
 
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from ._errors import ArgumentError, error, import_optional
 from ._frames import IMAGES, read_image
-from ._outputs import Progress, counted, say, silent_library
+from ._outputs import Progress, counted, refuse_inputs, say, silent_library
 from ._quickshift import missed
 from ._tiles import Tiles
 from .scan._files import write_whole
@@ -54,6 +56,17 @@ def _about(path: str, what: str) -> Iterator[None]:
         raise error(f"{path}: {what}: {getattr(raised, 'strerror', None) or raised.__cause__ or raised}") from None
 
 
+def _paths_in(name: str) -> Iterator[str]:
+    """Yields what may be the path in a name of GDAL's, such as GTIFF_DIR:1:scene.tif, file:///data/scene.tif or vrt://scene.tif?bands=1."""
+    yield name
+    if name.startswith("file://"):
+        yield urllib.parse.unquote(name[7:])
+    ends = [found.start() for found in re.finditer(r"[:,?&=<>\"']|(?<=:/)/|$", name)]
+    for i, start in enumerate(ends):
+        yield from (name[start + 1:end] for end in ends[i + 1:][:8] + ends[-1:])
+        yield name[:start]
+
+
 class Image:
     """Source of pixels.
 
@@ -76,6 +89,10 @@ class Image:
     def place(self) -> dict[str, Any]:
         """Returns the coordinates for a GeoTIFF of labels."""
         return {}
+
+    def files(self) -> Iterator[str]:
+        """Yields names, some of which may be no files, of what the pixels come from."""
+        yield from ()
 
     def close(self) -> None:
         """Closes the file."""
@@ -116,7 +133,7 @@ class Raster(Image):
     """Image that GDAL reads, with all its bands but alpha, which says where there is data."""
 
     def __init__(self, path: str, rasterio: Any) -> None:
-        self._path = path
+        self._path, self._open = path, rasterio.open
         with _about(path, "cannot be read"):
             self._file = rasterio.open(path)
             self._bands = [band for band, kind in zip(self._file.indexes, self._file.colorinterp) if kind != rasterio.enums.ColorInterp.alpha]
@@ -132,7 +149,20 @@ class Raster(Image):
         return np.ascontiguousarray(np.moveaxis(pixels, 0, -1)), mask
 
     def place(self) -> dict[str, Any]:
-        return {"crs": self._file.crs, "transform": self._file.transform}
+        points, system = self._file.gcps
+        place = {"gcps": points, "crs": system} if points else {"crs": self._file.crs, "transform": self._file.transform}
+        return {**place, "rpcs": self._file.rpcs} if self._file.rpcs else place
+
+    def files(self) -> Iterator[str]:
+        known = {self._path}
+        rest = [self._file.files]
+        while rest:
+            for name in set(rest.pop()) - known:
+                known.add(name)
+                yield from _paths_in(name)
+                # GDAL names the sources of a virtual raster, but not the sources of those.
+                with contextlib.suppress(Exception), silent_library(), self._open(name) as source:
+                    rest.append(source.files)
 
     def close(self) -> None:
         self._file.close()
@@ -259,6 +289,8 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                 warnings.simplefilter("ignore", usual)
         source = Photograph(options.source) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
         stack.callback(source.close)
+        if os.path.exists(options.labels):
+            refuse_inputs([("--labels", options.labels)], source.files())
         if source.alpha and not options.quiet:
             say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
         fits = bytes_of(source.size[0] * source.size[1], source.channels, source.itemsize) <= memory * 2**30

@@ -97,6 +97,59 @@ class RastersTest(CommandCase):
             np.testing.assert_array_equal(read.read(1), whole(np.ascontiguousarray(image[:, :, :3])))
 
     @needs_rasterio
+    def test_sources_of_a_virtual_raster(self):
+        """They are not replaced, however the raster names them."""
+        geotiff(self.path("in.tif"), bands(500, 560, 3))
+        geotiff(self.path("a,b.tif"), bands(500, 560, 3))
+        with open(self.path("in.tif"), "rb") as file:
+            before = file.read()
+        os.mkdir(self.path("deep"))
+        os.symlink("in.tif", self.path("link.tif"))
+
+        def virtual(name, source, relative=0):
+            text = "".join(f"""<VRTRasterBand dataType="Byte" band="{i}"><SimpleSource><SourceFilename relativeToVRT="{relative}">{source}</SourceFilename>
+                <SourceBand>{i}</SourceBand></SimpleSource></VRTRasterBand>""" for i in (1, 2, 3))
+            with open(self.path(name), "w") as file:
+                file.write(f'<VRTDataset rasterXSize="560" rasterYSize="500">{text}</VRTDataset>')
+
+        for source, relative, output in (("in.tif", 0, "in.tif"), ("../in.tif", 1, "in.tif"), ("../in.tif", 1, "link.tif"), ("link.tif", 0, "in.tif"), ("../in.tif", 1, "./deep/../in.tif"),
+                                         (f"file://{self.path('in.tif')}", 0, "in.tif"), ("GTIFF_DIR:1:in.tif", 0, "in.tif"), ("vrt://in.tif?bands=1,2,3", 0, "in.tif"),
+                                         ("/vsicached?chunk_size=32768&amp;file=in.tif", 0, "in.tif"), ("/vsisubfile/0_99999999,in.tif", 0, "in.tif"), ("a,b.tif", 0, "a,b.tif")):
+            virtual("deep/v.vrt", source, relative)
+            virtual("of.vrt", "deep/v.vrt", 1)
+            for name in ("deep/v.vrt", "of.vrt"):
+                for options in (SETTINGS, TILED):
+                    with self.subTest(f"{source} {name} {output} {options}"):
+                        errors = self.call_command("superpixels", name, f"--labels={output}", *options, code=2)[1]
+                        self.assertRegex(errors, rf"\Aerror: --labels: {re.escape(output)}: is the input ")
+        for name in ("GTIFF_DIR:1:in.tif", "vrt://in.tif"):
+            self.assertIn("is the input", self.call_command("superpixels", name, "--labels=in.tif", *SETTINGS, code=2)[1])
+        with open(self.path("in.tif"), "rb") as file:
+            self.assertEqual(file.read(), before)
+        virtual("v.vrt", "in.tif")
+        geotiff(self.path("l.tif"), bands(20, 20, 1))
+        self.call_command("superpixels", "v.vrt", "--labels=l.tif", *SETTINGS)  # another file is replaced
+
+    @needs_rasterio
+    def test_points_and_rational_polynomials(self):
+        """A GeoTIFF of labels has the image's."""
+        import rasterio
+        points = [rasterio.control.GroundControlPoint(row, column, 500000. + 10 * column, 5000000. - 10 * row, 3.) for row, column in ((0, 0), (0, 560), (500, 0), (500, 560))]
+        line = [1., *[.001 * i for i in range(19)]]
+        polynomials = rasterio.rpc.RPC(height_off=10., height_scale=500., lat_off=45., lat_scale=1., line_den_coeff=line, line_num_coeff=line[::-1], line_off=250., line_scale=250.,
+                                       long_off=9., long_scale=1., samp_den_coeff=line, samp_num_coeff=line[::-1], samp_off=280., samp_scale=280., err_bias=None, err_rand=None)
+        for place in (dict(gcps=points, crs="EPSG:32632"), dict(rpcs=polynomials), dict(gcps=points, crs="EPSG:4326", rpcs=polynomials)):
+            geotiff(self.path("in.tif"), bands(500, 560, 3), **place)
+            for options in (SETTINGS, TILED):
+                self.call_command("superpixels", "in.tif", "--labels=l.tif", *options)
+                with rasterio.open(self.path("in.tif")) as source, rasterio.open(self.path("l.tif")) as labels:
+                    told = [[(point.row, point.col, point.x, point.y, point.z) for point in file.gcps[0]] for file in (source, labels)]
+                    self.assertEqual(told[0], told[1])
+                    self.assertEqual(len(told[1]), 4 if "gcps" in place else 0)
+                    self.assertEqual((labels.gcps[1], labels.rpcs is None), (source.gcps[1], "rpcs" not in place))
+                    self.assertEqual(labels.rpcs and labels.rpcs.to_dict(), source.rpcs and source.rpcs.to_dict())
+
+    @needs_rasterio
     def test_alpha_is_no_channel(self):
         image = bands(500, 560, 4)
         image[:, :, 3] = 255
