@@ -10,6 +10,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 import numpy as np
@@ -33,6 +34,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.requested = False
+        self._left = False
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, self._request)
@@ -40,6 +42,38 @@ class Stop:
     def _request(self, number: int, _frame: Any) -> None:
         self.requested = True
         signal.signal(number, signal.SIG_DFL)
+
+    def call(self, work: Callable[[], Any]) -> Any:
+        """Returns what one long call of the extension returns, which no signal interrupts. Raises error when a signal comes: the call is left to itself."""
+        made: list[Any] = []
+        failed: list[BaseException] = []
+
+        def do() -> None:
+            try:
+                made.append(work())
+            except BaseException as raised:
+                failed.append(raised)
+
+        thread = threading.Thread(target=do, daemon=True)
+        thread.start()
+        while thread.is_alive() and not self.requested:
+            thread.join(.05)  # handlers run in this thread
+        self._left = self._left or thread.is_alive()
+        self.check()
+        if failed:
+            raise failed[0]
+        return made[0]
+
+    def check(self) -> None:
+        """Raises error when a signal came."""
+        if self.requested:
+            raise error("ended by a signal; nothing is written")
+
+    def end(self) -> None:
+        """Ends the process if a call was left: at an exit in the usual way the library would wait for it."""
+        if self._left:
+            sys.stdout.flush()
+            os._exit(130)
 
 
 class Job:
@@ -416,4 +450,5 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if isinstance(raised, OSError) and raised.filename is not None:
             text = f"{os.fsdecode(raised.filename)}: {raised.strerror}"
         say(f"error: {text}\n")
+        stop.end()
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

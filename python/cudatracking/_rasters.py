@@ -242,22 +242,23 @@ def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Ima
     return Tiles(named, source.size, (side, side))
 
 
-def _whole(source: Image, cutter: Superpixels, target: Target) -> int:
+def _whole(source: Image, cutter: Superpixels, target: Target, stop: Any) -> int:
     box = 0, 0, *source.size
-    number = cutter.cut(*source.read(box))
+    pixels, mask = source.read(box)
+    number: int = stop.call(lambda: cutter.cut(pixels, mask))
     target.write(box, np.asarray(cutter.shift.labels()))
     return number
 
 
 def _by_tiles(source: Image, tiles: Tiles, target: Target, progress: Progress, stop: Any) -> int:
     for at in tiles.places:
-        target.write(tiles.tile(at), tiles.add(at, *source.read(tiles.source(at))))
+        pixels, mask = source.read(tiles.source(at))
+        target.write(tiles.tile(at), stop.call(lambda: tiles.add(at, pixels, mask)))
         progress.step()
-        if stop.requested:
-            raise error("ended by a signal; nothing is written")
-    tiles.join()
+    stop.call(tiles.join)
     for at in tiles.places:
         target.write(tiles.tile(at), tiles.relabel(at, target.read(tiles.tile(at))))
+        stop.check()
     return tiles.number
 
 
@@ -268,7 +269,7 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
         options: of the command; used are source, labels, memory, device and quiet.
         settings: of the job.
         cutter: for images that fit into memory.
-        stop: its `requested` says whether a signal came.
+        stop: of the command, which ends the work when a signal comes.
     """
     kind, target_kind, memory = suffix_of(options.source), suffix_of(options.labels), options.memory or MEMORY
     if target_kind not in LABELS:
@@ -302,11 +303,12 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
             nonlocal number
             target = ArrayOfLabels(options.labels, temporary, source) if target_kind == ARRAY else GeoTiffOfLabels(options.labels, temporary, source, rasterio)
             try:
-                number = _whole(source, cutter, target) if tiles is None else _by_tiles(source, tiles, target, progress, stop)
+                number = _whole(source, cutter, target, stop) if tiles is None else _by_tiles(source, tiles, target, progress, stop)
             except (ArgumentError, TypeError) as raised:  # about the pixels
                 raise error(f"{options.source}: {raised}") from None
             finally:
                 target.close()
+            stop.check()
 
         write_whole(options.labels, write)
         if settings["number"] and missed(settings["number"], number):

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from unittest import mock
 
@@ -226,6 +227,27 @@ class RastersTest(CommandCase):
             if number != signal.SIGKILL:
                 self.assertEqual((running.returncode, rest.splitlines()[-1]), (130, "error: ended by a signal; nothing is written"))
                 self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "l.npy"])
+
+    def test_one_long_call_ended_by_a_signal(self):
+        """It ends at once, also an image that is not computed by tiles and a tile that takes long."""
+        np.save(self.path("in.npy"), np.tile(bands(500, 560, 1)[:, :, 0], (6, 6)))
+        np.save(self.path("l.npy"), np.arange(4))
+        for number in SIGNALS:
+            for options in ((), ("--memory=.5", "--min-area=0")):
+                command = [sys.executable, "-c", "import sys, time, cudatracking._rasters as r, cudatracking._command as c\nbefore = c.Stop.call\n"
+                           "def call(*given):\n    print('called', flush=True)\n    return before(*given)\nc.Stop.call = call\nsys.exit(c.main(sys.argv[1:]))",
+                           "superpixels", "in.npy", "--labels=l.npy", "--sigma=30", "--device=cpu", *options]
+                running = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.addCleanup(running.kill)
+                self.assertEqual(running.stdout.readline(), "called\n")
+                time.sleep(.3)
+                running.send_signal(number)
+                sent = time.monotonic()
+                errors = running.communicate(timeout=300)[1]
+                self.assertLess(time.monotonic() - sent, 5)
+                self.assertEqual((running.returncode, errors), (130, "error: ended by a signal; nothing is written\n"))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "l.npy"])
+                np.testing.assert_array_equal(np.load(self.path("l.npy")), np.arange(4))
 
     def test_full_disk(self):
         np.save(self.path("in.npy"), bands(500, 560, 3))
