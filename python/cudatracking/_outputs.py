@@ -94,22 +94,36 @@ def refuse_inputs_in(option: str, folder: str, inputs: Iterable[str]) -> None:
             raise ArgumentError(f"{option}: {folder}: {where} {name}; a folder of its own is needed")
 
 
+def is_stream(path: str) -> bool:
+    """Whether a path leads to a device or a pipe, or to what a process has open, as /dev/stdout does."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)) or folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+
+
 class Beside:
     """A file that is written beside its place and moved there when it is complete; until then an older one stays.
 
-    A device or a pipe is written as it is.
+    The new file has the permissions of the older one. A link stays, and what it leads to is replaced. A device or a pipe is written as it is.
+
+    Attributes:
+        direct: the path is a device or a pipe.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
-        folder, name = os.path.split(os.path.abspath(path))
+        self._place = os.path.realpath(path)
+        folder, name = os.path.split(self._place)
         if os.path.isdir(path):
             raise error(f"{path}: is a folder; a file is needed")
-        self._direct = os.path.exists(path) and not os.path.isfile(path)
-        if self._direct:
+        self.direct = is_stream(path)
+        self._mode: Optional[int] = None
+        if self.direct:
             self.temporary = path
             return
         try:
+            if os.path.exists(path):
+                self._mode = os.stat(path).st_mode & 0o777
+                os.close(os.open(path, os.O_WRONLY))  # a new file would need the right to write into the folder only
             handle, self.temporary = tempfile.mkstemp(os.path.splitext(name)[1], f".{name}.", folder)
         except OSError as raised:
             raise error(f"{path}: cannot be written: {raised.strerror}") from None
@@ -117,19 +131,19 @@ class Beside:
 
     def commit(self) -> None:
         """Puts the file into its place."""
-        if self._direct:
+        if self.direct:
             return
         mask = os.umask(0o022)
         os.umask(mask)
         try:
-            os.chmod(self.temporary, 0o666 & ~mask)
-            os.replace(self.temporary, self.path)
+            os.chmod(self.temporary, 0o666 & ~mask if self._mode is None else self._mode)
+            os.replace(self.temporary, self._place)
         except OSError as raised:
             raise error(f"{self.path}: cannot be written: {raised.strerror}") from None
 
     def drop(self) -> None:
         """Removes what was written."""
-        if not self._direct and os.path.exists(self.temporary):
+        if not self.direct and os.path.exists(self.temporary):
             os.unlink(self.temporary)
 
 

@@ -8,6 +8,8 @@ import contextlib
 import math
 import os
 import re
+import shutil
+import tempfile
 import urllib.parse
 import warnings
 from typing import Any, Iterator, Optional, Sequence, Union
@@ -17,7 +19,7 @@ import numpy.typing as npt
 
 from ._errors import ArgumentError, error, import_optional
 from ._frames import IMAGES, read_image
-from ._outputs import Progress, counted, refuse_inputs, say, silent_library
+from ._outputs import Progress, counted, is_stream, refuse_inputs, say, silent_library
 from ._quickshift import missed
 from ._tiles import Tiles
 from .scan._files import write_whole
@@ -262,6 +264,15 @@ def _by_tiles(source: Image, tiles: Tiles, target: Target, progress: Progress, s
     return tiles.number
 
 
+def _copy(path: str, stream: str) -> None:
+    """Writes a file to a device or a pipe."""
+    try:
+        with open(path, "rb") as file, open(stream, "wb") as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+    except OSError as raised:
+        raise error(f"{stream}: cannot be written: {raised.strerror}") from None
+
+
 def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: Superpixels, stop: Any) -> int:
     """Writes the labels of one image whole or not at all; returns the exit code.
 
@@ -274,6 +285,11 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
     kind, target_kind, memory = suffix_of(options.source), suffix_of(options.labels), options.memory or MEMORY
     if target_kind not in LABELS:
         raise ArgumentError(f"--labels: {options.labels}: the name must end with {' or '.join(LABELS)}")
+    stream = is_stream(options.labels)
+    if stream and target_kind != ARRAY:
+        raise ArgumentError(f"--labels: {options.labels}: is a device or a pipe, to which {ARRAY} can be written; {target_kind} needs a file")
+    if stream and not os.access(options.labels, os.W_OK):
+        raise error(f"{options.labels}: cannot be written: Permission denied")
     if kind not in (*IMAGES, ARRAY, *RASTERS):
         raise ArgumentError(f"--labels: are those of one image ({' '.join((*IMAGES, ARRAY, *RASTERS))}), not of {options.source}")
     if settings["number"] and kind not in IMAGES:
@@ -310,7 +326,12 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                 target.close()
             stop.check()
 
-        write_whole(options.labels, write)
+        if stream:
+            with tempfile.NamedTemporaryFile(suffix=ARRAY) as file:
+                write(file.name)
+                stop.call(lambda: _copy(file.name, options.labels))
+        else:
+            write_whole(options.labels, write)
         if settings["number"] and missed(settings["number"], number):
             say(f"--number {settings['number']}: the nearest that was found is {number}\n")
         progress.finish(f", {counted(number, 'superpixel')}")

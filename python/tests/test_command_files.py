@@ -1,5 +1,6 @@
 """The command's outputs: none takes the place of an input, and a full disk, a pipe or a closed terminal are said in plain words."""
 import argparse
+import importlib.util
 import os
 import re
 import shutil
@@ -37,6 +38,14 @@ def needed(parser, without):
         if action.required and action.option_strings and action.dest != without:
             made += [action.option_strings[0], {"box": BOX, "out": "elsewhere"}.get(action.dest) or action.choices[0]]
     return made
+
+
+def without_rights():
+    """What starts a program as a user who may not write everywhere; None if there is no way."""
+    if os.getuid():
+        return []
+    without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    return without if shutil.which("setpriv") and not subprocess.run([*without, "true"], capture_output=True).returncode else None
 
 
 class InputsTest(CommandCase):
@@ -134,6 +143,39 @@ class OutputsTest(CommandCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "pipe"])
         self.assertFalse(os.path.isfile(self.path("pipe")))
 
+    def test_older_file(self):
+        """Its permissions are kept, and a link to it; one that is read-only is refused."""
+        image = frame(0)
+        ct.cv2.imwrite(self.path("in.png"), image)
+        os.mkdir(self.path("deep"))
+        without = without_rights()
+        for option, name in (("table", "t.csv"), ("draw", "d.png"), ("labels", "l.npy"), *((("labels", "l.tif"),) if importlib.util.find_spec("rasterio") else ())):
+            with self.subTest(name):
+                self.call_command("superpixels", "in.png", f"--{option}=new-{name}", "--quiet")
+                with open(self.path(f"new-{name}"), "rb") as file:
+                    new = file.read()
+                for mode in (0o640, 0o600, 0o666):
+                    with open(self.path(f"deep/{name}"), "w") as file:
+                        file.write("old")
+                    os.chmod(self.path(f"deep/{name}"), mode)
+                    if mode == 0o600:
+                        os.symlink(f"deep/{name}", self.path(name))
+                    output = name if os.path.islink(self.path(name)) else f"deep/{name}"
+                    self.call_command("superpixels", "in.png", f"--{option}={output}", "--quiet")
+                    with open(self.path(f"deep/{name}"), "rb") as file:
+                        self.assertEqual(file.read(), new)
+                    self.assertEqual(os.stat(self.path(f"deep/{name}")).st_mode & 0o777, mode)
+                self.assertEqual(os.readlink(self.path(name)), f"deep/{name}")
+                os.unlink(self.path(f"deep/{name}"))
+                self.call_command("superpixels", "in.png", f"--{option}={name}", "--quiet")  # the link leads to nothing as yet
+                self.assertEqual((os.path.islink(self.path(name)), os.path.isfile(self.path(f"deep/{name}"))), (True, True))
+                if without is not None:
+                    os.chmod(self.path(f"deep/{name}"), 0o444)
+                    done = subprocess.run([*without, sys.executable, "-m", "cudatracking", "superpixels", "in.png", f"--{option}={name}"], cwd=self.folder, capture_output=True, text=True,
+                                          timeout=300)
+                    self.assertEqual((done.returncode, done.stderr), (1, f"error: {name}: cannot be written: Permission denied\n"))
+        self.assertEqual([name for name in (*os.listdir(self.folder), *os.listdir(self.path("deep"))) if name.startswith(".")], [])
+
     def test_full_disk(self):
         """One message of the command's own, and nothing of the files stays."""
         write_video(self.path("in.avi"), 60, lambda step: frame(step % 30))
@@ -163,10 +205,8 @@ class OutputsTest(CommandCase):
             file.write("old")
         os.chmod(self.path("closed"), 0o555)
         self.addCleanup(os.chmod, self.path("closed"), 0o755)
-        without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]  # root may write everywhere
-        if os.getuid():
-            without = []
-        elif not shutil.which("setpriv") or subprocess.run([*without, "true"], capture_output=True).returncode:
+        without = without_rights()
+        if without is None:
             self.skipTest("this user may write everywhere")
         for arguments, words in ((["superpixels", "in.avi", "--table=closed/old.csv"], "closed/old.csv: cannot be written: Permission denied"),
                                  (["superpixels", "in.avi", "--draw=closed/x.avi"], "closed/x.avi: cannot be written: Permission denied")):

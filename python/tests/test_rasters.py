@@ -249,6 +249,37 @@ class RastersTest(CommandCase):
                 self.assertEqual(sorted(os.listdir(self.folder)), ["in.npy", "l.npy"])
                 np.testing.assert_array_equal(np.load(self.path("l.npy")), np.arange(4))
 
+    def test_pipes_and_devices(self):
+        """An array is written to them; a GeoTIFF, whose writer goes back and forth, is refused before anything is read."""
+        np.save(self.path("in.npy"), bands(500, 560, 3))
+        for name in ("pipe.npy", "pipe.tif"):
+            os.mkfifo(self.path(name))
+        for suffix in ("npy", "tif"):
+            os.symlink("/dev/null", self.path(f"null.{suffix}"))
+        os.symlink("/dev/full", self.path("full.npy"))
+        before = sorted(os.listdir(self.folder))
+        for options in (SETTINGS, TILED):
+            with open(self.path("got.npy"), "wb") as file, subprocess.Popen(["cat", "pipe.npy"], cwd=self.folder, stdout=file) as reader:
+                self.run_command("superpixels", "in.npy", "--labels=pipe.npy", "--min-area=0", *options)
+                self.assertEqual(reader.wait(60), 0)
+            np.testing.assert_array_equal(np.load(self.path("got.npy")), whole(np.load(self.path("in.npy"))))
+            os.unlink(self.path("got.npy"))
+            self.run_command("superpixels", "in.npy", "--labels=null.npy", *options)
+            for name in ("pipe.tif", "null.tif"):
+                self.assertEqual(self.run_command("superpixels", "in.npy", f"--labels={name}", *options, code=2).stderr,
+                                 f"error: --labels: {name}: is a device or a pipe, to which .npy can be written; .tif needs a file\n")
+            self.assertEqual(self.run_command("superpixels", "in.npy", "--labels=full.npy", *options, "--quiet", code=1).stderr,
+                             "error: full.npy: cannot be written: No space left on device\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertTrue(os.path.islink(self.path("null.npy")))
+        # Nobody reads, and a signal ends the wait.
+        running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.npy", "--labels=pipe.npy", *SETTINGS], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(running.kill)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            running.wait(3)
+        running.terminate()
+        self.assertEqual((running.communicate(timeout=30)[1], running.returncode), ("error: ended by a signal; nothing is written\n", 130))
+
     def test_full_disk(self):
         np.save(self.path("in.npy"), bands(500, 560, 3))
         for name in ("l.npy", "l.tif") if importlib.util.find_spec("rasterio") else ("l.npy",):

@@ -54,7 +54,8 @@ def write_whole(path: str, write: Callable[[str], Any]) -> None:
         raise StorageError(str(raised)) from None
     try:
         _stored(path, lambda: write(beside.temporary))
-        _stored(path, lambda: _to_disk(beside.temporary))
+        if not beside.direct:
+            _stored(path, lambda: _to_disk(beside.temporary))
         beside.commit()
     except StorageError:
         beside.drop()
