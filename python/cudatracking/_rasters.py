@@ -30,6 +30,7 @@ GEOTIFFS = (".tif", ".tiff")
 RASTERS = (*GEOTIFFS, ".jp2", ".vrt")
 LABELS = (ARRAY, *GEOTIFFS)
 MEMORY = 4.  # GiB, default of --memory
+SIDE, PIXELS = 65535, 2000000000  # largest image of one call
 BLOCK = 256  # side of the blocks of a GeoTIFF, pixels; tiles are made of whole ones
 Pixels = npt.NDArray[Any]
 Mask = Optional[npt.NDArray[np.uint8]]
@@ -225,11 +226,16 @@ class GeoTiffOfLabels:
 Target = Union[ArrayOfLabels, GeoTiffOfLabels]
 
 
+def _fits(source: Image, memory: float) -> bool:
+    return bytes_of(source.size[0] * source.size[1], source.channels, source.itemsize) <= memory * 2**30
+
+
 def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Image, memory: float) -> Tiles:
-    """Returns the tiles of an image that is larger than the memory, with sides such that one takes half of it."""
+    """Returns the tiles of an image that is larger than the memory or than one call takes, with sides such that one takes half of the memory."""
     columns, rows = source.size
-    large = (f"{options.source}: its superpixels take {bytes_of(columns * rows, source.channels, source.itemsize) / 2**30:.3g} GiB, and --memory is {memory:g}: "
-             "it is computed by tiles")
+    large = (f"its superpixels take {bytes_of(columns * rows, source.channels, source.itemsize) / 2**30:.3g} GiB, and --memory is {memory:g}"
+             if not _fits(source, memory) else f"one call takes images of at most {SIDE} x {SIDE} and {PIXELS} pixels, and this one has {columns} x {rows}")
+    large = f"{options.source}: {large}: it is computed by tiles"
     if settings["number"]:
         raise ArgumentError(f"--number: {settings['number']}: {large}, where --number is not possible")
     if settings["min_area"]:
@@ -237,7 +243,7 @@ def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Ima
     named = {name: settings[name] for name in ("sigma", "max_dist", "color_scale")}
     named["device"] = options.device
     halo = Tiles(named, (1, 1), (1, 1)).halo
-    side = (math.isqrt(int(memory * 2**29 / bytes_of(1, source.channels, source.itemsize))) - 2 * halo) // BLOCK * BLOCK
+    side = (math.isqrt(min(int(memory * 2**29 / bytes_of(1, source.channels, source.itemsize)), PIXELS)) - 2 * halo) // BLOCK * BLOCK
     if side < BLOCK:
         least = bytes_of((BLOCK + 2 * halo)**2, source.channels, source.itemsize) * 2 / 2**30
         raise ArgumentError(f"--memory: {memory:g}: {large}, and one of {BLOCK} x {BLOCK} pixels with a halo of {halo} needs --memory {least + .005:.2f}")
@@ -310,8 +316,8 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
             refuse_inputs([("--labels", options.labels)], source.files())
         if source.alpha and not options.quiet:
             say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
-        fits = bytes_of(source.size[0] * source.size[1], source.channels, source.itemsize) <= memory * 2**30
-        tiles = None if fits else _tiles_of(options, settings, source, memory)
+        one_call = _fits(source, memory) and max(source.size) <= SIDE and source.size[0] * source.size[1] <= PIXELS
+        tiles = None if one_call else _tiles_of(options, settings, source, memory)
         progress = Progress(options.quiet or not tiles, len(tiles.places) if tiles else None, "tile")
         number = 0
 

@@ -280,6 +280,21 @@ class RastersTest(CommandCase):
         running.terminate()
         self.assertEqual((running.communicate(timeout=30)[1], running.returncode), ("error: ended by a signal; nothing is written\n", 130))
 
+    def test_sides_that_one_call_does_not_take(self):
+        """They are computed by tiles, though they fit into the memory, and however much that is."""
+        image = np.tile(bands(10, 560, 1)[:, :, 0], (1, 120))
+        self.assertGreater(image.shape[1], 65535)
+        expected = whole(image[:, :60000].copy())[:, :59000]
+        for name, pixels in (("wide.npy", image), ("high.npy", np.ascontiguousarray(image.T))):
+            np.save(self.path(name), pixels)
+            self.assertIn("--min-area: 20: " + name + ": one call takes images of at most 65535 x 65535 and 2000000000 pixels, and this one has ",
+                          self.call_command("superpixels", name, "--labels=l.npy", *SETTINGS, code=2)[1])
+        for memory in ("4", "1000000"):
+            self.call_command("superpixels", "wide.npy", "--labels=l.npy", *SETTINGS, "--min-area=0", f"--memory={memory}")
+            labels = np.load(self.path("l.npy"))[:, :59000]
+            pairs = np.unique(np.stack([labels.ravel(), expected.ravel()]), axis=1).shape[1]
+            self.assertEqual({len(np.unique(labels)), len(np.unique(expected))}, {pairs})  # the same superpixels, by other numbers
+
     def test_full_disk(self):
         np.save(self.path("in.npy"), bands(500, 560, 3))
         for name in ("l.npy", "l.tif") if importlib.util.find_spec("rasterio") else ("l.npy",):
