@@ -29,6 +29,7 @@ ARRAY = ".npy"
 GEOTIFFS = (".tif", ".tiff")
 RASTERS = (*GEOTIFFS, ".jp2", ".vrt")
 LABELS = (ARRAY, *GEOTIFFS)
+SIDECARS = (".msk", ".aux.xml", ".ovr")  # what GDAL reads with a GeoTIFF of the same name: mask, statistics and more, overviews
 MEMORY = 4.  # GiB, default of --memory
 SIDE, PIXELS = 65535, 2000000000  # largest image of one call
 BLOCK = 256  # side of the blocks of a GeoTIFF, pixels; tiles are made of whole ones
@@ -312,8 +313,11 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                 warnings.simplefilter("ignore", usual)
         source = Photograph(options.source) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
         stack.callback(source.close)
-        if os.path.exists(options.labels):
-            refuse_inputs([("--labels", options.labels)], source.files())
+        replaced = [options.labels]
+        if target_kind in GEOTIFFS:
+            replaced += [name + end for name in sorted({options.labels, os.path.realpath(options.labels)}) for end in SIDECARS]
+        if any(map(os.path.exists, replaced)):
+            refuse_inputs([("--labels", name) for name in replaced], source.files())
         if source.alpha and not options.quiet:
             say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
         one_call = _fits(source, memory) and max(source.size) <= SIDE and source.size[0] * source.size[1] <= PIXELS
@@ -338,6 +342,9 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                 stop.call(lambda: _copy(file.name, options.labels))
         else:
             write_whole(options.labels, write)
+            for name in replaced[1:]:  # they are about an older file, and a mask would hide labels
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name)
         if settings["number"] and missed(settings["number"], number):
             say(f"--number {settings['number']}: the nearest that was found is {number}\n")
         progress.finish(f", {counted(number, 'superpixel')}")

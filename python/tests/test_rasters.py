@@ -132,6 +132,27 @@ class RastersTest(CommandCase):
         self.call_command("superpixels", "v.vrt", "--labels=l.tif", *SETTINGS)  # another file is replaced
 
     @needs_rasterio
+    def test_mask_beside_an_older_file(self):
+        """What GDAL reads with it, a mask of its own for instance, is not taken for the new labels."""
+        import rasterio
+        geotiff(self.path("in.tif"), bands(500, 560, 3))
+        os.mkdir(self.path("deep"))
+        os.symlink("deep/l.tif", self.path("l.tif"))
+        for name in ("deep/l.tif", "l.tif"):
+            geotiff(self.path("deep/l.tif"), bands(500, 560, 1))
+            with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(self.path(name), "r+") as older:
+                older.write_mask(np.zeros((500, 560), bool))
+                older.build_overviews([2])
+            with open(self.path(f"{name}.aux.xml"), "w") as file:
+                file.write('<PAMDataset><PAMRasterBand band="1"><Metadata><MDI key="STATISTICS_MAXIMUM">3</MDI></Metadata></PAMRasterBand></PAMDataset>')
+            self.assertTrue(os.path.exists(self.path(f"{name}.msk")))
+            self.call_command("superpixels", "in.tif", "--labels=l.tif", *SETTINGS)
+            with rasterio.open(self.path(name)) as read:
+                self.assertTrue(read.read_masks(1).all())
+                self.assertEqual((read.tags(1), read.overviews(1), len(read.files)), ({}, [], 1))
+        self.assertEqual((sorted(os.listdir(self.folder)), os.listdir(self.path("deep"))), (["deep", "in.tif", "l.tif"], ["l.tif"]))
+
+    @needs_rasterio
     def test_points_and_rational_polynomials(self):
         """A GeoTIFF of labels has the image's."""
         import rasterio
