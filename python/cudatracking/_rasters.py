@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import math
 import os
 import re
@@ -196,31 +197,47 @@ class ArrayOfLabels:
         """All is written."""
 
 
+@contextlib.contextmanager
+def _written(path: str, temporary: str) -> Iterator[None]:
+    """Says what is wrong with a GeoTIFF that is written. GDAL does not say that the disk is full: another file in the folder does."""
+    try:
+        with _about(path, "cannot be written"):
+            yield
+    except error:
+        try:
+            with tempfile.TemporaryFile(dir=os.path.dirname(temporary)) as probe:
+                os.posix_fallocate(probe.fileno(), 0, 4 * BLOCK**2)
+        except OSError as raised:
+            if raised.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise error(f"{path}: cannot be written: {raised.strerror}") from None
+        raise
+
+
 class GeoTiffOfLabels:
     """GeoTIFF of labels with the coordinates of the image; -1 is no data."""
 
     def __init__(self, path: str, temporary: str, source: Image, rasterio: Any) -> None:
-        self._path = path
-        with _about(path, "cannot be written"):
+        self._files = path, temporary
+        with _written(*self._files):
             self._file = rasterio.open(temporary, "w+", driver="GTiff", width=source.size[0], height=source.size[1], count=1, dtype="int32", nodata=-1, tiled=True,
                                        blockxsize=BLOCK, blockysize=BLOCK, BIGTIFF="IF_SAFER", **source.place())
 
     def write(self, box: Box, labels: Labels) -> None:
         """Writes the labels of a part of the image."""
         x, y, width, height = box
-        with _about(self._path, "cannot be written"):
+        with _written(*self._files):
             self._file.write(labels, 1, window=((y, y + height), (x, x + width)))
 
     def read(self, box: Box) -> Labels:
         """Returns labels that were written."""
         x, y, width, height = box
-        with _about(self._path, "cannot be written"):
+        with _written(*self._files):
             labels: Labels = self._file.read(1, window=((y, y + height), (x, x + width)))
         return labels
 
     def close(self) -> None:
         """All is written."""
-        with _about(self._path, "cannot be written"):
+        with _written(*self._files):
             self._file.close()
 
 
