@@ -91,7 +91,7 @@ class Job:
             self._drop()
             raise
         counts = [count for count in (self.source.count, options.frames) if count]
-        self.progress = Progress(options.quiet or self.source.still, min(counts) if counts else None)
+        self.progress = Progress(options.quiet, min(counts) if counts else None, "image" if self.source.still else "frame")
 
     def _opened(self, output: Any) -> Any:
         self._outputs.append(output)
@@ -334,6 +334,12 @@ def _box(text: str) -> Any:
         raise argparse.ArgumentTypeError(str(raised)) from None
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is empty")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
@@ -345,11 +351,11 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(work=work, parser=made, inputs=("source", "cascade", "boxes"), outputs=("table", "draw", "labels"))
         if drawn:
             made.add_argument("source", help="image, folder of images (in natural order), video, number of a camera, or URL")
-            made.add_argument("--table", metavar="FILE", help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
-            made.add_argument("--draw", metavar="FILE", help=f"{drawn}: .png, .jpg or .bmp for an image; else .avi, or .mp4 with PyAV")
+            made.add_argument("--table", metavar="FILE", type=_file, help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
+            made.add_argument("--draw", metavar="FILE", type=_file, help=f"{drawn}: .png, .jpg or .bmp for an image; else .avi, or .mp4 with PyAV")
             made.add_argument("--frames", metavar="N", type=_number(int, 1), help="stop after so many frames")
             made.add_argument("--device", default="auto", help='"auto" (default), "cpu", "cuda" or "cuda:<number>"')
-            made.add_argument("--quiet", action="store_true", help="no progress on the standard error")
+            made.add_argument("--quiet", action="store_true", help="no progress and no closing line on the standard error")
         return made
 
     made = command("detect", detect, "Finds objects with cascades.", "boxes", "photo.jpg --cascade eye --draw eyes.png")
@@ -370,7 +376,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
     made.add_argument("--borders", action="store_true", help="with --draw: borders instead of mean colours")
-    made.add_argument("--labels", metavar="FILE", help=f"labels of one image ({' or '.join(LABELS)}), instead of --table and --draw. The image can also be an array of numpy (.npy, "
+    made.add_argument("--labels", metavar="FILE", type=_file, help=f"labels of one image ({' or '.join(LABELS)}), instead of --table and --draw. The image can also be an array of numpy (.npy, "
                       "height x width x channels) or, with rasterio, a raster with 1 to 16 bands (.tif, .jp2, .vrt)")
     made.add_argument("--memory", type=_number(float, .01, 1e6), metavar="GIB", help="with --labels: an image whose superpixels take more is computed by tiles, which "
                       f"gives the same labels and needs --min-area 0 (default {MEMORY:g}; about 100 bytes per pixel)")

@@ -334,7 +334,7 @@ class Progress:
         """One more frame is done."""
         self.frames += 1
         now = time.monotonic()
-        if self._quiet or now - self._last < 1.:
+        if self._quiet or now - self._last < 1. or self.frames == self._total:  # the closing line follows
             return
         self._last = now
         rate = self.frames / (now - self._start)

@@ -268,11 +268,12 @@ def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Ima
     return Tiles(named, source.size, (side, side))
 
 
-def _whole(source: Image, cutter: Superpixels, target: Target, stop: Any) -> int:
+def _whole(source: Image, cutter: Superpixels, target: Target, progress: Progress, stop: Any) -> int:
     box = 0, 0, *source.size
     pixels, mask = source.read(box)
     number: int = stop.call(lambda: cutter.cut(pixels, mask))
     target.write(box, np.asarray(cutter.shift.labels()))
+    progress.step()
     return number
 
 
@@ -339,14 +340,14 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
             say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
         one_call = _fits(source, memory) and max(source.size) <= SIDE and source.size[0] * source.size[1] <= PIXELS
         tiles = None if one_call else _tiles_of(options, settings, source, memory)
-        progress = Progress(options.quiet or not tiles, len(tiles.places) if tiles else None, "tile")
+        progress = Progress(options.quiet, len(tiles.places), "tile") if tiles else Progress(options.quiet, 1, "image")
         number = 0
 
         def write(temporary: str) -> None:
             nonlocal number
             target = ArrayOfLabels(options.labels, temporary, source) if target_kind == ARRAY else GeoTiffOfLabels(options.labels, temporary, source, rasterio)
             try:
-                number = _whole(source, cutter, target, stop) if tiles is None else _by_tiles(source, tiles, target, progress, stop)
+                number = _whole(source, cutter, target, progress, stop) if tiles is None else _by_tiles(source, tiles, target, progress, stop)
             except (ArgumentError, TypeError) as raised:  # about the pixels
                 raise error(f"{options.source}: {raised}") from None
             finally:

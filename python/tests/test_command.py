@@ -85,7 +85,9 @@ class CommandTest(CommandCase):
         for arguments, words in (([], "COMMAND"), (["find"], "find"), (["detect"], "source"), (["detect", "in.avi", "--bogus=3"], "--bogus"),
                                  (["detect", "in.avi", "--min-neigbors=9"], "--min-neigbors"), (["detect", "in.avi", "--min-neighbors=three"], "'three' is no whole number"),
                                  (["detect", "in.avi", "--min-size=-3"], "--min-size: -3"), (["detect", "in.avi", "second.avi"], "second.avi"),
-                                 (["detect", "in.avi", "--frames=0"], "--frames: 0"), (["superpixels", "in.avi", "--sigma=abc"], "'abc' is no number"),
+                                 (["detect", "in.avi", "--frames=0"], "--frames: 0"),
+                                 *(([name, "in.avi", f"--{option}="], f"argument --{option}: the name of a file is empty")
+                                   for name, option in (("detect", "table"), ("match", "draw"), ("superpixels", "labels"))), (["superpixels", "in.avi", "--sigma=abc"], "'abc' is no number"),
                                  (["superpixels", "in.avi", "--sigma=nan"], "--sigma: nan"), (["track", "in.avi"], "--box"), (["track", "in.avi", "--box=1,2,3"], "'1,2,3'"),
                                  (["superpixels", "in.avi", "--borders"], "--borders: needs --draw"), (["match", "in.avi", "--metric=ncc"], "'ncc'"), (["detect", "in.avi", "--cas=x"], "--cas")):
             done = self.run_command(*arguments, code=2)

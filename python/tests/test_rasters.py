@@ -56,7 +56,10 @@ class RastersTest(CommandCase):
                 labels = np.load(self.path("tiles.npy"))
                 self.assertEqual((labels.dtype, number), (np.int32, expected.max() + 1))
                 np.testing.assert_array_equal(labels, expected)
-                self.assertEqual(self.call_command("superpixels", "in.npy", "--labels=one.npy", *SETTINGS, "--min-area=0"), ("", ""))
+                printed, errors = self.call_command("superpixels", "in.npy", "--labels=one.npy", *SETTINGS, "--min-area=0")
+                self.assertEqual(printed, "")
+                self.assertRegex(errors, rf"\A1 image in [0-9.]+ s, [0-9.]+ per second, {number} superpixels\n\Z")
+                self.assertEqual(self.call_command("superpixels", "in.npy", "--labels=one.npy", *SETTINGS, "--min-area=0", "--quiet"), ("", ""))
                 np.testing.assert_array_equal(np.load(self.path("one.npy")), expected)
 
     def test_photographs(self):
@@ -72,7 +75,7 @@ class RastersTest(CommandCase):
         self.call_command("superpixels", "small.png", "--labels=l.npy", "--number=40")
         np.testing.assert_array_equal(np.load(self.path("l.npy")), ct.superpixels(frame(0), 40))
         self.assertRegex(self.call_command("superpixels", "small.png", "--labels=l.npy", "--number=200", "--min-area=2000")[1],
-                         r"\A--number 200: the nearest that was found is \d+\n\Z")
+                         r"\A--number 200: the nearest that was found is (\d+)\n1 image in [^\n]*, \1 superpixels\n\Z")
 
     @needs_rasterio
     def test_geotiffs(self):
