@@ -331,7 +331,7 @@ class Tracker(_Frames):
         params: a TLDParams. Default: TLDParams().
         device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
             "cuda:<number>". The boxes are the same everywhere.
-        members: members of TLDParams by name, such as seed=3.
+        members: members of TLDParams by name, such as seed=3. Those from box_overlap to end_after_misses have no effect: MultiTracker takes boxes.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Equal parameters, seed
     included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
@@ -650,8 +650,8 @@ class MultiTracker(_Frames):
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file written by save(), of at most 512 MiB, and replaces all objects. It is checked completely, so it may come from an untrusted
-        source; if it is refused, nothing changes."""
+        """Reads a file written by save(), of at most 512 MiB, and replaces all objects and all parameters, those about boxes such as verify_boxes, too.
+        It is checked completely, so it may come from an untrusted source; if it is refused, nothing changes."""
         self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:

@@ -82,6 +82,7 @@ class RastersTest(CommandCase):
         import rasterio
         image, where = bands(500, 560, 5), rasterio.transform.from_origin(100., 200., 10., 10.)
         image[40:300, 200:290] = 255
+        image[320:400, 100:200, 2] = 255  # no data in one band: pixels like others
         geotiff(self.path("in.tif"), image, nodata=255, transform=where, crs="EPSG:32632")
         with rasterio.open(self.path("in.tif")) as read:
             mask = read.dataset_mask()
@@ -94,6 +95,7 @@ class RastersTest(CommandCase):
                 np.testing.assert_array_equal(read.read(1), expected)
                 self.assertEqual((read.transform, read.crs.to_epsg(), read.nodata), (where, 32632, -1))
         self.assertTrue((expected[40:300, 200:290] == -1).all())
+        self.assertTrue((expected[320:400, 100:200] >= 0).all())
         # A photograph, and an array, without coordinates.
         ct.cv2.imwrite(self.path("in.png"), image[:, :, :3])
         self.by_tiles("in.png", "tiles.tif")
