@@ -2,6 +2,7 @@
 import contextlib
 import csv
 import ctypes
+import fractions
 import functools
 import hashlib
 import importlib.util
@@ -734,6 +735,33 @@ class InputTest(ScanTest):
         done = scan(**{**good, "job": "detect", "parameters": {"cascade": "lbp_frontalface"}})
         self.assertEqual(done.failures, [])
 
+    def test_resuming_reads_the_journal_once(self):
+        """Not once for each video, which takes hours where there are hundreds of thousands."""
+        from cudatracking.scan import _run
+
+        class Records(list):
+            reads = 0
+
+            def __iter__(self):
+                Records.reads += 1
+                return super().__iter__()
+
+        class Journal(_run.Journal):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                self.records = Records(self.records)
+
+        named = {"job": "superpixels", "executor": "processes", "workers": "cpu:1", "format": FORMAT}
+        reads = []
+        for count in (1, 4):
+            sources = [shutil.copy(os.path.join(self.videos, "v9.mkv"), self.path(f"{count}{i}.mkv")) for i in range(count)]
+            scan(sources, self.path(f"out{count}"), **named)
+            Records.reads = 0
+            with mock.patch.object(_run, "Journal", Journal):
+                self.assertEqual(scan(sources, self.path(f"out{count}"), resume=True, **named).computed, 0)
+            reads.append(Records.reads)
+        self.assertEqual(reads[0], reads[1])
+
     def test_lines_that_are_no_records(self):
         """They are left out of the journal, and nothing else is; a table that was half written when the driver was killed is removed."""
         options = [os.path.join(self.videos, "v9.mkv"), *self.options("superpixels", "cpu:1")[1:]]
@@ -832,7 +860,9 @@ class FakeDecoder:
         for place, shot in enumerate(self._decoder.decode(packet)):
             rows = np.frombuffer(shot.planes[0], np.uint8).reshape(shot.height, -1)[:, :shot.width]
             if place == len(self._memory):
-                self._memory.append(rows.copy())
+                self._memory.append(None)
+            if np.shape(self._memory[place]) != rows.shape:
+                self._memory[place] = np.empty(rows.shape, np.uint8)
             self._memory[place][...] = rows
             self._count += 1
             if self._fault(self._count - 1, self._memory[place]):
@@ -862,7 +892,7 @@ class DeviceDecodeTest(ScanTest):
         make_job = _worker.make_job
         stream = types.SimpleNamespace(cudaPtr=lambda: 2, waitForCompletion=lambda: None)
         self.copied = _device_video.copied
-        for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into, stream: np.array(view)),
+        for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into, stream: (np.array(view), view.shape)),
                       mock.patch.object(_device_video, "downloaded", lambda pixels, stream: np.array(pixels)),
                       mock.patch.object(_device_video, "new_stream", lambda: (stream, 1)),
                       mock.patch.object(_worker, "make_job", lambda job, settings, device, boxes: make_job(job, settings, "cpu", boxes))):
@@ -923,14 +953,37 @@ class DeviceDecodeTest(ScanTest):
         self.assertEqual(self.answer(self.path("m.avi"), "device")["on_device"], False)
         self.assertEqual(self.answer(video, "device", "superpixels")["on_device"], False)
 
+    def test_another_size_midway(self):
+        """Objects of both parts are found, by the host: the decoder of the device may scale or cut what comes later."""
+        import av
+        path = self.path("sizes.ts")
+        with av.open(path, "w") as container:
+            stream = container.add_stream("libx264", rate=10)
+            stream.width, stream.height, stream.pix_fmt = 192, 144, "yuv420p"
+            for part, (height, width) in enumerate(((144, 192), (96, 128))):
+                encoder = av.CodecContext.create("libx264", "w")
+                encoder.width, encoder.height, encoder.pix_fmt, encoder.options = width, height, "yuv420p", {"bf": "0", "tune": "zerolatency"}
+                encoder.framerate, encoder.time_base = 10, fractions.Fraction(1, 10)
+                shots = [av.VideoFrame.from_ndarray(np.ascontiguousarray(frame(step)[:height, :width]), format="bgr24") for step in range(10)]
+                for step, shot in enumerate([*shots, None]):
+                    if shot:
+                        shot.pts = 10 * part + step
+                    for packet in encoder.encode(shot):
+                        packet.stream = stream
+                        container.mux(packet)
+        expected = self.answer(path, "host", first=0)
+        answer = self.answer(path, "device", first=0)
+        self.assertEqual((expected["frames"], answer["on_device"], answer["part"]), (20, False, expected["part"]))
+        self.assertEqual(answer["not_on_device"], "frame 10 has another size than those before: 128 x 96 pixels")
+
     def test_copies_are_what_the_binding_returns(self):
         """OpenCV's binding returns new memory, and leaves an argument that has no memory, or too little, as it is."""
         from cudatracking.scan import _device_video
         given = []
         mat = types.SimpleNamespace(copyTo=lambda *arguments: given.append(arguments) or "returned")
-        plane = types.SimpleNamespace(producer=2, mat=lambda stream, channels_last: (mat, None))
+        plane = types.SimpleNamespace(producer=2, shape=(3, 4), mat=lambda stream, channels_last: (mat, None))
         with mock.patch.object(_device_video._arrays, "image", lambda *arguments: plane):
-            self.assertEqual([self.copied("view", into, "stream") for into in (None, "memory")], ["returned", "returned"])
+            self.assertEqual([self.copied("view", into, "stream") for into in (None, "memory")], [("returned", (3, 4))] * 2)
         self.assertEqual((given, plane.producer), ([("stream",), ("stream", "memory")], None))
 
     def test_decoder_is_kept(self):

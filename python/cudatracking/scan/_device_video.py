@@ -49,12 +49,13 @@ def new_stream() -> tuple[Any, int]:
     return stream, context.value
 
 
-def copied(view: Any, into: Any, stream: Any) -> Any:
-    """Copies a plane of a decoder, whose memory is used again, on the decoder's stream. Returns the copy, which is in `into` if that has its size."""
+def copied(view: Any, into: Any, stream: Any) -> tuple[Any, tuple[int, ...]]:
+    """Copies a plane of a decoder, whose memory is used again, on the decoder's stream. Returns the copy, which is in `into` if that has its size,
+    and the shape."""
     plane = _arrays.image(view, "frame", ("u1",))
     plane.producer = None  # this stream
     mat, _ = plane.mat(None, True)
-    return call(mat.copyTo, stream) if into is None else call(mat.copyTo, stream, into)
+    return call(mat.copyTo, stream) if into is None else call(mat.copyTo, stream, into), plane.shape
 
 
 def downloaded(pixels: Any, stream: Any) -> Any:
@@ -129,6 +130,7 @@ class DeviceFrames:
         self._probe = probe
         self._kept = kept
         self._decoder: Optional[Decoder] = None
+        self._shape: Optional[tuple[int, ...]] = None  # of all frames
         self._to_compare: dict[int, Any] = {}  # frames on the host that its decoder makes too
         self._free: queue.Queue[list[Any]] = queue.Queue()  # memory for a batch
         self._ready: queue.Queue[Any] = queue.Queue()  # batches with their memory; an exception; None at the end
@@ -176,7 +178,11 @@ class DeviceFrames:
                 if self._stop.is_set():
                     return
                 place = len(batch)
-                pixels = memory[place] = copied(view, memory[place], self._decoder.stream)
+                pixels, shape = copied(view, memory[place], self._decoder.stream)
+                memory[place] = pixels
+                if self._shape not in (None, shape):  # the host compares the first frames only
+                    raise NotOnDevice(f"frame {number} has another size than those before: {shape[1]} x {shape[0]} pixels")
+                self._shape = shape
                 self._note(number, pixels, self._decoder.stream)
                 if number < self._last:
                     batch.append((number, pixels))

@@ -292,7 +292,9 @@ class Scan:
             self._lock.release()
             raise
         self._known: dict[str, dict[str, Any]] = {}
+        self._contents_before: dict[str, set[str]] = {}  # of each video: SHA-256 of the files that records are about
         for record in self._journal.records:
+            self._contents_before.setdefault(record["video"], set()).add(record["sha256"])
             if record["kind"] == "wrong":
                 self._known.pop(record["key"], None)
             else:
@@ -396,8 +398,7 @@ class Scan:
         if self._job == "track" and not video.boxes:
             video.failures.append(Failure(video.name, None, None, "no box is given for this video"))
             return
-        other = [record for record in self._journal.records if record.get("video") == video.name and record["sha256"] != index.sha256]
-        if other:
+        if self._contents_before.get(video.name, set()) - {index.sha256}:
             self._progress.say(f"{video.name}: is another file than before, and is scanned anew")
         self._plan(video, self._whole_key(video) in self._known)
 
