@@ -1,7 +1,11 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""SIGINT, SIGTERM and SIGHUP of the command while the package is imported, which takes a while: it ends as it would later, with exit code 130, and not
-with the place in the imports where it was. Programs that import the package keep their handlers."""
+"""What the command needs before the package is imported. Programs that import the package keep their handlers and files.
+
+SIGINT, SIGTERM and SIGHUP during the import, which takes a while, end the command as they would later, with exit code 130, and not with the place
+in the imports where it was. Standard streams that are closed get a file: else a table that is opened later could have the number of the standard
+error, and libraries would write their messages into it.
+"""
 import os
 import sys
 
@@ -18,7 +22,16 @@ def _end(_number: int, _frame: object) -> None:
     os._exit(130)  # nothing is open yet
 
 
+def _occupy() -> None:
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free
+
+
 if _is_command():
+    _occupy()
     try:
         import signal
 

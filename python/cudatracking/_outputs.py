@@ -231,6 +231,8 @@ class Drawing:
         if suffix not in possible:
             raise error(f"{path}: the name must end with {' or '.join(possible)} for this input")
         self._still, self._suffix, self._rate = still, suffix, rate if rate and 0 < rate < 1000 else 25.
+        if not still and is_stream(path):
+            raise error(f"--draw: {path}: is a device or a pipe; a video needs a file, as its head is written last")
         self._beside = Beside(path)
         self._path = path
         self._writer: Any = None

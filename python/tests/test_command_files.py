@@ -237,6 +237,45 @@ class OutputsTest(CommandCase):
         self.assertEqual(errors, "error: t.mp4: frames have 1 x 1 pixels, and .mp4 needs 2 x 2; .avi can be written\n")
         self.assertEqual(os.listdir(self.folder), ["one.avi"])
 
+    def test_closed_streams(self):
+        """No file of the command takes the number of a standard stream, to which libraries write; rows that would go nowhere are refused."""
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        with open(self.path("bad.png"), "wb") as file:  # libpng writes about it to the standard error
+            with open(self.path("in.png"), "rb") as good:
+                file.write(good.read()[:400])
+
+        def run(line):
+            done = subprocess.run(["sh", "-c", f"{sys.executable} -m cudatracking {line}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
+            return done.returncode, done.stdout, done.stderr
+
+        self.assertEqual(run("superpixels in.png --quiet --table=open.csv"), (0, "", ""))
+        for streams in ("2>&-", "<&- 2>&-", "<&- >&- 2>&-", "<&-"):
+            with self.subTest(streams):
+                self.assertEqual(run(f"superpixels in.png --quiet --table=t.csv --draw=t.png {streams}"), (0, "", ""))
+                for name in ("open.csv", "t.csv"):
+                    with open(self.path(name)) as file:
+                        self.assertEqual(file.readline(), "frame,time,file,label,area,x,y,width,height,center_x,center_y,blue,green,red\n")
+                        self.assertEqual(len(file.readlines()), len(rows_of(self.path("open.csv"))))
+                self.assertEqual(run(f"superpixels in.png --quiet --labels=l.npy {streams}"), (0, "", ""))
+                self.assertEqual(np.load(self.path("l.npy")).shape, frame(0).shape[:2])
+                self.assertEqual(run(f"superpixels bad.png --table=t.csv {streams}")[:2], (1, ""))
+        self.assertEqual(run("superpixels in.png --quiet >&-"), (1, "", "error: the standard output is closed; --table FILE writes the rows to a file\n"))
+        self.assertEqual(run("info >&-"), (1, "", "error: the standard output is closed\n"))
+        self.assertEqual(run("superpixels in.png --quiet --draw=o.png >&-"), (0, "", ""))
+
+    def test_video_to_a_pipe(self):
+        """It is refused before the first frame; an image can be drawn to one."""
+        write_video(self.path("in.avi"), 2)
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        for name in ("p.avi", "p.mp4", "p.png"):
+            os.mkfifo(self.path(name))
+        for name in ("p.avi", "p.mp4"):
+            self.assertEqual(self.call_command("superpixels", "in.avi", f"--draw={name}", "--quiet", code=1),
+                             ("", f"error: --draw: {name}: is a device or a pipe; a video needs a file, as its head is written last\n"))
+        reader = subprocess.Popen(["cat", "p.png"], cwd=self.folder, stdout=subprocess.PIPE)
+        self.call_command("superpixels", "in.png", "--draw=p.png", "--quiet")
+        self.assertEqual(ct.cv2.imdecode(np.frombuffer(reader.communicate()[0], np.uint8), 1).shape, frame(0).shape)
+
     def test_closed_terminal(self):
         """SIGHUP ends the command as SIGTERM does, though nobody reads its messages any more; not with nohup."""
         write_video(self.path("in.avi"), 3000, lambda step: frame(step % 30))
