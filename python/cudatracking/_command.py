@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Job:
 
     def __init__(self, options: argparse.Namespace, stop: Stop, columns: Sequence[str]) -> None:
         self.options, self.stop = options, stop
-        self.source = Source(options.source)
+        self.source = Source(options.source, None if options.quiet else say)
         self._outputs: list[Any] = []
         try:
             # Before the first frame, so that hours of work are not lost for want of a folder.
@@ -341,8 +341,16 @@ def _file(text: str) -> str:
     return text
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong after the usage, and as what is found later: error: OPTION: value: what is possible."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"{self.format_usage()}error: {message.removeprefix('argument ')}\n")
+        self.exit(2)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
+    parser = _Parser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
     parser.add_argument("-V", "--version", action="version", version=f"cudatracking {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -394,6 +402,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _said(raised: BaseException, options: argparse.Namespace) -> str:
+    """Returns what is wrong; a parameter of a function that is an option here is named as the option."""
+    if isinstance(raised, OSError) and raised.filename is not None:
+        return f"{os.fsdecode(raised.filename)}: {raised.strerror}"
+    text = str(raised) or type(raised).__name__
+    name = getattr(raised, "argument", None)
+    named = name in vars(options) and name not in ("source", "command") and text.startswith(f"{name}: ")
+    return f"{_option(name)}{text[len(name):]}" if name and named else text
+
+
 def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     """Reads the command line; what is wrong in it ends the program with the usage of the command that it is about."""
     parser = _parser()
@@ -405,18 +427,18 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         say(parser.format_help())
         parser.exit(2, "error: a COMMAND is needed\n")
     if options.command == "superpixels" and options.borders and not options.draw:
-        about.error("argument --borders: needs --draw")
+        about.error("--borders: needs --draw")
     if options.command == "superpixels":
         for name in ("table", "draw", "frames"):
             if options.labels and getattr(options, name):
-                about.error(f"argument --{name}: not allowed with argument --labels")
+                about.error(f"--{name}: not allowed with --labels")
         if options.memory and not options.labels:
-            about.error("argument --memory: needs --labels")
+            about.error("--memory: needs --labels")
         if suffix_of(options.source) in (ARRAY, *RASTERS) and not options.labels:
-            about.error(f"argument source: {options.source}: needs --labels, as arrays and rasters do")
+            about.error(f"source: {options.source}: needs --labels, as arrays and rasters do")
     for name in ("sigma", "max_dist", "color_scale"):
         if getattr(options, "number", None) and getattr(options, name) is not None:
-            about.error(f"argument --{name.replace('_', '-')}: not allowed with argument --number, which has parameters of its own")
+            about.error(f"{_option(name)}: not allowed with --number, which has parameters of its own")
     return options
 
 
@@ -437,12 +459,16 @@ def _refuse_overwriting(options: argparse.Namespace) -> None:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Runs the command; returns its exit code."""
+    closed = sys.stdout is None
     for name in ("stdout", "stderr"):  # Python has None for one that was closed before
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))
     options = _options(arguments)
     if "table" in options and not options.table and not options.draw and not getattr(options, "labels", None):
         options.table = "-"
+    if closed and (options.command == "info" or getattr(options, "table", None) == "-"):
+        say(f"error: the standard output is closed{'' if options.command == 'info' else '; --table FILE writes the rows to a file'}\n")
+        return 1
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what fails is said below, once
     stop = Stop()
     try:
@@ -454,9 +480,6 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
-        text = str(raised) or type(raised).__name__
-        if isinstance(raised, OSError) and raised.filename is not None:
-            text = f"{os.fsdecode(raised.filename)}: {raised.strerror}"
-        say(f"error: {text}\n")
+        say(f"error: {_said(raised, options)}\n")
         stop.end()
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,16 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"([0-9]+)", name)]
 
 
-def read_image(path: str) -> npt.NDArray[np.uint8]:
-    """An image file as BGR. Raises error when it cannot be read."""
+def has_16_bits(data: bytes) -> bool:
+    """Returns whether an image file, PNG or PNM, has values of 16 bits."""
+    if data.startswith(b"\x89PNG"):
+        return data[24:25] == b"\x10"
+    found = re.match(rb"P[2356](?:\s+(?:#[^\n]*\n)?)+\d+\s+\d+\s+(\d+)\s", data[:4096])
+    return found is not None and int(found[1]) > 255
+
+
+def read_image(path: str, note: Optional[Callable[[str], Any]] = None) -> npt.NDArray[np.uint8]:
+    """An image file as BGR; `note` is told if it has more than that. Raises error when it cannot be read."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -42,6 +50,8 @@ def read_image(path: str) -> npt.NDArray[np.uint8]:
     pixels = call(cv2.imdecode, np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
     if pixels is None:
         raise error(f"{path}: is no image that can be read")
+    if note and has_16_bits(data):
+        note(f"{path}: has values of 16 bits, of which the upper 8 are used\n")
     return np.asarray(pixels)
 
 
@@ -63,8 +73,8 @@ class Source:
         still: whether it is a single image.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, note: Optional[Callable[[str], Any]] = None) -> None:
+        self.name, self._note = name, note
         self.count: Optional[int] = None
         self.rate: Optional[float] = None
         self.still = False
@@ -147,8 +157,13 @@ class Source:
             if self.count is not None and index < self.count:
                 raise error(f"{self.name}: frame {index} of {self.count} cannot be read")
         else:
+            def once(text: str) -> None:
+                if self._note:
+                    self._note(text)
+                self._note = None
+
             for index, path in enumerate(self._files):
-                yield Frame(index, None, os.path.basename(path), read_image(path))
+                yield Frame(index, None, os.path.basename(path), read_image(path, once))
 
     def _decoded(self) -> Iterator[Frame]:
         index = 0

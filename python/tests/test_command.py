@@ -86,7 +86,7 @@ class CommandTest(CommandCase):
                                  (["detect", "in.avi", "--min-neigbors=9"], "--min-neigbors"), (["detect", "in.avi", "--min-neighbors=three"], "'three' is no whole number"),
                                  (["detect", "in.avi", "--min-size=-3"], "--min-size: -3"), (["detect", "in.avi", "second.avi"], "second.avi"),
                                  (["detect", "in.avi", "--frames=0"], "--frames: 0"),
-                                 *(([name, "in.avi", f"--{option}="], f"argument --{option}: the name of a file is empty")
+                                 *(([name, "in.avi", f"--{option}="], f"\nerror: --{option}: the name of a file is empty\n")
                                    for name, option in (("detect", "table"), ("match", "draw"), ("superpixels", "labels"))), (["superpixels", "in.avi", "--sigma=abc"], "'abc' is no number"),
                                  (["superpixels", "in.avi", "--sigma=nan"], "--sigma: nan"), (["track", "in.avi"], "--box"), (["track", "in.avi", "--box=1,2,3"], "'1,2,3'"),
                                  (["superpixels", "in.avi", "--borders"], "--borders: needs --draw"), (["match", "in.avi", "--metric=ncc"], "'ncc'"), (["detect", "in.avi", "--cas=x"], "--cas")):
@@ -107,7 +107,7 @@ class CommandTest(CommandCase):
                                  (["detect", "in.avi", "--table=/nodir/x.csv"], "/nodir/x.csv: cannot be written"), (["detect", "in.avi", "--draw=/nodir/x.avi"], "/nodir/x.avi: cannot be written"),
                                  (["detect", "in.avi", "--draw=x.mov"], "x.mov"), (["detect", "one.png", "--draw=x.avi"], "x.avi"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
                                  (["track", "in.avi", "--box=180,100,40,40", "--table=old.csv"], "box"), (["detect", "in.avi", "--table=empty"], "is a folder"),
-                                 (["detect", "in.avi", "--device=gpu"], "device: 'gpu'"), (["detect", "in.avi", "--device=cuda:99"], "cuda:99")):
+                                 (["detect", "in.avi", "--device=gpu"], "--device: 'gpu'"), (["detect", "in.avi", "--device=cuda:99"], "cuda:99")):
             done = self.run_command(*arguments, code=2 if arguments[-1].startswith(("--cascade", "--device=gpu")) or words == "box" else 1)
             self.assertRegex(done.stderr, rf"(?m)^error: .*{words}")
         with open(self.path("old.csv")) as file:

@@ -35,7 +35,7 @@ class UsageTest(CommandCase):
             for wrong in (["--bogus"], ["x.avi", "y.avi", "--bogus=3"], ["x.avi", "--quiet=3"], ["--draw"]):
                 errors = self.call_command(name, *wrong, code=2)[1]
                 self.assertTrue(errors.startswith(f"usage: cudatracking {name} "), errors)
-                self.assertRegex(errors, rf"(?m)^cudatracking {name}: error: ")
+                self.assertRegex(errors, r"(?m)^error: (?!argument)")
         self.assertTrue(self.call_command("--bogus", code=2)[1].startswith("usage: cudatracking [-h] [-V]"))
 
     def test_example_names_what_it_needs(self):
@@ -63,6 +63,39 @@ class MessagesTest(CommandCase):
                 self.assertEqual((printed, errors), ("", f"error: --box: {given}: is not inside of the first frame, which has 192 x 144 pixels\n"))
         printed, errors = self.call_command("track", "in.avi", "--box=10,10,5,5", code=2)
         self.assertEqual(printed, "")
+
+    def test_options_are_named_alike(self):
+        """Wherever it is found out what is wrong about an option: when the command line is read, by the command, or by a class."""
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        write_video(self.path("in.avi"), 3)
+        for arguments, code in ((["detect", "in.png", "--scale-factor=1"], 2), (["detect", "in.png", "--device=gpu"], 2), (["detect", "in.png", "--cascade=x"], 2),
+                                (["detect", "in.png", "--device=cuda:99"], 1), (["scan", "in.avi", "--job=detect", "--out=o", "--max-size=3", "--min-size=9"], 2),
+                                (["track", "in.avi", "--box=500,0,9,9"], 2), (["superpixels", "in.png", "--labels=l.jpg"], 2), (["superpixels", "in.png", "--number=9", "--sigma=3"], 2),
+                                (["scan", "in.avi", "--job=detect", "--out="], 2), (["scan", "in.avi", "--job=detect", "--out=o", "--workers=x"], 2),
+                                (["scan", "in.avi", "--job=superpixels", "--out=o", "--number=9", "--sigma=3"], 2), (["scan", "in.avi", "--job=detect", "--out=o", "--boxes=no.csv"], 2),
+                                (["scan", "in.avi", "--job=track", "--out=in.png", "--box=1,2,30,30"], 1)):
+            with self.subTest(arguments):
+                self.assertRegex(self.call_command(*arguments, code=code)[1], r"(?m)^error: --[a-z-]+: ")
+
+    def test_images_of_16_bits(self):
+        """Their upper bytes are used, which is said once."""
+        deep = frame(0).astype(np.uint16) * 256 + 77
+        os.mkdir(self.path("several"))
+        for name in ("in.png", "several/0.png", "several/1.png"):
+            ct.cv2.imwrite(self.path(name), deep)
+        ct.cv2.imwrite(self.path("in.ppm"), deep)
+        ct.cv2.imwrite(self.path("in8.png"), frame(0))
+        ct.cv2.imwrite(self.path("in8.ppm"), frame(0))
+        expected = self.call_command("superpixels", "in8.png", "--quiet")[0]
+        for name, first in (("in.png", "in.png"), ("in.ppm", "in.ppm"), ("several", "several/0.png")):
+            printed, errors = self.call_command("superpixels", name)
+            self.assertRegex(errors, rf"\A{first}: has values of 16 bits, of which the upper 8 are used\n\d (?:image|frame)[^\n]+\n\Z")
+            self.assertEqual(printed.replace("0.png", "").count("\n"), expected.count("\n") * (2 if name == "several" else 1) - (name == "several"))
+            self.assertEqual(self.call_command("superpixels", name, "--quiet")[1], "")
+        self.assertEqual(self.call_command("superpixels", "in.png", "--quiet")[0].replace("in.png", "in8.png"), expected)
+        self.assertIn("has values of 16 bits", self.call_command("superpixels", "in.png", "--labels=l.npy")[1])
+        for name in ("in8.png", "in8.ppm"):
+            self.assertNotIn("16 bits", self.call_command("superpixels", name)[1])
 
     def test_videos_too_small_for_a_grid(self):
         for width, height in ((17, 16), (33, 571), (571, 47)):
@@ -95,7 +128,7 @@ class MessagesTest(CommandCase):
         self.assertEqual(self.call_command("superpixels", "in.png", "--number=200", "--draw=x.png", "--quiet")[1], "")
         for option in ("--sigma=3", "--max-dist=4", "--color-scale=1"):
             errors = self.call_command("superpixels", "in.png", "--number=200", option, code=2)[1]
-            self.assertIn(f"error: argument {option.partition('=')[0]}: not allowed with argument --number, which has parameters of its own", errors)
+            self.assertIn(f"\nerror: {option.partition('=')[0]}: not allowed with --number, which has parameters of its own", errors)
 
     def test_files_that_are_no_videos(self):
         """The message fits the file, and says whether PyAV is missing, broken, or cannot read it."""
