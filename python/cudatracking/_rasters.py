@@ -31,6 +31,8 @@ GEOTIFFS = (".tif", ".tiff")
 RASTERS = (*GEOTIFFS, ".jp2", ".vrt")
 LABELS = (ARRAY, *GEOTIFFS)
 SIDECARS = (".msk", ".aux.xml", ".ovr")  # what GDAL reads with a GeoTIFF of the same name: mask, statistics and more, overviews
+WORLDS = (".tfw", ".TFW", ".tifw", ".TIFW", ".tiffw", ".TIFFW")  # coordinates that GDAL reads with a TIFF that has none, in place of its ending
+LOOSE_WORLDS = (".wld", ".WLD")  # likewise with any image of that name
 MEMORY = 4.  # GiB, default of --memory
 SIDE, PIXELS = 65535, 2000000000  # largest image of one call
 BLOCK = 256  # side of the blocks of a GeoTIFF, pixels; tiles are made of whole ones
@@ -95,6 +97,10 @@ class Image:
         """Returns the coordinates for a GeoTIFF of labels."""
         return {}
 
+    def placed(self) -> bool:
+        """Returns whether it has coordinates."""
+        return False
+
     def files(self) -> Iterator[str]:
         """Yields names, some of which may be no files, of what the pixels come from."""
         yield from ()
@@ -106,8 +112,8 @@ class Image:
 class Photograph(Image):
     """Image file of BGR, decoded as a whole."""
 
-    def __init__(self, path: str) -> None:
-        self._pixels = read_image(path)
+    def __init__(self, path: str, quiet: bool) -> None:
+        self._pixels = read_image(path, None if quiet else say)
         self.size, self.channels, self.itemsize = (self._pixels.shape[1], self._pixels.shape[0]), 3, 1
 
     def read(self, box: Box) -> tuple[Pixels, Mask]:
@@ -123,7 +129,9 @@ class Array(Image):
         array = self._mapped()
         if array.ndim not in (2, 3):
             raise ArgumentError(f"{path}: shape {array.shape}; height x width, or height x width x channels, is possible")
-        self.size, self.channels, self.itemsize = (array.shape[1], array.shape[0]), array.size // max(array.shape[0] * array.shape[1], 1), array.itemsize
+        if not array.size:
+            raise ArgumentError(f"{path}: shape {array.shape}; at least one pixel is needed")
+        self.size, self.channels, self.itemsize = (array.shape[1], array.shape[0]), array.size // (array.shape[0] * array.shape[1]), array.itemsize
 
     def _mapped(self) -> Pixels:
         with _about(self._path, "cannot be read"):
@@ -157,6 +165,9 @@ class Raster(Image):
         points, system = self._file.gcps
         place = {"gcps": points, "crs": system} if points else {"crs": self._file.crs, "transform": self._file.transform}
         return {**place, "rpcs": self._file.rpcs} if self._file.rpcs else place
+
+    def placed(self) -> bool:
+        return bool(self._file.gcps[0]) or not self._file.transform.is_identity
 
     def files(self) -> Iterator[str]:
         known = {self._path}
@@ -329,11 +340,15 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
             stack.enter_context(warnings.catch_warnings())
             for usual in (rasterio.errors.NotGeoreferencedWarning, rasterio.errors.NodataShadowWarning):
                 warnings.simplefilter("ignore", usual)
-        source = Photograph(options.source) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
+        source = Photograph(options.source, options.quiet) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
         stack.callback(source.close)
         replaced = [options.labels]
         if target_kind in GEOTIFFS:
-            replaced += [name + end for name in sorted({options.labels, os.path.realpath(options.labels)}) for end in SIDECARS]
+            for name in dict.fromkeys((options.labels, os.path.realpath(options.labels))):
+                stem = os.path.splitext(name)[0]
+                replaced += [name + end for end in SIDECARS] + [stem + end for end in WORLDS]
+                for world in [stem + end for end in LOOSE_WORLDS if os.path.exists(stem + end) and not source.placed()]:
+                    raise ArgumentError(f"--labels: {options.labels}: GDAL would read coordinates from {world}, and {options.source} has none; name another file")
         if any(map(os.path.exists, replaced)):
             refuse_inputs([("--labels", name) for name in replaced], source.files())
         if source.alpha and not options.quiet:

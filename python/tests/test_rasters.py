@@ -158,6 +158,30 @@ class RastersTest(CommandCase):
         self.assertEqual((sorted(os.listdir(self.folder)), os.listdir(self.path("deep"))), (["deep", "in.tif", "l.tif"], ["l.tif"]))
 
     @needs_rasterio
+    def test_coordinates_beside_an_older_file(self):
+        """A world file of another TIFF is removed with it; one that may be of another image is left, and refused where it would be read."""
+        import rasterio
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        for end in ("tfw", "tifw", "TFW"):
+            geotiff(self.path("l.tif"), bands(20, 20, 1))
+            with open(self.path(f"l.{end}"), "w") as file:
+                file.write("2\n0\n0\n-2\n100\n200\n")
+            self.call_command("superpixels", "in.png", "--labels=l.tif", *SETTINGS)
+            with rasterio.open(self.path("l.tif")) as read:
+                self.assertTrue(read.transform.is_identity)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in.png", "l.tif"])
+        os.remove(self.path("l.tif"))
+        with open(self.path("l.wld"), "w") as file:
+            file.write("2\n0\n0\n-2\n100\n200\n")
+        self.assertEqual(self.call_command("superpixels", "in.png", "--labels=l.tif", *SETTINGS, code=2)[1],
+                         "error: --labels: l.tif: GDAL would read coordinates from l.wld, and in.png has none; name another file\n")
+        geotiff(self.path("in.tif"), bands(40, 40, 3), crs="EPSG:32632", transform=rasterio.transform.from_origin(5, 5, 3, 3))
+        self.call_command("superpixels", "in.tif", "--labels=l.tif", *SETTINGS)
+        with rasterio.open(self.path("l.tif")) as read:
+            self.assertEqual(read.transform.a, 3)
+        self.assertTrue(os.path.exists(self.path("l.wld")))
+
+    @needs_rasterio
     def test_points_and_rational_polynomials(self):
         """A GeoTIFF of labels has the image's."""
         import rasterio
@@ -191,6 +215,7 @@ class RastersTest(CommandCase):
     def test_refused(self):
         np.save(self.path("in.npy"), bands(500, 560, 3))
         np.save(self.path("many.npy"), np.zeros((30, 30, 17), np.uint8))
+        np.save(self.path("none.npy"), np.zeros((0, 5), np.uint8))
         np.save(self.path("ints.npy"), np.zeros((30, 30), np.int32))
         np.save(self.path("line.npy"), np.zeros(30, np.uint8))
         np.save(self.path("objects.npy"), np.array([None, {}]), allow_pickle=True)
@@ -206,11 +231,12 @@ class RastersTest(CommandCase):
                 (["in.npy", "--labels=l.npy", "--number=9"], "--number: 9: has parameters for photographs", 2),
                 (["in.npy", "--labels=l.png"], "--labels: l.png: the name must end with .npy or .tif or .tiff", 2),
                 (["in.avi", "--labels=l.npy"], "--labels: are those of one image", 2), (["in.npy", "--labels=in.npy"], "--labels: in.npy: is the input", 2),
-                (["in.png", "--labels=l.npy", "--table=t.csv"], "argument --table: not allowed with argument --labels", 2),
-                (["in.png", "--labels=l.npy", "--draw=t.png"], "argument --draw: not allowed", 2), (["in.png", "--labels=l.npy", "--frames=1"], "argument --frames: not", 2),
-                (["in.npy"], "argument source: in.npy: needs --labels", 2), (["in.png", "--memory=1"], "argument --memory: needs --labels", 2), (["in.png", "--labels=l.npy", "--memory=0"], "--memory: 0: 0.01 to 1000000 is possible", 2),
+                (["in.png", "--labels=l.npy", "--table=t.csv"], "error: --table: not allowed with --labels", 2),
+                (["in.png", "--labels=l.npy", "--draw=t.png"], "error: --draw: not allowed with --labels", 2), (["in.png", "--labels=l.npy", "--frames=1"], "error: --frames: not", 2),
+                (["in.npy"], "error: source: in.npy: needs --labels", 2), (["in.png", "--memory=1"], "error: --memory: needs --labels", 2), (["in.png", "--labels=l.npy", "--memory=0"], "--memory: 0: 0.01 to 1000000 is possible", 2),
                 (["no.npy", "--labels=l.npy"], "no.npy: cannot be read: No such file", 1), (["bad.npy", "--labels=l.npy"], "bad.npy: cannot be read: ", 1),
                 (["objects.npy", "--labels=l.npy"], "objects.npy: cannot be read: ", 1), (["line.npy", "--labels=l.npy"], "line.npy: shape (30,); height x width", 2),
+                (["none.npy", "--labels=l.npy"], "none.npy: shape (0, 5); at least one pixel is needed", 2),
                 (["many.npy", "--labels=l.npy"], "many.npy: image: ", 1), (["ints.npy", "--labels=l.npy"], "ints.npy: image: elements are int32", 1),
                 (["in.npy", "--labels=no/l.npy"], "no/l.npy: cannot be written: No such file", 1)):
             with self.subTest(arguments):
