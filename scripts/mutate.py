@@ -175,7 +175,8 @@ class Tests:
     @contextlib.contextmanager
     def environment(self, without, cuda):
         environment = dict(os.environ, OPENCV_FOR_THREADS_NUM="2", OPENCV_CPU_DISABLE=without)
-        data = next(self.build.folder.parent.glob("src/opencv_contrib_python-*/opencv"), pathlib.Path())
+        found = self.build.folder.parent.glob("src/opencv_contrib_python-*/opencv")
+        data = next((path for path in found if (path / "data/haarcascades").is_dir()), pathlib.Path())  # OpenCV 5 has none
         environment.setdefault("CUDATRACKING_SAMPLES_DATA", str(data / "samples/data"))
         environment.setdefault("CUDATRACKING_CASCADES", str(data / "data"))
         gpu = self.gpus.get() if cuda else ""
