@@ -819,7 +819,7 @@ class InputTest(ScanTest):
                 ([video, "--job=detect", "--cascade=frontalfase", *base], 2, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 2, "workers: 'tpu'"),
                 ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 2, "address: "),
                 ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none"),
-                ([video, "--job=detect", "--out="], 2, "--out: ''"), ([video, "--job=detect", "--min-size=90", "--max-size=50", *base], 2, "max_size: 50"),
+                ([video, "--job=detect", "--out="], 2, "--out: ''"), ([video, "--job=detect", "--min-size=90", "--max-size=50", *base], 2, "--max-size: 50"),
                 ([video, "--job=detect", "--scale-factor=1", *base], 2, "--scale-factor: 1: more than 1 "), ([video, "--job=superpixels", "--sigma=0", *base], 2, "--sigma: 0"),
                 ([video, "--job=superpixels", f"--min-area={2**31}", *base], 2, f"--min-area: {2**31}"), (["latin.txt", "--job=detect", *base], 1, "latin.txt: is no list"),
                 (["null.txt", "--job=detect", *base], 1, "null.txt: is no list"), ([video, "--job=track", "--boxes=huge.csv", *base], 2, f"huge.csv:2: {2**31}: "),
