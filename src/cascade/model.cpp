@@ -30,11 +30,6 @@ static FeatureFormat formatOf(FeatureType type)
 
 // --- the new format --------------------------------------------------------------------------------------------------
 
-static void readWindow(const Item& root, Builder& builder)
-{
-    builder.window(root, root.integerOf("width", 1, 1000000), root.integerOf("height", 1, 1000000));
-}
-
 static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
 {
     count = list.list(1, MAX_RECTANGLES);
@@ -161,7 +156,7 @@ static void readNew(const Item& root, Model& model, Builder& builder)
                       item.fail(name == "HOG" ? "HOG cascades are not supported" : "only HAAR and LBP are known");
                   model.kind = *type;
               });
-    readWindow(root, builder);
+    builder.window(root, root.integerOf("width", INT_MIN, INT_MAX), root.integerOf("height", INT_MIN, INT_MAX));
     root.with("featureParams",
               [&](const Item& item)
               {
@@ -213,7 +208,7 @@ static void readOld(const Item& root, Model& model, Builder& builder)
               {
                   int side[2] = {};
                   list.list(2, 2);
-                  list.each([&](const Item& number, int k) { side[k] = number.integer(1, 1000000); });
+                  list.each([&](const Item& number, int k) { side[k] = number.integer(INT_MIN, INT_MAX); });
                   builder.window(list, side[0], side[1]);
               });
     readStages(root, "stage_threshold", "trees", readOldTree, model, builder);

@@ -97,6 +97,14 @@ OracleCascade oldTree(int left, int right)
     return {true, Size(10, 8), {{0.5f, {tree}}}, {feature}};
 }
 
+//! A file of the old format with this window.
+std::string oldWindow(Size window)
+{
+    OracleCascade cascade = oldTree(1, -1);
+    cascade.window = window;
+    return cascadeText(cascade, ".yml", true);
+}
+
 std::vector<BadFile> badFiles()
 {
     return {{"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n", "has neither"},
@@ -106,6 +114,10 @@ std::vector<BadFile> badFiles()
             {"no window", with("   width: 10\n", ""), "cascade.width"},
             {"a window of 2", with("width: 10", "width: 2"), "sides must be"},
             {"a window of 300", with("width: 10", "width: 300"), "sides must be"},
+            {"a window of -3", with("width: 10", "width: -3"), "cascade: a window of -3 x 8, and sides must be"},
+            {"a window of 2000000", with("width: 10", "width: 2000000"), "a window of 2000000 x 8, and sides must be"},
+            {"an old window of 0", oldWindow(Size(10, 0)), "size: a window of 10 x 0, and sides must be"},
+            {"an old window of 2000000", oldWindow(Size(2000000, 8)), "a window of 2000000 x 8, and sides must be"},
             {"absurd window", with("width: 10", "width: 1e300"), "cascade.width"},
             {"categories", with("maxCatCount: 0", "maxCatCount: 8"), "maxCatCount"},
             {"NaN threshold", with("stageThreshold: 0.5", "stageThreshold: .Nan"), "stages[0].stageThreshold"},
