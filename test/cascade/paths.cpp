@@ -101,6 +101,59 @@ TEST(Cascade_Paths, cells)
     }
 }
 
+//! Corners of usual Haar features are added up by the pattern of their number and weights, in an order for which the
+//! pattern's formula is the sum of all corners times their weights.
+TEST(Cascade_Paths, patternsOfCorners)
+{
+    using cascade::Corner;
+    const struct
+    {
+        cascade::gpu::CornerPattern pattern;
+        int factor;
+        std::vector<Rect> rectangles;
+        std::vector<int> weights;
+    } cases[] = {{cascade::gpu::SIX, 2, {Rect(0, 0, 4, 4), Rect(2, 0, 2, 4)}, {-1, 2}},
+                 {cascade::gpu::SIX, 2, {Rect(0, 0, 4, 4), Rect(0, 2, 4, 2)}, {1, -2}},
+                 {cascade::gpu::EIGHT, 3, {Rect(0, 0, 6, 4), Rect(2, 0, 2, 4)}, {-1, 3}},
+                 {cascade::gpu::EIGHT, 3, {Rect(0, 0, 4, 6), Rect(0, 2, 4, 2)}, {1, -3}},
+                 {cascade::gpu::NINE, 1, {Rect(0, 0, 4, 4), Rect(0, 0, 2, 2), Rect(2, 2, 2, 2)}, {-1, 2, 2}},
+                 {cascade::gpu::NINE, -1, {Rect(0, 0, 4, 4), Rect(0, 0, 2, 2), Rect(2, 2, 2, 2)}, {1, -2, -2}}};
+    for (const auto& c : cases)
+    {
+        std::map<std::pair<int, int>, int> merged; // by y and x
+        for (size_t r = 0; r < c.rectangles.size(); ++r)
+        {
+            const Rect box = c.rectangles[r];
+            for (const int k : {0, 1, 2, 3})
+                merged[{box.y + k / 2 * box.height, box.x + k % 2 * box.width}] +=
+                    k == 0 || k == 3 ? c.weights[r] : -c.weights[r];
+        }
+        const auto valueAt = [](const Corner& corner) { return 1 << (5 * corner.y / 2 + corner.x); }; // all differ
+        std::vector<Corner> corners, ordered;
+        int expected = 0;
+        for (const auto& entry : merged)
+            if (entry.second != 0)
+            {
+                corners.push_back(
+                    {static_cast<int16_t>(entry.first.second), static_cast<int16_t>(entry.first.first), entry.second});
+                expected += entry.second * valueAt(corners.back());
+            }
+        int factor = 0;
+        SCOPED_TRACE(testing::Message() << "case " << &c - cases);
+        ASSERT_EQ(c.pattern, cascade::patternOf(corners, ordered, factor));
+        EXPECT_EQ(c.factor, factor);
+        ASSERT_EQ(corners.size(), ordered.size());
+        const auto v = [&](size_t k) { return valueAt(ordered[k]); };
+        int sum = 0;
+        if (c.pattern == cascade::gpu::NINE)
+            sum = factor * (v(0) + v(1) + v(2) + v(3) - 2 * (v(4) + v(5) + v(6) + v(7) - 2 * v(8)));
+        else
+            sum = v(0) + v(1) - v(2) - v(3) +
+                  factor * (c.pattern == cascade::gpu::SIX ? v(4) - v(5) : v(4) - v(5) + v(6) - v(7));
+        EXPECT_EQ(expected, sum);
+    }
+}
+
 //! The comparison of large cells, for all numbers against those around each other and around the ends of 15 and 16
 //! bits.
 TEST(Cascade_Paths, comparisonOfHalves)
