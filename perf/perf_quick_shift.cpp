@@ -203,37 +203,47 @@ PERF_TEST_P(QuickShift_CpuPlots, compute, testing::Combine(testing::ValuesIn(PLO
 class CudaTest : public perf::TestBaseWithParam<Case>
 {
 protected:
+#ifdef HAVE_CUDA
+    //! What is measured: a case, its image on the device, and a QuickShift with its settings.
+    struct Setup
+    {
+        const Case c;
+        const Mat image = imageOf(c);
+        const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
+        cuda::Stream stream{};
+        GpuMat input{image};
+    };
+#endif
+
     void measure(bool kernelOnly = false)
     {
         requireDevice();
 #ifdef HAVE_CUDA
-        const Case c = GetParam();
-        const Mat image = imageOf(c);
-        const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
-        cuda::Stream stream;
-        cuda::HostMem pinned(image), hostLabels(image.size(), CV_32S);
-        GpuMat input, labels;
-        const auto upload = [&] { input.upload(pinned, stream), stream.waitForCompletion(); };
-        const auto download = [&] { labels.download(hostLabels, stream), stream.waitForCompletion(); };
-        const auto compute = [&] { q->compute(input, noArray(), stream), q->getLabels(labels, stream); };
-        upload();
-        declare.in(image).time(5);
+        Setup s = {GetParam()};
+        cuda::HostMem pinned(s.image), hostLabels(s.image.size(), CV_32S);
+        GpuMat labels;
+        const auto compute = [&] { s.q->compute(s.input, noArray(), s.stream), s.q->getLabels(labels, s.stream); };
+        declare.in(s.image).time(5);
         TEST_CYCLE()
         {
             compute();
-            stream.waitForCompletion();
+            s.stream.waitForCompletion();
         }
-        ASSERT_GT(q->getNumberOfSuperpixels(), 0);
-        const int superpixels = q->getNumberOfSuperpixels();
-        PerfRow(c.name, "cuda", "kernel", graphMedianUs(stream, compute))
-            .set("pairs", pairsOf(c))
-            .set("lower_bound_us", lowerBoundUs(c))
+        const int superpixels = s.q->getNumberOfSuperpixels();
+        ASSERT_GT(superpixels, 0);
+        PerfRow(s.c.name, "cuda", "kernel", graphMedianUs(s.stream, compute))
+            .set("pairs", pairsOf(s.c))
+            .set("lower_bound_us", lowerBoundUs(s.c))
             .set("superpixels", superpixels);
         if (!kernelOnly)
         {
-            PerfRow(c.name, "cuda", "upload", medianUs(upload)).set("bytes", double(image.total() * image.elemSize()));
-            PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", double(image.total() * sizeof(int)));
-            PerfRow(c.name, "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6);
+            const auto upload = [&] { s.input.upload(pinned, s.stream), s.stream.waitForCompletion(); };
+            const auto download = [&] { labels.download(hostLabels, s.stream), s.stream.waitForCompletion(); };
+            PerfRow(s.c.name, "cuda", "upload", medianUs(upload))
+                .set("bytes", double(s.image.total() * s.image.elemSize()));
+            PerfRow(s.c.name, "cuda", "download", medianUs(download))
+                .set("bytes", double(s.image.total() * sizeof(int)));
+            PerfRow(s.c.name, "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6);
         }
 #endif
         SANITY_CHECK_NOTHING();
@@ -244,23 +254,21 @@ protected:
     {
         requireDevice();
 #ifdef HAVE_CUDA
-        const Case c = GetParam();
-        const Mat image = imageOf(c);
-        const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
-        cuda::Stream stream;
-        GpuMat input(image), painted, areas, means, centroids, boxes;
-        q->compute(input, noArray(), stream);
-        const auto statistics = [&] { q->getStatistics(input, areas, means, centroids, boxes, stream); };
-        const double read = double(image.total() * (image.elemSize() + sizeof(int)));
-        PerfRow(c.name + "_means", "cuda", "kernel",
-                graphMedianUs(stream, [&] { q->getMeanColor(input, painted, stream); }))
-            .set("bytes", read + double(image.total() * image.elemSize()));
-        declare.in(image).time(5);
-        TEST_CYCLE() { statistics(); }
-        ASSERT_EQ(q->getNumberOfSuperpixels(), areas.rows);
-        PerfRow(c.name + "_statistics", "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6)
+        Setup s = {GetParam()};
+        GpuMat painted, areas, means, centroids, boxes;
+        s.q->compute(s.input, noArray(), s.stream);
+        const double painting = double(s.image.total() * s.image.elemSize());
+        const double read = painting + double(s.image.total() * sizeof(int));
+        declare.in(s.image).time(5);
+        TEST_CYCLE() { s.q->getStatistics(s.input, areas, means, centroids, boxes, s.stream); }
+        const int superpixels = s.q->getNumberOfSuperpixels();
+        ASSERT_EQ(superpixels, areas.rows);
+        PerfRow(s.c.name + "_means", "cuda", "kernel",
+                graphMedianUs(s.stream, [&] { s.q->getMeanColor(s.input, painted, s.stream); }))
+            .set("bytes", read + painting);
+        PerfRow(s.c.name + "_statistics", "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6)
             .set("bytes", read)
-            .set("superpixels", areas.rows);
+            .set("superpixels", superpixels);
 #endif
         SANITY_CHECK_NOTHING();
     }
