@@ -17,6 +17,7 @@ using cuda::FragmentMatcher;
 using cuda::GpuMat;
 using cuda::MultiTrackerTLD;
 using cuda::QuickShift;
+using cuda::QuickShiftTiles;
 using cuda::TLDDetector;
 using cuda::TLDParams;
 using cuda::TrackerTLD;
@@ -43,6 +44,7 @@ const Cause NO_LIST = {Error::StsBadArg, "an array in place of a list"};
 const Cause A_LIST = {Error::StsBadArg, "a list in place of an array"};
 const Cause NO_CASCADE = {Error::StsBadArg, "no cascade is loaded"};
 const Cause FILE_ENDING = {Error::StsBadArg, "an ending of a file name that is not accepted"};
+const Cause OTHER_SOURCES = {Error::StsBadArg, "sources of tiles differ"};
 const Cause OTHER_DEVICE = {Error::StsBadArg, "a current device that is not the instance's"};
 [[maybe_unused]] const Cause WAITS_IN_CAPTURE = {Error::StsBadArg, "a waiting call on a capturing stream"};
 const Cause ALIGNMENT = {Error::BadAlign, "an address or step of a GpuMat that is not aligned"};
@@ -183,6 +185,31 @@ TEST(Common_ErrorCodes, quickShift)
         {TWO_MEMORIES, [&] { quick->compute(image, onDevice(image)); }, BUILT_WITH_CUDA},
         {NO_LIST, [&] { quick->computeBatch(image, noArray()); }},
         {NO_FILE, [] { QuickShift::load("no such file.yml"); }},
+    });
+}
+
+TEST(Common_ErrorCodes, quickShiftTiles)
+{
+    const Ptr<QuickShift> quick = QuickShift::create();
+    const Ptr<QuickShiftTiles> tiles = QuickShiftTiles::create(quick, Size(60, 30), Size(30, 30));
+    Mat labels;
+    const auto add = [&](Point tile, int type, int valid)
+    {
+        const Size size = tiles->getSource(tile).size();
+        quick->compute(gray(size.width, size.height, type), Mat(size, CV_8U, Scalar(valid)));
+        tiles->add(tile, quick, labels);
+    };
+    add(Point(0, 0), CV_8UC1, 0);
+    expectCodes({
+        {OTHER_TYPE, [&] { add(Point(1, 0), CV_8UC3, 1); }},
+        {OTHER_SIZE,
+         [&]
+         {
+             quick->compute(gray(30, 30));
+             tiles->add(Point(1, 0), quick, labels);
+         }},
+        {OUT_OF_RANGE, [&] { tiles->getTile(Point(2, 0)); }},
+        {OTHER_SOURCES, [&] { add(Point(1, 0), CV_8UC1, 1); }}, // its parents lie in the other tile, which is masked
     });
 }
 
