@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures MultiTracker with boxes of sources that cannot be relied on, on the CPU.
 
-    proposals.py [--seeds=10] [--first-seed=1] [--processes=N] FOLDER
+    proposals.py [--seeds=10] [--first-seed=1] [--processes=N] [--filter=0|1] [--boxes=FOLDER] FOLDER
 
 FOLDER has a folder per sequence: images or an MJPEG video (.avi), init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a line per frame,
 nan: absent). Sources: none; truth, the ground truth with noise of 5 % of its size in place and in each side, in frames without the object the last
-box before; random, 20 boxes anywhere in each frame. F asks for an overlap above 0.25 after the trajectory was moved and scaled so that its first box
+box before; random, 20 boxes anywhere in each frame; and those of the files SEQUENCE.SOURCE.csv in the folder of --boxes, lines FRAME,X,Y,WIDTH,HEIGHT as
+python/samples/opencv_boxes.py prints them. F asks for an overlap above 0.25 after the trajectory was moved and scaled so that its first box
 is that of the ground truth; absent boxes are those reported in frames without the object.
 """
 import argparse
@@ -18,10 +19,9 @@ import statistics
 
 import cudatracking as ct
 
-MODES = {"none": [("", {})]}
-for source in ("truth", "random"):
-    MODES[source] = [("overlap alone", {}), ("verify_boxes", {"verify_boxes": True}), ("verify_boxes, correct_by_boxes", {"verify_boxes": True, "correct_by_boxes": True})]
-SEQUENCES = {}  # read before the processes begin, which share them
+USES = [("overlap alone", {}), ("verify_boxes", {"verify_boxes": True}), ("verify_boxes, correct_by_boxes", {"verify_boxes": True, "correct_by_boxes": True})]
+MODES = {"none": [("", {})], "truth": USES, "random": USES}
+SEQUENCES, FILES, MORE = {}, {}, {}  # filled before the processes begin, which share them
 
 
 def corners(line):
@@ -75,6 +75,17 @@ def lists(source, seed, frames, truth, first):
     return made
 
 
+def stored(file, frames):
+    """The boxes of each frame that a file has."""
+    made = [[] for _ in range(frames)]
+    with open(file, encoding="utf-8") as lines:
+        for line in lines:
+            number, *box = (float(value) for value in line.split(","))
+            if box and number < frames:
+                made[int(number)].append(tuple(box))
+    return made
+
+
 def overlap(a, b):
     w, h = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]), min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
     return w * h / (a[2] * a[3] + b[2] * b[3] - w * h) if w > 0 and h > 0 else 0.
@@ -84,8 +95,8 @@ def run(job):
     """F, and the number of absent boxes."""
     name, source, mode, seed = job
     frames, truth, first = SEQUENCES[name]
-    given = None if source == "none" else lists(source, seed, frames, truth, first)
-    tracker = ct.MultiTracker(device="cpu", seed=seed, find_by_boxes=True, **dict(MODES[source])[mode])
+    given = None if source == "none" else FILES[name, source] if (name, source) in FILES else lists(source, seed, frames, truth, first)
+    tracker = ct.MultiTracker(device="cpu", seed=seed, find_by_boxes=True, **MORE, **dict(MODES[source])[mode])
     tracker.add(frames[0], first)
     right = reported = visible = 1
     absent = 0
@@ -106,6 +117,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--filter", type=int, choices=(0, 1), help="default: that of the package")
+    parser.add_argument("--boxes", help="folder of files with boxes of more sources")
     parser.add_argument("folder")
     options = parser.parse_args()
     ct.cv2.setNumThreads(1)
@@ -114,6 +127,11 @@ def main():
         SEQUENCES[name] = read(os.path.dirname(file))
         if not SEQUENCES[name][0]:
             parser.error(f"{name}: there are neither images nor a video that can be read")
+    for file in sorted(glob.glob(os.path.join(options.boxes, "*.csv"))) if options.boxes else ():
+        name, source, _ = os.path.basename(file).rsplit(".", 2)
+        FILES[name, source] = stored(file, len(SEQUENCES[name][0]))
+        MODES[source] = USES
+    MORE.update({} if options.filter is None else {"filter": bool(options.filter)})
     jobs = [(name, source, mode, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for name in SEQUENCES
             for source, modes in MODES.items() for mode, _ in modes]
     with multiprocessing.get_context("fork").Pool(options.processes) as pool:
