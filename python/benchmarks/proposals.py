@@ -20,6 +20,7 @@ import statistics
 import cudatracking as ct
 
 USES = [("overlap alone", {}), ("verify_boxes", {"verify_boxes": True}), ("verify_boxes, correct_by_boxes", {"verify_boxes": True, "correct_by_boxes": True})]
+ALONE = "the boxes themselves"  # without a tracker
 MODES = {"none": [("", {})], "truth": USES, "random": USES}
 SEQUENCES, FILES, MORE = {}, {}, {}  # filled before the processes begin, which share them
 
@@ -96,18 +97,23 @@ def run(job):
     name, source, mode, seed = job
     frames, truth, first = SEQUENCES[name]
     given = None if source == "none" else FILES[name, source] if (name, source) in FILES else lists(source, seed, frames, truth, first)
-    tracker = ct.MultiTracker(device="cpu", seed=seed, find_by_boxes=True, **MORE, **dict(MODES[source])[mode])
-    tracker.add(frames[0], first)
+    tracker = None
+    if mode != ALONE:
+        tracker = ct.MultiTracker(device="cpu", seed=seed, find_by_boxes=True, **MORE, **dict(MODES[source])[mode])
+        tracker.add(frames[0], first)
     right = reported = visible = 1
     absent = 0
     for number in range(1, len(frames)):
-        track = tracker.update(frames[number], None if given is None else given[number])[0]
-        there, located = truth[number] is not None, bool(track["located"])
+        if tracker:
+            track = tracker.update(frames[number], None if given is None else given[number])[0]
+            located, box = bool(track["located"]), [float(track[key]) for key in ("x", "y", "width", "height")]
+        else:
+            located, box = bool(given[number]), (given[number] or [None])[0]
+        there = truth[number] is not None
         visible += there
         reported += located
         absent += located and not there
         if there and located:
-            box = [float(track[key]) for key in ("x", "y", "width", "height")]
             right += overlap(users(box, first, truth[0]), truth[number]) > .25
     return 2 * right / (reported + visible), absent
 
@@ -129,8 +135,13 @@ def main():
             parser.error(f"{name}: there are neither images nor a video that can be read")
     for file in sorted(glob.glob(os.path.join(options.boxes, "*.csv"))) if options.boxes else ():
         name, source, _ = os.path.basename(file).rsplit(".", 2)
+        if name not in SEQUENCES:
+            parser.error(f"{file}: there is no sequence {name} in {options.folder}")
         FILES[name, source] = stored(file, len(SEQUENCES[name][0]))
-        MODES[source] = USES
+        MODES[source] = [(ALONE, {}), *USES]
+    for source in {source for _, source in FILES}:
+        if missing := [name for name in SEQUENCES if (name, source) not in FILES]:
+            parser.error(f"{options.boxes}: source {source} has no boxes for {', '.join(missing)}")
     MORE.update({} if options.filter is None else {"filter": bool(options.filter)})
     jobs = [(name, source, mode, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for name in SEQUENCES
             for source, modes in MODES.items() for mode, _ in modes]
