@@ -152,8 +152,8 @@ class TLDParams:
     box_overlap: float = _switch(0.3,
         "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
     verify_boxes: bool = _switch(False,
-        "True lets boxes only propose places: a box counts only if it is similar to the object. For sources that report boxes also where the object "
-        "is not.")
+        "True lets boxes only propose places: a box counts only if it is similar to the object, and keeps no object that the tracker itself does "
+        "not see. For sources that report boxes also where the object is not.")
     correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
     find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
     start_from_boxes: bool = _switch(False,

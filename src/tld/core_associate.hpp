@@ -7,7 +7,8 @@
 //   1. objects with a box, by the overlap of their boxes with those of the detector
 //   2. lost objects, by the similarity of the detector's boxes to their templates; only with Settings::findByBoxes
 //
-// With Settings::verifyBoxes a box of the first pass must be similar to the object, too.
+// With Settings::verifyBoxes boxes only propose places: a box of the first pass must be similar to the object, too, and
+// none is support (updateSupport()).
 //
 // Each pass is greedy: it takes the pair of the largest value, of equal values that of the first object, then of the
 // first box, and goes on with the objects and boxes that are left.
@@ -89,8 +90,9 @@ CT_HOST_DEVICE Match bestMatch(int boxes, const IsFree& isFree, const ValueOf& v
 }
 
 /** Associates an object with a box. It is valid then, counts as supported, and does not jump in this frame. With
-verifyBoxes it only becomes valid if the box is similar enough. With correctByBoxes, and if it was lost, its box becomes
-this one, and detections do not change it in this frame. @param similarity see pairValue(). */
+verifyBoxes it only becomes valid if the box is similar enough, and the box is no support. With correctByBoxes, and if
+it was lost, its box becomes this one, and detections do not change it in this frame. @param similarity see
+pairValue(). */
 CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, double similarity,
                                   const Settings& settings)
 {

@@ -300,12 +300,14 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint
 
 // --- support and probation -------------------------------------------------------------------------------------------
 
-/** Sets the score, and counts frames without support. @param sum largest sum of posteriors of a fern-positive window
-that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
+/** Sets the score, and counts frames without support. A detector's box is support, unless it only proposes: of the
+places that a source proposes in many frames, some resemble the object by chance. @param sum largest sum of posteriors
+of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
     s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
-    s.unsupported = s.alive && sum == 0 && !s.matched && !s.filter.supports ? s.unsupported + 1 : 0;
+    const bool supported = sum > 0 || (s.matched && !settings.verifyBoxes) || s.filter.supports;
+    s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }

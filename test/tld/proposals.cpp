@@ -189,4 +189,23 @@ TEST(Tld_ProposalRules, validity)
                 }
 }
 
+//! A box that only proposes is no support; others are.
+TEST(Tld_ProposalRules, support)
+{
+    for (const bool verifies : {false, true})
+        for (const uint32_t sum : {0u, core::fernPositiveSum()})
+        {
+            const core::Settings settings =
+                changed(core::Settings{}, cv::format("trees 10, maxUnsupported 2, verifyBoxes %d", verifies));
+            core::ObjectState s = {};
+            s.alive = 1;
+            s.event = core::FLOWED;
+            core::associateWith(s, {104, 80, 40, 30}, 2, 0.9, settings);
+            core::updateSupport(s, sum, settings);
+            EXPECT_EQ(verifies && sum == 0 ? 1 : 0, s.unsupported);
+            EXPECT_EQ(1, s.alive);
+            EXPECT_EQ(3, s.matched);
+        }
+}
+
 }} // namespace opencv_test

@@ -120,8 +120,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
     Default 0.3. */
     CV_PROP_RW double boxOverlap;
-    /** Whether boxes only propose places: a box is associated with an object only if it is similar to it, too. For
-    detectors and trackers that report boxes also where the object is not. Default false. */
+    /** Whether boxes only propose places: a box is associated with an object only if it is similar to it, too, and is
+    no support. For detectors and trackers that report boxes also where the object is not. Default false. */
     CV_PROP_RW bool verifyBoxes;
     //! Whether an object takes over the detector's box that is associated with it. Default false.
     CV_PROP_RW bool correctByBoxes;

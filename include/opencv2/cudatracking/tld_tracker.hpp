@@ -182,8 +182,8 @@ public:
     fails or its box is not similar to the object. Default False.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
-    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object.
-    Default False.
+    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object, and keeps no
+    object that the tracker itself does not see. Default False.
     correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
@@ -457,9 +457,9 @@ public:
 
     __Effect on an associated object.__ It becomes valid, counts as supported, and does not jump, so its model may learn
     from the frame. With TLDParams.verifyBoxes it becomes valid only if the conservative similarity of the detector's
-    box is above the validity threshold; otherwise it remains as it was, a lost object not valid. If it fails the check
-    before learning, it is UNCERTAIN in this frame. Its score is that of its own ferns, so with
-    TLDParams.minReplyScore it may still not be located.
+    box is above the validity threshold, otherwise it remains as it was, a lost object not valid; and the box does not
+    count as support. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
+    ferns, so with TLDParams.minReplyScore it may still not be located.
     - Pass 1, event CONFIRMED: it takes over the detector's box if TLDParams.correctByBoxes is set. Otherwise its box is
       that of flow and correction, the same as without boxes.
     - Pass 2, event RECOGNIZED: its box is set to the detector's.
