@@ -78,8 +78,9 @@ TEST_F(Common_CudaPlans, fakedLimitsAreSeen)
         const Result expected = runCpu(scene);
         // TLD's ferns keep their posteriors in shared memory where there is room: 160 KB.
         const Moving video;
+        const tld::TLDParams withFilter = tld::paramsOf("filter 1");
         const auto track = [&](fuzz::Engine engine)
-        { return tld::follow(*tld::trackerOn(video, engine), video, engine, 1, 4); };
+        { return tld::follow(*tld::trackerOn(video, engine, withFilter), video, engine, 1, 4); };
         const std::vector<tld::Step> steps = track(fuzz::Engine::CPU);
         expectSame(expected, runCuda(scene));
         tld::expectSame(steps, track(fuzz::Engine::CUDA));

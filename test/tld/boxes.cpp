@@ -437,6 +437,7 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
         p.correctByBoxes = run % 2 != 0;
         p.findByBoxes = run % 3 != 0;
         p.verifyBoxes = run % 4 % 3 != 0;
+        p.filter = run % 5 >= 3;
         if (p.findByBoxes)
             p.retryFrames = 0; // else flow that is tried again is before the boxes
         p.startFromBoxes = run % 4 >= 2;
@@ -483,8 +484,9 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
 TEST_F(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     const Three scene;
-    for (const char* params : {"correctByBoxes 1, findByBoxes 1", "correctByBoxes 1, verifyBoxes 1",
-                               "findByBoxes 1, verifyBoxes 1", "correctByBoxes 1"})
+    for (const char* params :
+         {"correctByBoxes 1, findByBoxes 1", "correctByBoxes 1, verifyBoxes 1", "findByBoxes 1, verifyBoxes 1",
+          "correctByBoxes 1", "filter 1, correctByBoxes 1, findByBoxes 1, verifyBoxes 1"})
     {
         SCOPED_TRACE(params);
         const TLDParams p = paramsOf(params);

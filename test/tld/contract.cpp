@@ -14,8 +14,10 @@ typedef StandardScene S;
 //! The three classes on the same object.
 struct All
 {
-    explicit All(const S& scene, Engine engine = Engine::CPU)
-        : tracker(trackerOn(scene, engine)), detector(TLDDetector::create()), several(MultiTrackerTLD::create())
+    explicit All(const S& scene, Engine engine = Engine::CPU, const TLDParams& params = TLDParams())
+        : tracker(trackerOn(scene, engine, params)),
+          detector(TLDDetector::create()),
+          several(MultiTrackerTLD::create(params))
     {
         const Image first(engine, scene.frame(0));
         detector->init(first.in(), scene.box(0));
@@ -117,20 +119,22 @@ TEST(Tld_Inputs, dimensions)
 using cuda::GpuMat;
 using cuda::Stream;
 
-class Tld_CudaContract : public testing::Test
+//! Without and with a correlation filter.
+class Tld_CudaContract : public OnCudaWith<bool>
 {
 protected:
     void SetUp() override
     {
-        requireCuda();
+        OnCudaWith<bool>::SetUp();
+        params.filter = GetParam();
         stream = Stream(static_cast<size_t>(1)); // does not wait for the null stream
         for (int t = 0; t < S::FRAMES; ++t)
             frames.emplace_back(scene.frame(t));
         input = frames[0].clone();
         require(cudaDeviceSynchronize()); // what the null stream copies is there before `stream` goes on
-        truth = follow(*trackerOn(scene, Engine::CPU), scene, Engine::CPU, 1, S::FRAMES);
+        truth = follow(*trackerOn(scene, Engine::CPU, params), scene, Engine::CPU, 1, S::FRAMES);
     }
-    Ptr<TrackerTLD> fresh() const { return trackerOn(scene, Engine::CUDA); }
+    Ptr<TrackerTLD> fresh() const { return trackerOn(scene, Engine::CUDA, params); }
     void expectFrame(int t, const Mat& result)
     {
         const double* r = result.ptr<double>();
@@ -146,14 +150,17 @@ protected:
     }
 
     const S scene;
+    TLDParams params;
     Stream stream = cuda::noStream();
     std::vector<GpuMat> frames;
     GpuMat input;
     std::vector<Step> truth;
 };
 
+INSTANTIATE_TEST_CASE_P(Filter, Tld_CudaContract, testing::Bool());
+
 //! Each replay is a frame; the first update may be the captured one.
-TEST_F(Tld_CudaContract, replaysAreFrames)
+TEST_P(Tld_CudaContract, replaysAreFrames)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
@@ -180,7 +187,7 @@ TEST_F(Tld_CudaContract, replaysAreFrames)
 }
 
 //! Captured work has not happened.
-TEST_F(Tld_CudaContract, droppedCaptures)
+TEST_P(Tld_CudaContract, droppedCaptures)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     for (int t = 1; t < 12; ++t)
@@ -198,7 +205,7 @@ TEST_F(Tld_CudaContract, droppedCaptures)
 }
 
 //! Eager frames and replays in turn, and two graphs.
-TEST_F(Tld_CudaContract, eagerBetweenReplays)
+TEST_P(Tld_CudaContract, eagerBetweenReplays)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1), other(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
@@ -224,7 +231,7 @@ TEST_F(Tld_CudaContract, eagerBetweenReplays)
 }
 
 //! With several frames in one graph, each rotates the ring of kept images.
-TEST_F(Tld_CudaContract, framesOfOneGraph)
+TEST_P(Tld_CudaContract, framesOfOneGraph)
 {
     const int count = 7;
     const Ptr<TrackerTLD> tracker = fresh();
@@ -251,9 +258,9 @@ TEST_F(Tld_CudaContract, framesOfOneGraph)
 }
 
 //! Neither with a result on the device nor in pinned memory does a call wait.
-TEST_F(Tld_CudaContract, doesNotWait)
+TEST_P(Tld_CudaContract, doesNotWait)
 {
-    const All all(scene, Engine::CUDA);
+    const All all(scene, Engine::CUDA, params);
     GpuMat result, table, results;
     cuda::HostMem pinned;
     const auto everything = [&](int t)
@@ -271,7 +278,7 @@ TEST_F(Tld_CudaContract, doesNotWait)
     EXPECT_FALSE(gate.gaveUp()) << "a call waited";
     gate.open();
     stream.waitForCompletion();
-    const All host(scene);
+    const All host(scene, Engine::CPU, params);
     Mat expected;
     for (const int t : {1, 3})
     {
@@ -281,10 +288,10 @@ TEST_F(Tld_CudaContract, doesNotWait)
     EXPECT_TRUE(sameBits(expected, pinned.createMatHeader()));
 }
 
-TEST_F(Tld_CudaContract, allocatesNothingInTheSteadyState)
+TEST_P(Tld_CudaContract, allocatesNothingInTheSteadyState)
 {
     faults::require(faults::CUDA);
-    const All all(scene, Engine::CUDA);
+    const All all(scene, Engine::CUDA, params);
     GpuMat result, table, results;
     Mat host, hostTable;
     Rect box;
@@ -309,9 +316,9 @@ TEST_F(Tld_CudaContract, allocatesNothingInTheSteadyState)
 }
 
 //! Calls that have to wait are refused before they touch the stream.
-TEST_F(Tld_CudaContract, waitingIsRefused)
+TEST_P(Tld_CudaContract, waitingIsRefused)
 {
-    const All all(scene, Engine::CUDA);
+    const All all(scene, Engine::CUDA, params);
     const std::string before = textOf(*all.tracker);
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1), table;
     Mat host;
@@ -334,7 +341,7 @@ TEST_F(Tld_CudaContract, waitingIsRefused)
 }
 
 //! Each frame captured anew.
-TEST_F(Tld_CudaContract, againAndAgainAlone)
+TEST_P(Tld_CudaContract, againAndAgainAlone)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);

@@ -556,6 +556,30 @@ TEST_P(Tld_FilterTracker, filesWithoutFilter)
     EXPECT_LT(5, asked[1]);
 }
 
+//! Files of version 5 have filters; those of older versions have none, and are read without, whatever the default is.
+TEST_P(Tld_FilterTracker, filesOfFormerVersions)
+{
+    const StandardScene scene;
+    for (int version = 1; version < 6; ++version)
+    {
+        SCOPED_TRACE(version);
+        const bool filters = version == 5;
+        const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf(cv::format("filter %d", filters))),
+                              old = TrackerTLD::create();
+        follow(*tracker, scene, engine(), 1, 10);
+        std::string former = textOf(*tracker);
+        for (const std::string name : {"verifyBoxes: 0", "filter: 0"}) // the parameters
+            if (const size_t at = former.find(name); at < former.size())
+                former.erase(former.rfind('\n', at), former.find('\n', at) - former.rfind('\n', at));
+        const size_t number = former.find("version: ") + 9;
+        former[number] = static_cast<char>('0' + version);
+        readText(*old, former);
+        EXPECT_EQ(filters, old->getParams().filter);
+        expectSame(follow(*tracker, scene, engine(), 10, 20), follow(*old, scene, engine(), 10, 20));
+        EXPECT_EQ(textOf(*tracker), textOf(*old));
+    }
+}
+
 //! Histograms of colours are left out for gray images, and begin anew.
 TEST_P(Tld_FilterTracker, otherTypeAfterReading)
 {

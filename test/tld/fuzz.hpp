@@ -25,6 +25,8 @@ struct TldCase
     std::vector<Mat> frames;
     std::vector<Rect> boxes;  //!< boxes of the objects in frame 0
     std::vector<int> actions; //!< an Action per frame
+    //! Boxes of a detector per frame, for SEVERAL objects; empty: none in any frame.
+    std::vector<std::vector<Rect>> detected;
     uint64 placement;
     double work; //!< windows x trees x frames x objects
     std::string what;
@@ -129,6 +131,26 @@ inline void randomFrames(RNG& rng, TldCase& c, Size size, int type, int count)
     }
 }
 
+//! Boxes of a detector: some at the objects' first places, some anywhere, also partly outside.
+inline void randomDetections(RNG& rng, TldCase& c, Size size)
+{
+    c.params.verifyBoxes = onceIn(rng, 2);
+    c.params.correctByBoxes = onceIn(rng, 2);
+    c.params.findByBoxes = !onceIn(rng, 3);
+    c.params.boxOverlap = rng.uniform(0.05, 0.6);
+    for (size_t t = 0; t < c.frames.size(); ++t)
+    {
+        std::vector<Rect> boxes;
+        for (int i = rng.uniform(0, 5); i > 0; --i)
+        {
+            const Point shift = uniform(rng, Point(-9, -9), Point(10, 10));
+            const Rect near = c.boxes[rng.uniform(0, static_cast<int>(c.boxes.size()))] + shift;
+            boxes.push_back(onceIn(rng, 3) ? randomBox(rng, size, 12) + shift : near);
+        }
+        c.detected.push_back(boxes);
+    }
+}
+
 inline TldCase makeTldCase(int64 seed, int64 number)
 {
     RNG rng = rngOf(seed, number);
@@ -148,15 +170,18 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     for (size_t t = 0; t < c.frames.size(); ++t)
         c.actions.push_back(onceIn(rng, 3) ? rng.uniform(1, 5) : static_cast<int>(NOTHING));
     c.placement = rng.next();
+    if (c.way == TldCase::SEVERAL && onceIn(rng, 2))
+        randomDetections(rng, c, size);
     c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) * c.params.trees *
              static_cast<double>(c.frames.size() * c.boxes.size());
     static const char* const ways[] = {"detector", "tracker", "several"};
-    c.what = cv::format(
-        "%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
-        "%d, %d scales of %.17g, steps of %d %%, least window %d%s",
-        ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x, c.boxes[0].y,
-        c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features, c.params.scales,
-        c.params.scaleFactor, c.params.stepPercent, c.params.minWindow, c.params.filter ? ", filters" : "");
+    c.what =
+        cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
+                   "%d, %d scales of %.17g, steps of %d %%, least window %d%s%s",
+                   ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
+                   c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features,
+                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow,
+                   c.params.filter ? ", filters" : "", c.detected.empty() ? "" : ", boxes of a detector");
     return c;
 }
 
@@ -261,7 +286,12 @@ inline void runSeveral(const TldCase& c, Arrays& arrays)
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
         const Size size(TLD_COLUMNS, static_cast<int>(tracker->getIds().size()));
-        tracker->update(arrays.in(c.frames[t]), arrays.out("results", size, CV_64FC1), arrays.stream());
+        const _InputArray& frame = arrays.in(c.frames[t]);
+        const _OutputArray& results = arrays.out("results", size, CV_64FC1);
+        if (c.detected.empty() || t % 3 == 2)
+            tracker->update(frame, results, arrays.stream());
+        else
+            tracker->update(frame, c.detected[t], results, arrays.stream());
         const std::vector<int> ids = tracker->getIds();
         Mat detections;
         tracker->getDetections(ids.back(), detections);

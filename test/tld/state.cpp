@@ -236,6 +236,49 @@ TEST(Tld_Files, mutationsOfSeveralObjects)
     EXPECT_LT(taken, 280);
 }
 
+/** Changed characters of a filter in a file are refused, or give a tracker that can be used, whatever its numbers are.
+Most of them are those of transforms and histograms. */
+TEST(Tld_Files, mutationsOfAFilter)
+{
+    const S scene;
+    const Ptr<TrackerTLD> source = trackerOn(scene, Engine::CPU, paramsOf("filter 1, trees 3, features 4"));
+    follow(*source, scene, Engine::CPU, 1, 3);
+    const std::string text = textOf(*source), characters = "AZaz059+/-.e: ";
+    const int begin = static_cast<int>(text.find("      filter:\n")),
+              end = static_cast<int>(text.find("\n      event:"));
+    ASSERT_LT(begin + 100000, end) << "the filter is between its name and the event";
+    RNG rng(20261127);
+    int taken = 0;
+    const int count = 120;
+    for (int i = 0; i < count; ++i)
+    {
+        SCOPED_TRACE(i);
+        std::string other = text;
+        for (int k = rng.uniform(1, 4); k > 0; --k)
+        {
+            const int at = rng.uniform(begin, end);
+            other[at] = characters[rng.uniform(0, static_cast<int>(characters.size()))];
+        }
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+        try
+        {
+            readText(*tracker, other);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_FALSE(e.err.empty());
+            continue;
+        }
+        ++taken;
+        for (int t = 3; t < 6; ++t)
+            advance(*tracker, Engine::CPU, scene.frame(t));
+        EXPECT_NO_THROW(readText(*TrackerTLD::create(), textOf(*tracker)));
+    }
+    std::cout << taken << " of " << count << " mutated filters were taken" << std::endl;
+    EXPECT_GT(taken, count / 10);
+    EXPECT_LT(taken, count);
+}
+
 TEST(Tld_Files, otherFilesAreRefused)
 {
     const S scene;

@@ -20,6 +20,7 @@ struct Worker
         : engine(engine_), scene(k % 2 ? CV_8UC3 : CV_8UC1, Size(24 + 5 * (k % 4), 26 + 3 * (k % 5)), 50 + k)
     {
         params.seed = k;
+        params.filter = k % 3 != 0;
         for (int t = 0; t < FRAMES; ++t)
             frames.push_back(scene.frame(t));
         truth = follow(*trackerOn(scene, Engine::CPU, params), scene, Engine::CPU, 1, FRAMES);
