@@ -13,8 +13,8 @@ const int EDGE_METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC};
 //! Returns the byte that a weight is converted to: S of two pixels, the second of which differs by 1.
 int byteOf(FM& matcher, float weight, bool device)
 {
-    const Mat weights = (Mat_<float>(1, 2) << 1.f, weight), templ(1, 2, CV_8UC1, Scalar(7));
-    const Mat frame = (Mat_<uchar>(1, 2) << 7, 8);
+    const Mat weights = Mat_<float>({1, 2}, {1.f, weight}), templ(1, 2, CV_8UC1, Scalar(7));
+    const Mat frame = Mat_<uchar>({1, 2}, {7, 8});
     Mat map;
     if (device)
     {

@@ -298,9 +298,9 @@ inline void flatten(Arrays& arrays, const std::string& name, const std::vector<s
         for (size_t j = 0; j < std::max<size_t>(m.locations.size(), 1); ++j)
         {
             const bool any = j < m.locations.size();
-            const Mat row = (Mat_<double>(1, 8) << double(i), m.confidence, m.status, any ? m.locations[j].x : -1,
-                             any ? m.locations[j].y : -1, any ? m.refined[j].x : -1, any ? m.refined[j].y : -1,
-                             any ? m.scores[j] : 0);
+            const Mat row(Matx<double, 1, 8>(double(i), m.confidence, m.status, any ? m.locations[j].x : -1,
+                                             any ? m.locations[j].y : -1, any ? m.refined[j].x : -1,
+                                             any ? m.refined[j].y : -1, any ? m.scores[j] : 0));
             table = table.empty() ? row : (vconcat(table, row, table), table);
         }
     }

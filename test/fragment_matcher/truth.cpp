@@ -297,15 +297,15 @@ TEST(FragmentMatcher_Truth, fourthChannelIsIgnored)
 //! An 8-bit mask is not binarised, and float weights are rounded half to even.
 TEST(FragmentMatcher_Truth, weightsAreQuantised)
 {
-    const Mat frame = (Mat_<uchar>(1, 2) << 10, 30), templ = (Mat_<uchar>(1, 2) << 0, 0);
-    const Mat bytes = (Mat_<uchar>(1, 2) << 1, 3);
+    const Mat frame = Mat_<uchar>({1, 2}, {10, 30}), templ = Mat_<uchar>({1, 2}, {0, 0});
+    const Mat bytes = Mat_<uchar>({1, 2}, {1, 3});
     EXPECT_EQ(25.f, findOne(makeParams(FM::SAD), frame, templ, bytes).scores[0]);
     // 127.5 -> 128 (the only half that a float can hit), a little above 126.5 -> 127, 0.4 -> 0
     const float w[][3] = {
         {0.5f, 1.f, 128}, {126.5f / 255.f, 1.f, 127}, {0.4f / 255.f, 1.f, 0}, {0.6f / 255.f, 1.f, 1}, {0.f, 1.f, 0}};
     for (const auto& row : w)
     {
-        const Mat weights = (Mat_<float>(1, 2) << row[0], row[1]);
+        const Mat weights = Mat_<float>({1, 2}, {row[0], row[1]});
         const float score = static_cast<float>((row[2] * 10. + 255. * 30.) / (row[2] + 255.));
         EXPECT_EQ(score, findOne(makeParams(FM::SAD), frame, templ, weights).scores[0]) << row[0];
     }

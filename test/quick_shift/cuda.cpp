@@ -356,14 +356,14 @@ TEST_F(QuickShift_Cuda, edges)
 TEST_F(QuickShift_Cuda, means)
 {
     const Ptr<QuickShift> cpu = QuickShift::create(1., 5., 1.), gpu = QuickShift::create(1., 5., 1.);
-    const Mat flat(1, 5, CV_8U, Scalar(9)), mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
+    const Mat flat(1, 5, CV_8U, Scalar(9)), mask = Mat_<uchar>({1, 5}, {1, 1, 1, 1, 0});
     cpu->compute(flat, mask);
     gpu->compute(GpuMat(flat), GpuMat(mask));
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     for (const Mat& image :
-         {Mat((Mat_<uchar>(1, 5) << 0, 1, 1, 0, 200)), Mat((Mat_<ushort>(1, 5) << 65535, 65534, 65534, 65535, 1)),
-          Mat((Mat_<float>(1, 5) << 1, nan, 4, 3, 1000)), Mat((Mat_<float>(1, 5) << 1, 4, -inf, 3, 1000)),
-          Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1))})
+         {Mat(Mat_<uchar>({1, 5}, {0, 1, 1, 0, 200})), Mat(Mat_<ushort>({1, 5}, {65535, 65534, 65534, 65535, 1})),
+          Mat(Mat_<float>({1, 5}, {1, nan, 4, 3, 1000})), Mat(Mat_<float>({1, 5}, {1, 4, -inf, 3, 1000})),
+          Mat(Mat_<float>({1, 5}, {1, 1, 1, 1e30f, 1}))})
     {
         Mat a, b;
         GpuMat holder(3, 9, image.type(), Scalar::all(0));

@@ -235,32 +235,32 @@ TEST(QuickShift_Edges, largestFloat)
     Mat labels;
     q->compute(image);
     q->getLabels(labels);
-    EXPECT_EQ(0, cvtest::norm(labels, Mat((Mat_<int>(1, 4) << 0, 1, -1, 0)), NORM_INF)) << labels;
+    EXPECT_EQ(0, cvtest::norm(labels, Mat(Mat_<int>({1, 4}, {0, 1, -1, 0})), NORM_INF)) << labels;
     q->setChannelScales(Scalar(0.5, 2.)); // scaled values count now
     q->compute(image);
     q->getLabels(labels);
-    EXPECT_EQ(0, cvtest::norm(labels, Mat((Mat_<int>(1, 4) << 0, -1, 1, 0)), NORM_INF)) << labels;
+    EXPECT_EQ(0, cvtest::norm(labels, Mat(Mat_<int>({1, 4}, {0, -1, 1, 0})), NORM_INF)) << labels;
 }
 
 //! Means round halves up; values that are not finite count as 0; masked pixels are painted 0.
 TEST(QuickShift_Edges, means)
 {
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
-    const Mat mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
+    const Mat mask = Mat_<uchar>({1, 5}, {1, 1, 1, 1, 0});
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     q->compute(Mat(1, 5, CV_8U, Scalar(9)), mask);
     ASSERT_EQ(1, q->getNumberOfSuperpixels());
     Mat painted, areas, means, boxes;
-    q->getMeanColor(Mat((Mat_<uchar>(1, 5) << 0, 1, 1, 0, 200)), painted);
-    EXPECT_TRUE(sameBits((Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0), painted));
-    q->getMeanColor(Mat((Mat_<ushort>(1, 5) << 65535, 65534, 65534, 65535, 1)), painted);
-    EXPECT_TRUE(sameBits((Mat_<ushort>(1, 5) << 65535, 65535, 65535, 65535, 0), painted));
-    const Mat floats = (Mat_<float>(1, 5) << 1, nan, 4, 3, 1000);
+    q->getMeanColor(Mat_<uchar>({1, 5}, {0, 1, 1, 0, 200}), painted);
+    EXPECT_TRUE(sameBits(Mat_<uchar>({1, 5}, {1, 1, 1, 1, 0}), painted));
+    q->getMeanColor(Mat_<ushort>({1, 5}, {65535, 65534, 65534, 65535, 1}), painted);
+    EXPECT_TRUE(sameBits(Mat_<ushort>({1, 5}, {65535, 65535, 65535, 65535, 0}), painted));
+    const Mat floats = Mat_<float>({1, 5}, {1, nan, 4, 3, 1000});
     q->getMeanColor(floats, painted);
-    EXPECT_TRUE(sameBits((Mat_<float>(1, 5) << 2, 2, 2, 2, 0), painted));
-    q->getMeanColor(Mat((Mat_<float>(1, 5) << 1, 4, -inf, 3, 1000)), painted);
-    EXPECT_TRUE(sameBits((Mat_<float>(1, 5) << 2, 2, 2, 2, 0), painted));
-    q->getMeanColor(Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1)), painted); // the largest value comes last
+    EXPECT_TRUE(sameBits(Mat_<float>({1, 5}, {2, 2, 2, 2, 0}), painted));
+    q->getMeanColor(Mat_<float>({1, 5}, {1, 4, -inf, 3, 1000}), painted);
+    EXPECT_TRUE(sameBits(Mat_<float>({1, 5}, {2, 2, 2, 2, 0}), painted));
+    q->getMeanColor(Mat_<float>({1, 5}, {1, 1, 1, 1e30f, 1}), painted); // the largest value comes last
     EXPECT_FLOAT_EQ(2.5e29f, painted.at<float>(0));
     Mat pairs(1, 5, CV_32FC2, Scalar(1, 2));
     pairs.at<Vec2f>(3)[1] = 1e30f;
@@ -283,7 +283,7 @@ TEST(QuickShift_Edges, contoursWithMask)
     ASSERT_EQ(1, q->getNumberOfSuperpixels());
     q->getLabelContourMask(thin, false);
     q->getLabelContourMask(thick, true);
-    const Mat row = (Mat_<uchar>(1, 6) << 0, 0, 255, 255, 0, 0), wide = (Mat_<uchar>(1, 6) << 0, 0, 255, 255, 255, 0);
+    const Mat row = Mat_<uchar>({1, 6}, {0, 0, 255, 255, 0, 0}), wide = Mat_<uchar>({1, 6}, {0, 0, 255, 255, 255, 0});
     EXPECT_TRUE(sameBits(repeat(row, 4, 1), thin)) << thin;
     EXPECT_TRUE(sameBits(repeat(wide, 4, 1), thick)) << thick;
 }

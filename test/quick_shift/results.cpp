@@ -111,7 +111,7 @@ TEST(QuickShift_Results, longestLink)
     const double maxDist = std::sqrt(5.) - 1e-9; // less than the float next to it, and that is the distance below
     ASSERT_GT(static_cast<double>(static_cast<float>(maxDist)), maxDist);
     const Ptr<QuickShift> q = QuickShift::create(0.3, maxDist, 1.);
-    const Mat mask = (Mat_<uchar>(2, 3) << 1, 0, 0, 0, 0, 1);
+    const Mat mask = Mat_<uchar>({2, 3}, {1, 0, 0, 0, 0, 1});
     Mat heights, labels;
     q->compute(Mat(2, 3, CV_8U, Scalar(9)), mask);
     q->getMergeHeights(heights, noArray());
