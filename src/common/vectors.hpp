@@ -7,10 +7,12 @@
 
 #include "opencv2/core/hal/intrin.hpp"
 
+#if !CV_SIMD || !CV_SIMD_64F
+#error "cudatracking needs OpenCV's universal intrinsics with vectors of doubles (x86-64, AArch64)"
+#endif
+
 namespace cv { namespace cuda { namespace detail {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
-
-#if CV_SIMD_64F
 
 //! Converts integers from 0 to 2^52 - 1 to double: their bits become the fraction of 2^52 + value.
 inline v_float64 doubleOf(const v_uint64& integers)
@@ -19,8 +21,6 @@ inline v_float64 doubleOf(const v_uint64& integers)
         vx_setall_u64(uint64_t(0x433) << 52); // that of 2^52, whose fraction has a lowest bit of value 1
     return v_sub(v_reinterpret_as_f64(v_or(integers, exponent)), vx_setall_f64(4503599627370496.));
 }
-
-#endif
 
 CV_CPU_OPTIMIZATION_NAMESPACE_END
 }}} // namespace cv::cuda::detail

@@ -25,8 +25,6 @@ void failedBits(const double* sums, int vectors, double threshold, uint64_t* fai
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
-#if CV_SIMD && CV_SIMD_64F && !CV_SIMD_SCALABLE
-
 namespace {
 
 using detail::CV_CPU_OPTIMIZATION_NAMESPACE::doubleOf;
@@ -354,12 +352,6 @@ void failedBits(const double* sums, int vectors, double threshold, uint64_t* fai
         failed[v * step / 64] |= bits << (v * step % 64);
     }
 }
-
-#else // without vectors of doubles
-
-#include "classify_plain.hpp"
-
-#endif
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 

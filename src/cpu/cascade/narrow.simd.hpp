@@ -10,7 +10,7 @@
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! Returns the number of octets per vector; 0: there are no loops for narrow models.
+//! Returns the number of octets per vector.
 int vectorOctets();
 //! Drops windows that fail a stage.
 void evaluateNarrow(const Octets& octets, const NarrowModel& model, const NarrowStage& stage);
@@ -19,8 +19,6 @@ if even and odd columns are stored apart; 0: they are not. */
 void addNarrow(const uint8_t* pixels, int cols, int half, const uint16_t* above, uint16_t* sums);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
-
-#if CV_SIMD && CV_SIMD_64F && !CV_SIMD_SCALABLE
 
 namespace {
 
@@ -273,14 +271,6 @@ void addNarrow(const uint8_t* pixels, int cols, int half, const uint16_t* above,
         before = vx_setall_u16(last[step - 1]);
     }
 }
-
-#else // without vectors of doubles, as the other loops
-
-int vectorOctets() { return 0; }
-void evaluateNarrow(const Octets&, const NarrowModel&, const NarrowStage&) {}
-void addNarrow(const uint8_t*, int, int, const uint16_t*, uint16_t*) {}
-
-#endif
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 

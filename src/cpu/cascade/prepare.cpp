@@ -11,7 +11,7 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 //! Returns whether a model can be a NarrowModel.
 static bool fitsNarrow(const Model& model)
 {
-    return model.featureType() == LBP && model.stumps && model.fixedPoint && octetsPerVector() > 0 &&
+    return model.featureType() == LBP && model.stumps && model.fixedPoint &&
            std::all_of(model.lbp.begin(), model.lbp.end(),
                        [](const LbpFeature& f) { return f.width * f.height <= MOST_NARROW_PIXELS; });
 }

@@ -13,8 +13,6 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
-#if CV_SIMD && CV_SIMD_64F
-
 typedef v_float64 Doubles;
 const int LANES = VTraits<v_float64>::max_nlanes;
 inline Doubles load(const double* from) { return vx_load(from); }
@@ -58,32 +56,6 @@ inline void roundToIntegers(const double* parts, uint32_t* to)
 {
     v_store(to, v_pack(roundToIntegers(parts), roundToIntegers(parts + 2 * LANES)));
 }
-
-#else
-
-typedef double Doubles;
-const int LANES = 1;
-inline double load(const double* from) { return *from; }
-inline double splat(double value) { return value; }
-inline void v_store(double* to, double value) { *to = value; }
-inline double v_add(double a, double b) { return a + b; }
-inline double v_sub(double a, double b) { return a - b; }
-inline double v_mul(double a, double b) { return a * b; }
-inline double v_fma(double a, double b, double c) { return a * b + c; }
-inline void transpose(double (&)[1]) {}
-
-inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
-{
-    parts[0] = static_cast<uint8_t>(bytes[0] ^ bias);
-    parts[2] = static_cast<uint8_t>(bytes[1] ^ bias);
-}
-template <typename P> void roundToIntegers(const double* parts, P* to)
-{
-    to[0] = static_cast<P>(parts[0] + .5);
-    to[1] = static_cast<P>(parts[2] + .5);
-}
-
-#endif
 
 const int UNIT = 2 * LANES; // doubles per vector of complex values
 

@@ -35,7 +35,6 @@ template <int SIGN> void addToColumns(uint16_t* columns, const uint8_t* row, int
 //! Stores the bytes of a row by their column modulo 4. @param count bytes of each quarter, a multiple of ROW_UNIT.
 void splitInFour(const uint8_t* from, size_t count, uint8_t* a, uint8_t* b, uint8_t* c, uint8_t* d)
 {
-#if CV_SIMD
     for (size_t k = 0; k < count; k += VTraits<v_uint8>::vlanes())
     {
         v_uint8 parts[4];
@@ -45,16 +44,11 @@ void splitInFour(const uint8_t* from, size_t count, uint8_t* a, uint8_t* b, uint
         v_store(c + k, parts[2]);
         v_store(d + k, parts[3]);
     }
-#else
-    for (size_t k = 0; k < count; ++k)
-        a[k] = from[4 * k], b[k] = from[4 * k + 1], c[k] = from[4 * k + 2], d[k] = from[4 * k + 3];
-#endif
 }
 
 //! Stores the even and the odd bytes of a row.
 void splitInTwo(const uint8_t* from, size_t count, uint8_t* even, uint8_t* odd)
 {
-#if CV_SIMD
     for (size_t k = 0; k < count; k += VTraits<v_uint8>::vlanes())
     {
         v_uint8 parts[2];
@@ -62,10 +56,6 @@ void splitInTwo(const uint8_t* from, size_t count, uint8_t* even, uint8_t* odd)
         v_store(even + k, parts[0]);
         v_store(odd + k, parts[1]);
     }
-#else
-    for (size_t k = 0; k < count; ++k)
-        even[k] = from[2 * k], odd[k] = from[2 * k + 1];
-#endif
 }
 
 //! Means of blocks from sums of columns. @param length multiple of ROW_UNIT; `columns` has 8 more.
@@ -112,7 +102,7 @@ void meansOf(const uint8_t* from, size_t step, int rows, int cols, uint8_t* to, 
 inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b) { return v_uint64(_mm512_sad_epu8(a.val, b.val)); }
 #elif CT_SSE
 inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b) { return v_uint64(sad8(a, b)); }
-#elif CV_SIMD
+#else
 inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b)
 {
     v_uint64 low, high;
@@ -120,8 +110,6 @@ inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b)
     return v_add(low, high);
 }
 #endif
-
-#if CV_SIMD
 
 //! Adds a row of a pattern. @param weights 255 within the row without WEIGHTED.
 template <bool WEIGHTED>
@@ -155,24 +143,6 @@ template <bool WEIGHTED> uint64_t sumDifferences(const Pattern& pattern, const P
                                            pattern.width);
     return v_reduce_sum(sum);
 }
-
-#else
-
-template <bool WEIGHTED> uint64_t sumDifferences(const Pattern& pattern, const Planes& planes, int begin, int end)
-{
-    uint64_t sum = 0;
-    for (int c = 0; c < pattern.channels; ++c)
-        for (int y = begin; y < end; ++y)
-        {
-            const uint8_t *const bytes = pattern.row(c, y), *const image = planes.pixel(c, 0, y);
-            for (int x = 0; x < pattern.width; ++x)
-                sum += (WEIGHTED ? pattern.weightsOf(y)[x] : 1) *
-                       static_cast<unsigned>(bytes[x] > image[x] ? bytes[x] - image[x] : image[x] - bytes[x]);
-        }
-    return sum;
-}
-
-#endif
 
 } // namespace
 

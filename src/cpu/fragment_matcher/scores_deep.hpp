@@ -41,7 +41,6 @@ inline void splitDeepRow(const ByteImageView& part, int y, uint8_t bias, uint8_t
     const uint16_t* const source = reinterpret_cast<const uint16_t*>(part.pixel(0, y));
     const int cols = part.cols, stride = part.pixelStride / 2;
     int x = 0;
-#if CV_SIMD128
     const v_uint8x16 flip = v_setall_u8(bias);
     const v_uint16x8 lowByte = v_setall_u16(0xff);
     while (x + 16 <= cols)
@@ -67,7 +66,6 @@ inline void splitDeepRow(const ByteImageView& part, int y, uint8_t bias, uint8_t
         }
         x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
     }
-#endif
     for (int c = 0; c < part.channels; ++c)
         for (int i = x; i < cols; ++i)
         {

@@ -17,8 +17,6 @@ namespace {
 
 // --- a row of positions ----------------------------------------------------------------------------------------------
 
-#if CV_SIMD_64F
-
 using detail::CV_CPU_OPTIMIZATION_NAMESPACE::doubleOf;
 
 //! znccScore() of vectors: the same operations, rounded alike.
@@ -74,12 +72,9 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
     }
 }
 
-#endif
-
 //! Computes scores from numerators and variances, alignVector(cols) elements each.
 inline void znccRow(const double* n, const double* v, double deviation, int cols, float* scores)
 {
-#if CV_SIMD_64F
     const int step = VTraits<v_float64>::max_nlanes;
     const ZnccScorer scorer(deviation);
     for (size_t x = 0; x < alignVector(cols); x += 2 * step)
@@ -89,10 +84,6 @@ inline void znccRow(const double* n, const double* v, double deviation, int cols
             part[k] = scorer.correlation(vx_load(n + x + k * step), vx_load(v + x + k * step));
         v_store(scores + x, v_cvt_f32(part[0], part[1]));
     }
-#else
-    for (int x = 0; x < cols; ++x)
-        scores[x] = v[x] > 0. && n[x] != 0. ? correlationOf(n[x], v[x], deviation) : 0.f;
-#endif
 }
 
 //! Computes numerators and variances of ZNCC modulo 2^64: the results fit, intermediate products need not.
@@ -193,11 +184,9 @@ void finishZnccRow(const Plan& plan, const P* terms, size_t termStride, const P*
                    uint32_t* values, Buffer& memory)
 {
     float* const scores = memory.get<float>(9 * stride);
-#if CV_SIMD_64F
     if (!plan.weighted && !plan.deep)
         znccUniformRow(plan, terms, windows, stride, cols, scores);
     else
-#endif
     {
         uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
         const size_t count = alignVector(cols);
@@ -292,7 +281,6 @@ template <Metric METRIC, bool WEIGHTED> struct PositionKernel
         sums.squares += q * i * i;
     }
 
-#if CV_SIMD128
     struct Vectors
     {
         v_uint32x4 first = v_setzero_u32(), sum = v_setzero_u32(), squares = v_setzero_u32();
@@ -353,25 +341,19 @@ template <Metric METRIC, bool WEIGHTED> struct PositionKernel
         sums.first = v_dotprod_expand(i, t, sums.first);
         sums.squares = v_dotprod_expand(i, i, sums.squares);
     }
-#endif
 
     //! Returns the sums. @param taps, q rows without gaps.
     PositionSums operator()(const uint8_t* image, size_t step, const uint8_t* taps, const uint8_t* q, int width,
                             int height) const
     {
         PositionSums total = {0, 0, 0};
-#if CV_SIMD128
         const int vectors = width / 16, capacity = 16000; // a lane holds UINT32_MAX / (4 x 255 x 255) products
         Vectors sums;
         int pending = 0;
-#else
-        const int vectors = 0;
-#endif
         for (int y = 0; y < height; ++y)
         {
             const uint8_t* const row = image + y * step;
             const size_t at = static_cast<size_t>(y) * width;
-#if CV_SIMD128
             for (int x = 0; x < 16 * vectors; x += 16)
                 addVector(sums, row + x, taps + at + x, q + (WEIGHTED ? at + x : 0));
             pending += vectors;
@@ -380,7 +362,6 @@ template <Metric METRIC, bool WEIGHTED> struct PositionKernel
                 sums.flush(total);
                 pending = 0;
             }
-#endif
             for (int x = 16 * vectors; x < width; ++x)
                 addByte(total, row[x], taps[at + x], WEIGHTED ? q[at + x] : 1);
         }

@@ -34,8 +34,6 @@ template <typename P> void addShifted(P* out, const P* a, const P* b, int count)
         out[i] = a[i] + b[i];
 }
 
-#if CV_SIMD
-
 template <bool SQUARED>
 void moveColumns(uint32_t* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
 {
@@ -53,8 +51,6 @@ inline void addShifted(uint32_t* out, const uint32_t* a, const uint32_t* b, int 
     for (int i = 0; i < count; i += LANES)
         v_store(out + i, v_add(vx_load(a + i), vx_load(b + i)));
 }
-
-#endif
 
 //! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's
 //! width by doubling. All are parts of the sums over the window, which P holds: see Plan::wide.
@@ -157,8 +153,6 @@ template <typename V> RowBest<V> bestOfRow(V* values, int cols)
     return best;
 }
 
-#if CV_SIMD
-
 inline RowBest<uint32_t> bestOfRow(uint32_t* values, int cols)
 {
     std::fill(values + cols, values + alignRow(cols), UINT32_MAX);
@@ -173,8 +167,6 @@ inline RowBest<uint32_t> bestOfRow(uint32_t* values, int cols)
         ++best.x;
     return best;
 }
-
-#endif
 
 inline void prefetchBytes(const uint8_t* bytes, int count)
 {
@@ -193,7 +185,6 @@ inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* ro
     const uint8_t* const source = part.pixel(0, y);
     const int cols = part.cols, pixelStride = part.pixelStride;
     int x = 0;
-#if CV_SIMD128
     const v_uint8x16 flip = v_setall_u8(bias);
     v_uint8x16 blue, green, red, ignored;
     while (x + 16 <= cols)
@@ -212,7 +203,6 @@ inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* ro
         }
         x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
     }
-#endif
     for (int c = 0; c < part.channels; ++c)
         for (int i = x; i < cols; ++i)
             row[c * planeStep + i] = source[i * pixelStride + c] ^ bias;

@@ -26,8 +26,6 @@ namespace {
 #define CT_AVX512 0
 #endif
 
-#if CV_SIMD
-
 const int LANES = VTraits<v_uint32>::max_nlanes;
 const int TILE = 4 * LANES;
 #if CT_AVX512 || CV_NEON
@@ -288,42 +286,6 @@ const int SAD_WIDTH = 8;
 #else
 
 const int SAD_WIDTH = 0;
-
-#endif
-
-#else // no vectors of fixed width: plain loops
-
-const int TILE = 1, GROUP = 1, SAD_WIDTH = 0;
-
-struct DotOp
-{
-    static uint32_t add(uint32_t image, uint32_t t, uint32_t) { return image * t; }
-};
-
-struct WeightedSadOp
-{
-    static uint32_t add(uint32_t image, uint32_t t, uint32_t q) { return q * (image > t ? image - t : t - image); }
-};
-
-template <class Op, int R>
-void multiplyTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out, size_t,
-                  int height)
-{
-    const int bytes = 4 * term.blocks;
-    const std::vector<uint32_t>& weights = term.weights.empty() ? term.taps : term.weights;
-    uint32_t sum = segment.constant;
-    for (int plane = segment.plane; plane < segment.plane + segment.planes; ++plane)
-        for (int i = segment.row0; i < segment.row1; ++i)
-        {
-            const size_t at = (static_cast<size_t>(plane - firstPlane) * height + i) * term.blocks;
-            const uint8_t* t = reinterpret_cast<const uint8_t*>(&term.taps[at]);
-            const uint8_t* q = reinterpret_cast<const uint8_t*>(&weights[at]);
-            const uint8_t* row = image.pixel(plane, 0, i);
-            for (int x = 0; x < bytes; ++x)
-                sum += Op::add(row[x], t[x], q[x]);
-        }
-    *out = sum;
-}
 
 #endif
 

@@ -80,12 +80,10 @@ void sampleGray(const ImageView& gray, const SamplePlan& plan, FeatureScratch& s
 void gradientsOf(const uint8_t* above, const uint8_t* row, const uint8_t* below, int cols, int* magnitudes,
                  int* orientations)
 {
-    int x = 0;
-#if CV_SIMD && !CV_SIMD_SCALABLE
     const int lanes = VTraits<v_int32>::vlanes();
     const v_int32 zero = vx_setzero_s32();
     const auto load = [](const uint8_t* from) { return v_reinterpret_as_s32(vx_load_expand_q(from)); };
-    for (; x < cols; x += lanes) // beyond the row, too
+    for (int x = 0; x < cols; x += lanes) // beyond the row, too
     {
         const v_int32 dx = v_sub(load(row + x + 1), load(row + x - 1)), dy = v_sub(load(below + x), load(above + x));
         v_int32 best = vx_setall_s32(-1), orientation = zero;
@@ -102,13 +100,6 @@ void gradientsOf(const uint8_t* above, const uint8_t* row, const uint8_t* below,
         const v_int32 square = v_add(v_mul(dx, dx), v_mul(dy, dy));
         v_store(magnitudes + x, v_trunc(v_mul(vx_setall_f32(16.f), v_sqrt(v_cvt_f32(square)))));
         v_store(orientations + x, orientation);
-    }
-#endif
-    for (; x < cols; ++x)
-    {
-        const Gradient g = gradientOf(row[x + 1] - row[x - 1], below[x] - above[x]);
-        magnitudes[x] = g.magnitude;
-        orientations[x] = g.orientation;
     }
 }
 

@@ -27,7 +27,6 @@ Change changeOf(const int16_t* here, const int16_t* there, const int16_t* gx, co
 void grayRow(const uint8_t* from, int channels, int cols, uint8_t* to)
 {
     int x = 0;
-#if CV_SIMD && !CV_SIMD_SCALABLE
     const int lanes = VTraits<v_uint8>::vlanes();
     const v_int16 blueGreen = v_reinterpret_as_s16(vx_setall_u32(3735u | 19235u << 16));
     const v_int16 redHalf = v_reinterpret_as_s16(vx_setall_u32(9798u | 16384u << 16)), one = vx_setall_s16(1);
@@ -53,7 +52,6 @@ void grayRow(const uint8_t* from, int channels, int cols, uint8_t* to)
         v_expand(r, r0, r1);
         v_store(to + x, v_pack(half(b0, g0, r0), half(b1, g1, r1)));
     }
-#endif
     for (; x < cols; ++x)
     {
         const uint8_t* const pixel = from + static_cast<size_t>(x) * channels;
@@ -107,8 +105,6 @@ void halveColumns(const uint16_t* const* rows, int cols, uint8_t* to)
 }
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
-
-#if CV_SIMD && !CV_SIMD_SCALABLE
 
 namespace {
 
@@ -169,28 +165,6 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
     }
 }
 
-#else
-
-void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
-{
-    for (int i = 0; i < row.count; ++i)
-    {
-        if (!wanted[i])
-            continue;
-        const uint8_t* const corner = row.pixels + row.places[i];
-        const int* offsets = row.offsets;
-        for (int t = 0; t < row.trees; ++t)
-        {
-            uint32_t code = 0;
-            for (int f = 0; f < row.features; ++f, offsets += 2)
-                code = 2 * code + (corner[offsets[0]] > corner[offsets[1]] ? 1u : 0u);
-            codes[i].code[t] = static_cast<uint16_t>(code);
-        }
-    }
-}
-
-#endif
-
 // --- templates -------------------------------------------------------------------------------------------------------
 
 void dotProducts(const uint8_t* patch, const uint8_t* templates, int count, int* dots)
@@ -198,13 +172,11 @@ void dotProducts(const uint8_t* patch, const uint8_t* templates, int count, int*
     for (int n = 0; n < count; ++n, templates += PATCH_STRIDE)
     {
         int i = 0, dot = 0;
-#if CV_SIMD && !CV_SIMD_SCALABLE
         const int lanes = VTraits<v_uint8>::vlanes();
         v_uint32 sums = vx_setzero_u32();
         for (; i <= PATCH_STRIDE - lanes; i += lanes)
             sums = v_dotprod_expand_fast(vx_load(patch + i), vx_load(templates + i), sums);
         dot = static_cast<int>(v_reduce_sum(sums));
-#endif
         for (; i < PATCH_STRIDE; ++i)
             dot += patch[i] * templates[i];
         dots[n] = dot;
@@ -216,7 +188,6 @@ void dotProducts(const uint8_t* patch, const uint8_t* templates, int count, int*
 //! Blends rows of FLOW_LANES pixels from rows of FLOW_LANES + 1 pixels.
 void blendRows(const uint8_t* pixels, size_t step, const Blend& w, int rows, int16_t* out)
 {
-#if CV_SIMD128
     const v_int16x8 above = v_reinterpret_as_s16(v_setall_u32(static_cast<uint32_t>(w.w00 | w.w10 << 16)));
     const v_int16x8 below = v_reinterpret_as_s16(v_setall_u32(static_cast<uint32_t>(w.w01 | w.w11 << 16)));
     const v_int32x4 half = v_setall_s32(512);
@@ -234,21 +205,11 @@ void blendRows(const uint8_t* pixels, size_t step, const Blend& w, int rows, int
             v_store(out + y * FLOW_LANES + part, v_pack(v_shr<10>(low), v_shr<10>(high)));
         }
     }
-#else
-    for (int y = 0; y < rows; ++y)
-    {
-        const uint8_t *const a = pixels + y * step, *const b = a + step;
-        for (int x = 0; x < FLOW_LANES; ++x)
-            out[y * FLOW_LANES + x] = static_cast<int16_t>(blended(w, a[x], a[x + 1], b[x], b[x + 1]));
-    }
-#endif
 }
 
 //! @param count a multiple of FLOW_LANES.
 Change changeOf(const int16_t* here, const int16_t* there, const int16_t* gx, const int16_t* gy, int count)
 {
-    Change change = {0, 0};
-#if CV_SIMD128
     v_int32x4 x = v_setzero_s32(), y = v_setzero_s32();
     for (int i = 0; i < count; i += 8)
     {
@@ -256,16 +217,7 @@ Change changeOf(const int16_t* here, const int16_t* there, const int16_t* gx, co
         x = v_dotprod(difference, v_load(gx + i), x);
         y = v_dotprod(difference, v_load(gy + i), y);
     }
-    change = {v_reduce_sum(x), v_reduce_sum(y)};
-#else
-    for (int i = 0; i < count; ++i)
-    {
-        const int difference = there[i] - here[i];
-        change.x += gx[i] * difference;
-        change.y += gy[i] * difference;
-    }
-#endif
-    return change;
+    return {v_reduce_sum(x), v_reduce_sum(y)};
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
