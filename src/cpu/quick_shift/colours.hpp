@@ -9,17 +9,11 @@
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
 
-//! 1: vectors have a fused multiply-add.
-#if CV_SIMD && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
+//! 1: vectors have a fused multiply-add. 0: vectors of doubles emulate it.
+#if CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__)
 #define CT_QUICK_SHIFT_FUSED 1
 #else
 #define CT_QUICK_SHIFT_FUSED 0
-#endif
-//! 1: vectors of doubles emulate it.
-#if !CT_QUICK_SHIFT_FUSED && CV_SIMD && CV_SIMD_64F && CV_SSE2
-#define CT_QUICK_SHIFT_EMULATED 1
-#else
-#define CT_QUICK_SHIFT_EMULATED 0
 #endif
 
 namespace cv { namespace cuda { namespace quick_shift {
@@ -33,7 +27,7 @@ const int ANY = 0;
 //! Returns a b + c, rounded once.
 inline v_float32 multiplyAdd(const v_float32& a, const v_float32& b, const v_float32& c) { return v_fma(a, b, c); }
 
-#elif CT_QUICK_SHIFT_EMULATED
+#else
 
 //! Returns true if the sum of a lane, rounded to double and then to float, may differ from that rounded once: see
 //! emulatedMultiplyAdd(). @param result the floats.
@@ -69,8 +63,6 @@ inline v_float32 multiplyAdd(const v_float32& a, const v_float32& b, const v_flo
 
 #endif
 
-#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
-
 /** Adds the square of one channel's difference to the squared distance `dc`, which channel 0 begins.
 @tparam WEIGHTED true: the difference is multiplied by `factor` first.
 @tparam EXACT true: squares and their sums are integers that floats hold, or d is OUTSIDE's. Then a product and a sum
@@ -84,10 +76,8 @@ inline v_float32 addChannel(const v_float32& dc, int channel, const v_float32& a
         d = v_mul(d, factor);
     if (channel == 0)
         return v_mul(d, d);
-    return EXACT && CT_QUICK_SHIFT_EMULATED ? v_add(v_mul(d, d), dc) : multiplyAdd(d, d, dc);
+    return EXACT && !CT_QUICK_SHIFT_FUSED ? v_add(v_mul(d, d), dc) : multiplyAdd(d, d, dc);
 }
-
-#endif
 
 CV_CPU_OPTIMIZATION_NAMESPACE_END
 }}} // namespace cv::cuda::quick_shift

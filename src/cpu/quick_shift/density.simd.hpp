@@ -5,6 +5,7 @@
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "../../common/for_number.hpp"
 #include "weights.hpp"
 #endif
 
@@ -30,8 +31,6 @@ namespace {
 // Columns per block, a multiple of all vector lengths: its features and credits stay in the first-level cache.
 const int BLOCK_COLS = 512;
 
-#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
-
 template <int CHANNELS, bool WEIGHTED, bool EXACT>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate, int any)
@@ -51,32 +50,6 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
         v_store(creditB + x + dx, v_add(vx_load(creditB + x + dx), w));
     }
 }
-
-#else
-
-// Without vectors that can do it.
-template <int CHANNELS, bool WEIGHTED, bool EXACT>
-void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
-                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate, int any)
-{
-    const int channels = CHANNELS == ANY ? any : CHANNELS;
-    for (int x = begin; x < end; ++x)
-    {
-        float upper[MAX_CHANNELS], lower[MAX_CHANNELS];
-        for (int k = 0; k < channels; ++k)
-        {
-            upper[k] = a[k][x];
-            lower[k] = b[k][x + dx];
-        }
-        const uint32_t w =
-            weightBits(colourDistance(upper, lower, channels, WEIGHTED ? factors : nullptr), minusRate, spatial) -
-            WEIGHT_BIAS;
-        creditA[x] += w;
-        creditB[x + dx] += w;
-    }
-}
-
-#endif
 
 template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false>
 void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
@@ -103,28 +76,21 @@ void creditRows(const float* const* a, const float* const* b, int channels, cons
 {
     const auto credit = [&](auto blocks)
     { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate, channels); };
-    const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
-    switch (channels > FEW_CHANNELS ? ANY : factors ? FEW_CHANNELS + channels : channels)
-    {
-    case ANY:
-        return factors ? credit(creditBlocks<ANY, true>)
-               : exact ? credit(creditBlocks<ANY, false, !SAME>)
-                       : credit(creditBlocks<ANY>);
-    case 1:
-        return credit(creditBlocks<1>);
-    case 2:
-        return exact ? credit(creditBlocks<2, false, !SAME>) : credit(creditBlocks<2>);
-    case 3:
-        return exact ? credit(creditBlocks<3, false, !SAME>) : credit(creditBlocks<3>);
-    case 4:
-        return exact ? credit(creditBlocks<4, false, !SAME>) : credit(creditBlocks<4>);
-    case 6:
-        return credit(creditBlocks<2, true>);
-    case 7:
-        return credit(creditBlocks<3, true>);
-    default:
-        return credit(creditBlocks<4, true>);
-    }
+    const bool SAME = CT_QUICK_SHIFT_FUSED; // exact features need no code of their own
+    if (channels > FEW_CHANNELS)
+        factors ? credit(creditBlocks<ANY, true>)
+        : exact ? credit(creditBlocks<ANY, false, !SAME>)
+                : credit(creditBlocks<ANY>);
+    else if (channels == 1)
+        credit(creditBlocks<1>);
+    else
+        detail::forNumber<2, 3, 4>(channels,
+                                   [&](auto n)
+                                   {
+                                       factors ? credit(creditBlocks<n.value, true>)
+                                       : exact ? credit(creditBlocks<n.value, false, !SAME>)
+                                               : credit(creditBlocks<n.value>);
+                                   });
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

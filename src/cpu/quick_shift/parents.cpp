@@ -18,7 +18,7 @@ using detail::ceilDiv;
 //! Returns dy of a code of RingSearch; dx is the rest.
 int codedRow(int code) { return (code + RING_CODE_ROW / 2) >> 16; }
 
-int searchRingsOf(const RingSearch& rings) { CV_CPU_DISPATCH(searchRings, (rings), CV_CPU_DISPATCH_MODES_ALL); }
+void searchRingsOf(const RingSearch& rings) { CV_CPU_DISPATCH(searchRings, (rings), CV_CPU_DISPATCH_MODES_ALL); }
 
 //! Search of single pixels of an image.
 class ParentSearch
@@ -47,22 +47,13 @@ public:
                       });
     }
 
-    //! Searches on from the best candidate within `done` rings.
-    Candidate find(int x, int y, int done, const Candidate& best) const
+    //! Searches on from the best candidate within MOST_RINGS rings.
+    Candidate find(int x, int y, const Candidate& best) const
     {
         Searcher s = {x, y, y * features_.cols + x, keyRow(y)[x], {}, best};
         for (int k = 0; k < features_.channels; ++k)
             s.colour[k] = features_.row(k, y)[x];
-        const int nearRadius = std::min(MOST_RINGS, p_.searchRadius);
-        for (int r = done + 1; r <= nearRadius; ++r)
-        {
-            // Equal distances still matter: a ring may hold a lower index at the best distance so far.
-            if (static_cast<float>(r) * static_cast<float>(r) > s.best.d)
-                return s.best;
-            searchRing(s, r);
-        }
-        if (nearRadius < p_.searchRadius)
-            searchCells(s, nearRadius);
+        searchCells(s);
         return s.best;
     }
 
@@ -94,29 +85,8 @@ private:
             s.best = {d, index};
     }
 
-    //! Evaluates the pixels at distance r in x or y.
-    void searchRing(Searcher& s, int r) const
-    {
-        const int top = std::max(s.y - r, 0), bottom = std::min(s.y + r, features_.rows - 1);
-        const int left = std::max(s.x - r, 0), right = std::min(s.x + r, features_.cols - 1);
-        for (int y = top; y <= bottom; ++y)
-        {
-            const bool whole = y == s.y - r || y == s.y + r;
-            if (whole)
-                for (int x = left; x <= right; ++x)
-                    evaluate(s, x, y);
-            else
-            {
-                if (s.x - r >= 0)
-                    evaluate(s, s.x - r, y);
-                if (s.x + r < features_.cols)
-                    evaluate(s, s.x + r, y);
-            }
-        }
-    }
-
-    //! Searches rings of cells around the pixel's own. @param done rings of pixels that are evaluated already.
-    void searchCells(Searcher& s, int done) const
+    //! Searches rings of cells around the pixel's own.
+    void searchCells(Searcher& s) const
     {
         const int cx = s.x / CELL, cy = s.y / CELL;
         for (int r = 0;; ++r)
@@ -133,13 +103,13 @@ private:
                 const int step = y == cy - r || y == cy + r ? 1 : std::max(2 * r, 1);
                 for (int x = step == 1 ? left : cx - r; x <= right; x += step)
                     if (x >= 0)
-                        searchCell(s, x, y, done);
+                        searchCell(s, x, y);
             }
         }
     }
 
-    //! Evaluates the pixels of a cell beyond `done` rings, unless its best key is too low.
-    void searchCell(Searcher& s, int cellX, int cellY, int done) const
+    //! Evaluates the pixels of a cell beyond MOST_RINGS rings, unless its best key is too low.
+    void searchCell(Searcher& s, int cellX, int cellY) const
     {
         const uint32_t best = best_[static_cast<size_t>(cellY) * cellCols_ + cellX];
         if (best < s.key || (p_.strict && best == s.key))
@@ -150,7 +120,7 @@ private:
         const int bottom = std::min({cellY * CELL + CELL, features_.rows, s.y + p_.searchRadius + 1});
         for (int y = top; y < bottom; ++y)
             for (int x = left; x < right; ++x)
-                if (std::max(std::abs(x - s.x), std::abs(y - s.y)) > done)
+                if (std::max(std::abs(x - s.x), std::abs(y - s.y)) > MOST_RINGS)
                     evaluate(s, x, y);
     }
 
@@ -206,7 +176,7 @@ void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratc
     const auto searchRow = [&](RingSearch& rings, int y)
     {
         rings.y = y;
-        const int done = searchRingsOf(rings);
+        searchRingsOf(rings);
         for (int x = 0; x < cols; ++x)
         {
             const int i = y * cols + x, code = rings.code[x];
@@ -214,9 +184,10 @@ void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratc
             Candidate best = {masked ? 0.f : rings.d[x], NO_PARENT};
             if (!masked && code != NO_PARENT)
                 best.index = i + codedRow(code) * cols + code - codedRow(code) * RING_CODE_ROW;
-            const float next = static_cast<float>(done + 1);
-            if (!masked && done < parameters.searchRadius && next * next <= best.d)
-                best = search.find(x, y, done, best);
+            // Equal distances still matter: a cell may hold a lower index at the best distance so far.
+            const float next = MOST_RINGS + 1.f;
+            if (!masked && MOST_RINGS < parameters.searchRadius && next * next <= best.d)
+                best = search.find(x, y, best);
             const bool root = best.index == NO_PARENT;
             parents[i] = masked ? -1 : (root ? i : best.index);
             distances[i] = root ? INFINITY : rootOf(best.d);

@@ -5,6 +5,7 @@
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "../../common/for_number.hpp"
 #include "colours.hpp"
 #endif
 
@@ -38,12 +39,10 @@ struct RingSearch
 
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! Searches the rings around all pixels of the row. @return s.rings, or 0 without vectors that can multiplyAdd().
-int searchRings(const RingSearch& s);
+//! Searches the rings around all pixels of the row.
+void searchRings(const RingSearch& s);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
-
-#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
 
 namespace {
 
@@ -91,47 +90,29 @@ template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVe
 
 } // namespace
 
-int searchRings(const RingSearch& s)
+void searchRings(const RingSearch& s)
 {
-    const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
-    for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
-        switch (s.channels > FEW_CHANNELS ? ANY : s.factors ? FEW_CHANNELS + s.channels : s.channels)
-        {
-        case ANY:
-            s.factors ? searchVector<ANY, true>(s, x)
-            : s.exact ? searchVector<ANY, false, !SAME>(s, x)
-                      : searchVector<ANY>(s, x);
-            break;
-        case 1:
-            searchVector<1>(s, x);
-            break;
-        case 2:
-            s.exact ? searchVector<2, false, !SAME>(s, x) : searchVector<2>(s, x);
-            break;
-        case 3:
-            s.exact ? searchVector<3, false, !SAME>(s, x) : searchVector<3>(s, x);
-            break;
-        case 4:
-            s.exact ? searchVector<4, false, !SAME>(s, x) : searchVector<4>(s, x);
-            break;
-        case 6:
-            searchVector<2, true>(s, x);
-            break;
-        case 7:
-            searchVector<3, true>(s, x);
-            break;
-        default:
-            searchVector<4, true>(s, x);
-            break;
-        }
-    return s.rings;
+    const bool SAME = CT_QUICK_SHIFT_FUSED; // exact features need no code of their own
+    const auto search = [&](auto searchAt)
+    {
+        for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
+            searchAt(s, x);
+    };
+    if (s.channels > FEW_CHANNELS)
+        s.factors ? search(searchVector<ANY, true>)
+        : s.exact ? search(searchVector<ANY, false, !SAME>)
+                  : search(searchVector<ANY>);
+    else if (s.channels == 1)
+        search(searchVector<1>);
+    else
+        detail::forNumber<2, 3, 4>(s.channels,
+                                   [&](auto n)
+                                   {
+                                       s.factors ? search(searchVector<n.value, true>)
+                                       : s.exact ? search(searchVector<n.value, false, !SAME>)
+                                                 : search(searchVector<n.value>);
+                                   });
 }
-
-#else
-
-int searchRings(const RingSearch&) { return 0; }
-
-#endif
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 

@@ -41,7 +41,7 @@ struct PairWeights
     }
 };
 
-#elif CT_QUICK_SHIFT_EMULATED
+#else
 
 /** Weights of pairs with one spatial factor, without fused multiply-add: in double precision, where products of floats
 are exact.

@@ -11,6 +11,7 @@
 // over budget: one kernel, for bytes and for floats.
 #include "colours.hpp"
 #include "tiles.hpp"
+#include "../../common/for_number.hpp"
 #include "../../common/launch.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
@@ -502,29 +503,18 @@ template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task
     weigh<Shape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile<Shape>(task.chunks, CHANNELS), stream);
 }
 
-//! Weighs images of more than FEW_CHANNELS.
-template <bool WEIGHTED> void weighBands(const DensityTask& task, cudaStream_t stream)
-{
-    task.features.channels == 8    ? weighFloats<8, WEIGHTED>(task, stream)
-    : task.features.channels == 12 ? weighFloats<12, WEIGHTED>(task, stream)
-                                   : weighFloats<16, WEIGHTED>(task, stream);
-}
-
 void weighAs(const DensityTask& task, cudaStream_t stream)
 {
+    const int channels = task.features.channels;
+    const bool weighted = task.parameters.weighted;
+    const auto run = [&](auto n)
+    { weighted ? weighFloats<n.value, true>(task, stream) : weighFloats<n.value, false>(task, stream); };
     if (task.features.words)
         weighWords(task, stream);
-    else if (task.features.channels > FEW_CHANNELS)
-        task.parameters.weighted ? weighBands<true>(task, stream) : weighBands<false>(task, stream);
-    else if (task.parameters.weighted)
-        task.features.channels == 2   ? weighFloats<2, true>(task, stream)
-        : task.features.channels == 3 ? weighFloats<3, true>(task, stream)
-                                      : weighFloats<4, true>(task, stream);
+    else if (channels == 1)
+        weighFloats<1>(task, stream);
     else
-        task.features.channels == 1   ? weighFloats<1>(task, stream)
-        : task.features.channels == 2 ? weighFloats<2>(task, stream)
-        : task.features.channels == 3 ? weighFloats<3>(task, stream)
-                                      : weighFloats<4>(task, stream);
+        detail::forNumber<2, 3, 4, 8, 12, 16>(channels, run);
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 #include "colours.hpp"
 #include "offsets.hpp"
 #include "pixel_grid.hpp"
+#include "../../common/for_number.hpp"
 #include "../../common/launch.hpp"
 #include "../../common/warp.hpp"
 #include <utility>
@@ -592,13 +593,6 @@ template <int PLANES, bool WEIGHTED> void searchBands(const BandTask& task, cuda
     searchBeyondTiles<Colours>(task, stream);
 }
 
-template <bool WEIGHTED> void searchBandsAs(const BandTask& task, cudaStream_t stream)
-{
-    task.features.channels == 8    ? searchBands<8, WEIGHTED>(task, stream)
-    : task.features.channels == 12 ? searchBands<12, WEIGHTED>(task, stream)
-                                   : searchBands<16, WEIGHTED>(task, stream);
-}
-
 template <typename Shape> dim3 gridOf(const Extent& e)
 {
     return dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count);
@@ -631,17 +625,22 @@ template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTas
 
 void searchAs(const ParentTask& task, bool weighted, cudaStream_t stream)
 {
+    const auto run = [&](auto n)
+    { weighted ? searchPlanes<n.value, true>(task, stream) : searchPlanes<n.value, false>(task, stream); };
     if (task.features.words)
         searchBytes(task, stream);
-    else if (weighted)
-        task.features.channels == 2   ? searchPlanes<2, true>(task, stream)
-        : task.features.channels == 3 ? searchPlanes<3, true>(task, stream)
-                                      : searchPlanes<4, true>(task, stream);
+    else if (task.features.channels == 1)
+        searchPlanes<1>(task, stream);
     else
-        task.features.channels == 1   ? searchPlanes<1>(task, stream)
-        : task.features.channels == 2 ? searchPlanes<2>(task, stream)
-        : task.features.channels == 3 ? searchPlanes<3>(task, stream)
-                                      : searchPlanes<4>(task, stream);
+        detail::forNumber<2, 3, 4>(task.features.channels, run);
+}
+
+void searchBandsAs(const BandTask& task, cudaStream_t stream)
+{
+    const auto run = [&](auto n) {
+        task.parameters.weighted ? searchBands<n.value, true>(task, stream) : searchBands<n.value, false>(task, stream);
+    };
+    detail::forNumber<8, 12, 16>(task.features.channels, run);
 }
 
 } // namespace
@@ -666,10 +665,8 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
                   };
                   if (features.channels <= FEW_CHANNELS)
                       searchAs(taskWith(p), parameters.weighted, stream);
-                  else if (parameters.weighted)
-                      searchBandsAs<true>(taskWith(parameters), stream);
                   else
-                      searchBandsAs<false>(taskWith(parameters), stream);
+                      searchBandsAs(taskWith(parameters), stream);
               });
 }
 
