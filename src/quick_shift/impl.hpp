@@ -82,6 +82,9 @@ public:
     void read(const FileNode& fn) override;
 
 private:
+    typedef std::unique_ptr<Results> ResultsPtr;
+    typedef std::function<void(Results&, const OutputView&)> PixelWriter;
+
     //! Checks and sets a setting.
     template <typename T> void set(const Setting<T>& setting, const T& value)
     {
@@ -98,15 +101,14 @@ private:
                   bool device, Stream& stream);
 
     //! Begins a call on the results that are visible on this stream. @return null before compute().
-    std::unique_ptr<Results> resultsOn(const Stream& stream) const;
-    std::unique_ptr<Results> resultsToCut(double tau, const Stream& stream) const;
+    ResultsPtr resultsOn(const Stream& stream) const;
+    ResultsPtr resultsToCut(double tau, const Stream& stream) const;
     static void writeHeights(Results& results, OutputArray heights, OutputArray counts, const Stream& stream);
     //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
     static ImageView imageForMeans(const Results& results, const Mat& host, const GpuMat& device);
-    //! Calls write(view) for an output of one value per pixel; releases the array if `results` is null.
-    template <typename Write>
-    static void writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
-                            const Stream& stream, const Write& write);
+    //! Calls write(*results, view) for an output of one value per pixel; releases the array if `results` is null.
+    static void writePixels(const char* name, int type, OutputArray out, const ResultsPtr& results,
+                            const Stream& stream, const PixelWriter& write);
 
     UserSettings user_;
     std::shared_ptr<const Spatial> spatial_;    //!< factors of the last compute()

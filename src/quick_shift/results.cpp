@@ -21,7 +21,7 @@ const int NUMBER_TOLERANCE = 50;
 //! Largest number of cuts that applyNumber() makes after bisection has missed the number.
 const int FURTHER_CUTS = 16;
 
-std::unique_ptr<Results> QuickShiftImpl::resultsOn(const Stream& stream) const
+auto QuickShiftImpl::resultsOn(const Stream& stream) const -> ResultsPtr
 {
     const StreamHandle handle = handleOf(stream);
     Engine* const engine = cuda_ && engine_ != cuda_.get() && cuda_->hasCaptured(handle) ? cuda_.get() : engine_;
@@ -33,9 +33,8 @@ static detail::ResultsPlace placeOf(const Results& results, const Stream& stream
     return {results.onDevice(), handleOf(stream)};
 }
 
-template <typename Write>
-void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
-                                 const Stream& stream, const Write& write)
+void QuickShiftImpl::writePixels(const char* name, int type, OutputArray out, const ResultsPtr& results,
+                                 const Stream& stream, const PixelWriter& write)
 {
     if (!results)
         return detail::release({&out});
@@ -43,7 +42,7 @@ void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray&
         return;
     const Extent& extent = results->extent();
     Output output(name, out, extent.rows * extent.count, extent.cols, type, placeOf(*results, stream));
-    write(output.allocate());
+    write(*results, output.allocate());
 }
 
 size_t QuickShiftImpl::workspaceBytes() const
@@ -61,7 +60,7 @@ int QuickShiftImpl::getNumberOfSuperpixels() const
 void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&counts});
     if (!counts.needed())
@@ -72,48 +71,35 @@ void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) con
 
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("labels", CV_32S, labels, results.get(), stream, [&](const OutputView& out) { results->labels(out); });
+    locked()->writePixels("labels", CV_32S, labels, resultsOn(stream), stream, &Results::labels);
 }
 
 void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("density", CV_32F, density, results.get(), stream,
-                [&](const OutputView& out) { results->density(out); });
+    locked()->writePixels("density", CV_32F, density, resultsOn(stream), stream, &Results::density);
 }
 
 void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("parents", CV_32S, parents, results.get(), stream,
-                [&](const OutputView& out) { results->parents(out); });
+    locked()->writePixels("parents", CV_32S, parents, resultsOn(stream), stream, &Results::parents);
 }
 
 void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("distances", CV_32F, distances, results.get(), stream,
-                [&](const OutputView& out) { results->distances(out); });
+    locked()->writePixels("distances", CV_32F, distances, resultsOn(stream), stream, &Results::distances);
 }
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("mask", CV_8U, mask, results.get(), stream,
-                [&](const OutputView& out) { results->contours(thickLine, out); });
+    const auto write = [thickLine](Results& results, const OutputView& out) { results.contours(thickLine, out); };
+    locked()->writePixels("mask", CV_8U, mask, resultsOn(stream), stream, write);
 }
 
 ComputedTrees QuickShiftImpl::trees() const
 {
     const auto lock = locked();
     ComputedTrees made = {};
-    if (const std::unique_ptr<Results> results = resultsOn(cv::cuda::noStream()))
+    if (const ResultsPtr results = resultsOn(cv::cuda::noStream()))
     {
         made.settings = results->settings();
         made.images = results->extent().count;
@@ -125,9 +111,9 @@ ComputedTrees QuickShiftImpl::trees() const
 // --- other cuts ------------------------------------------------------------------------------------------------------
 
 //! Returns the results that are cut, or null before compute().
-std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& stream) const
+auto QuickShiftImpl::resultsToCut(double tau, const Stream& stream) const -> ResultsPtr
 {
-    std::unique_ptr<Results> results = resultsOn(stream);
+    ResultsPtr results = resultsOn(stream);
     // Lengths of links are floats, so the longest may be maxDist rounded to float.
     const double maxDist = results ? results->settings().maxDist : INFINITY;
     checkTau(tau, std::max(maxDist, static_cast<double>(static_cast<float>(maxDist))));
@@ -136,23 +122,22 @@ std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& 
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
-    const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
-    writePixels("labels", CV_32S, labels, results.get(), stream,
-                [&](const OutputView& out) { results->segment(static_cast<float>(tau), out); });
+    const auto write = [tau](Results& results, const OutputView& out)
+    { results.segment(static_cast<float>(tau), out); };
+    locked()->writePixels("labels", CV_32S, labels, resultsToCut(tau, stream), stream, write);
 }
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
+    const ResultsPtr results = resultsToCut(tau, stream);
     return results ? results->countAt(static_cast<float>(tau)) : 0;
 }
 
 void QuickShiftImpl::applyTau(double tau, Stream& stream)
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
+    const ResultsPtr results = resultsToCut(tau, stream);
     if (results)
         results->apply(static_cast<float>(tau));
 }
@@ -161,7 +146,7 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
     const auto lock = locked();
     checkAtLeast(1, "number", number);
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return 0.;
     const float tau = results->tauFor(number);
@@ -183,7 +168,7 @@ int QuickShiftImpl::applyNumber(int number, int minSize, Stream& stream)
     const auto lock = locked();
     checkAtLeast(1, "number", number);
     checkAtLeast(0, "minSize", minSize);
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return 0;
     const int pixels = results->countAt(0.f); // no link is as short
@@ -250,7 +235,7 @@ void QuickShiftImpl::writeHeights(Results& results, OutputArray heights, OutputA
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&heights, &counts});
     writeHeights(*results, heights, counts, stream);
@@ -285,7 +270,7 @@ static GpuMat deviceOf(InputArray image)
 void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&dst});
     const Mat host = hostOf(image);
@@ -301,7 +286,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
                                    OutputArray boxes, Stream& stream) const
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&areas, &means, &centroids, &boxes});
     const bool given = !detail::isEmpty(image);
@@ -323,7 +308,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
 void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 {
     const auto lock = locked();
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&pairs});
     std::vector<Output> output;
@@ -339,7 +324,7 @@ int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
     const auto lock = locked();
     checkAtLeast(1, "minSize", minSize);
-    const std::unique_ptr<Results> results = resultsOn(stream);
+    const ResultsPtr results = resultsOn(stream);
     if (!results)
         return 0;
     return results->connect(minSize);
