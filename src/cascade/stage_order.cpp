@@ -96,32 +96,23 @@ Pixels makeNoise()
     return pixels;
 }
 
-//! An integral image, of pixels or of their squares.
-class Sums
+//! Integral images of pixels and of their squares.
+struct Sums
 {
-public:
-    Sums(const Pixels& pixels, bool squares) : sums_((SIDE + 1) * (SIDE + 1))
+    explicit Sums(const Pixels& image)
     {
-        for (int y = 0; y < SIDE; ++y)
-        {
-            uint32_t row = 0;
-            for (int x = 0; x < SIDE; ++x)
-            {
-                const uint32_t pixel = pixels[y * SIDE + x];
-                row += squares ? pixel * pixel : pixel;
-                sums_[(y + 1) * (SIDE + 1) + x + 1] = sums_[y * (SIDE + 1) + x + 1] + row;
-            }
-        }
+        integral(Mat(SIDE, SIDE, CV_8UC1, const_cast<uint8_t*>(image.data())), pixels, squares, CV_32S, CV_64F);
     }
-    uint32_t at(int x, int y) const { return sums_[y * (SIDE + 1) + x]; }
-    uint32_t of(int x, int y, int width, int height) const
-    {
-        return at(x, y) - at(x + width, y) - at(x, y + height) + at(x + width, y + height);
-    }
+    uint32_t at(int x, int y) const { return static_cast<uint32_t>(pixels(y, x)); }
 
-private:
-    std::vector<uint32_t> sums_;
+    Mat_<int> pixels;
+    Mat_<double> squares;
 };
+
+template <typename T> uint32_t sumOver(const Mat_<T>& sums, int x, int y, int width, int height)
+{
+    return static_cast<uint32_t>(sums(y, x) - sums(y, x + width) - sums(y + height, x) + sums(y + height, x + width));
+}
 
 //! A window of one of the images.
 struct Window
@@ -170,10 +161,8 @@ int nodesOf(const Model& model, int stage)
 }
 
 //! Appends windows that pass the first stages. @param positions number of windows that are tried.
-void addWindows(const Model& model, const Pixels& pixels, const Sums& sums, int positions, size_t most,
-                std::vector<Window>& windows)
+void addWindows(const Model& model, const Sums& sums, int positions, size_t most, std::vector<Window>& windows)
 {
-    const Sums squares(pixels, true);
     const int area = contrastArea(model.width, model.height);
     Random random;
     for (int i = 0; i < positions && windows.size() < most; ++i)
@@ -182,8 +171,8 @@ void addWindows(const Model& model, const Pixels& pixels, const Sums& sums, int 
         if (usesNorm(model.featureType()))
         {
             const int64_t contrast =
-                contrastOf(sums.of(window.x + 1, window.y + 1, model.width - 2, model.height - 2),
-                           squares.of(window.x + 1, window.y + 1, model.width - 2, model.height - 2), area);
+                contrastOf(sumOver(sums.pixels, window.x + 1, window.y + 1, model.width - 2, model.height - 2),
+                           sumOver(sums.squares, window.x + 1, window.y + 1, model.width - 2, model.height - 2), area);
             if (contrast < model.leastContrast)
                 continue;
             window.norm = normOf(contrast);
@@ -253,11 +242,10 @@ std::vector<int> orderOfStages(const Model& model)
     if (stages < LEAST_STAGES || stages > MOST_STAGES || model.tilted || most < static_cast<size_t>(LEAST_WINDOWS) ||
         std::max(model.width, model.height) > LARGEST)
         return order;
-    static const Pixels shapes = makeShapes(), noise = makeNoise();
-    const Sums shapeSums(shapes, false), noiseSums(noise, false);
+    static const Sums shapes(makeShapes()), noise(makeNoise());
     std::vector<Window> windows;
-    addWindows(model, shapes, shapeSums, POSITIONS, most * 3 / 4, windows);
-    addWindows(model, noise, noiseSums, POSITIONS / 2, most, windows);
+    addWindows(model, shapes, POSITIONS, most * 3 / 4, windows);
+    addWindows(model, noise, POSITIONS / 2, most, windows);
     Survivors survivors(model, std::move(windows));
     std::vector<int> nodes;
     for (int s = 0; s < stages; ++s)
