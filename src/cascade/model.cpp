@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Reads both file formats of cascades, and writes the new one. Files are untrusted: every value is checked.
+#include "../common/file_write.hpp"
 #include "model_builder.hpp"
 #include <algorithm>
 #include <cfloat>
@@ -239,14 +240,14 @@ ModelPtr readModel(const FileNode& cascade, const std::string& name)
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
+using namespace detail;
+
 static void writeTree(FileStorage& storage, const Model& model, int t)
 {
     const Tree& tree = model.trees[t];
     const int firstLeaf = tree.firstNode + t;
     const auto child = [&](int c) { return c >= 0 ? c - tree.firstNode : -(~c - firstLeaf); };
-    storage << "{"
-            << "internalNodes"
-            << "[:";
+    storage << MAP << "internalNodes" << ROW;
     for (int n = tree.firstNode; n < tree.firstNode + tree.nodes; ++n)
     {
         const Node& node = model.nodes[n];
@@ -262,38 +263,29 @@ static void writeTree(FileStorage& storage, const Model& model, int t)
             break;
         }
     }
-    storage << "]"
-            << "leafValues"
-            << "[:";
+    storage << LIST_END << "leafValues" << ROW;
     for (int k = 0; k <= tree.nodes; ++k)
         storage << model.leaves[firstLeaf + k];
-    storage << "]"
-            << "}";
+    storage << LIST_END << MAP_END;
 }
 
 static void writeFeatures(FileStorage& storage, const Model& model)
 {
-    storage << "features"
-            << "[";
+    storage << "features" << LIST;
     for (const HaarFeature& f : model.haar)
     {
-        storage << "{"
-                << "rects"
-                << "[";
+        storage << MAP << "rects" << LIST;
         for (int i = 0; i < f.rectangles; ++i)
-            storage << "[:" << f.rectangle[i][0] << f.rectangle[i][1] << f.rectangle[i][2] << f.rectangle[i][3]
-                    << f.weight[i] << "]";
-        storage << "]";
+            storage << ROW << f.rectangle[i][0] << f.rectangle[i][1] << f.rectangle[i][2] << f.rectangle[i][3]
+                    << f.weight[i] << LIST_END;
+        storage << LIST_END;
         if (f.tilted)
             storage << "tilted" << 1;
-        storage << "}";
+        storage << MAP_END;
     }
     for (const LbpFeature& f : model.lbp)
-        storage << "{"
-                << "rect"
-                << "[:" << f.x << f.y << f.width << f.height << "]"
-                << "}";
-    storage << "]";
+        storage << MAP << "rect" << ROW << f.x << f.y << f.width << f.height << LIST_END << MAP_END;
+    storage << LIST_END;
 }
 
 void writeModel(FileStorage& storage, const Model& model)
@@ -306,27 +298,19 @@ void writeModel(FileStorage& storage, const Model& model)
             << "BOOST"
             << "featureType" << format.name;
     storage << "height" << model.height << "width" << model.width;
-    storage << "stageParams"
-            << "{"
-            << "maxWeakCount" << mostTrees << "}";
-    storage << "featureParams"
-            << "{"
-            << "maxCatCount" << format.categories << "}";
-    storage << "stageNum" << static_cast<int>(model.stages.size()) << "stages"
-            << "[";
+    storage << "stageParams" << MAP << "maxWeakCount" << mostTrees << MAP_END;
+    storage << "featureParams" << MAP << "maxCatCount" << format.categories << MAP_END;
+    storage << "stageNum" << static_cast<int>(model.stages.size()) << "stages" << LIST;
     for (size_t s = 0; s < model.stages.size(); ++s)
     {
         const Stage& stage = model.stages[s];
-        storage << "{"
-                << "maxWeakCount" << stage.trees << "stageThreshold" << model.fileThresholds[s];
-        storage << "weakClassifiers"
-                << "[";
+        storage << MAP << "maxWeakCount" << stage.trees << "stageThreshold" << model.fileThresholds[s];
+        storage << "weakClassifiers" << LIST;
         for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
             writeTree(storage, model, t);
-        storage << "]"
-                << "}";
+        storage << LIST_END << MAP_END;
     }
-    storage << "]";
+    storage << LIST_END;
     writeFeatures(storage, model);
 }
 

@@ -11,6 +11,9 @@
 
 namespace cv { namespace cuda { namespace detail {
 
+//! Beginnings and ends of maps and lists for FileStorage; ROW: a list in one line.
+const char *const MAP = "{", *const MAP_END = "}", *const LIST = "[", *const ROW = "[:", *const LIST_END = "]";
+
 /** Writes a file of these bytes. They go to a new file beside it, which takes its name when all of it is on the disk.
 So whatever fails, and wherever the program or the machine stops, the file is either the new one or what it was. Its
 permissions stay, and hold from the first byte on; its owner, its other hard links, and attributes such as access

@@ -11,8 +11,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-using detail::Item;
-using detail::Place;
+using namespace detail;
 
 namespace {
 
@@ -70,18 +69,16 @@ bool isNeeded(const SavedTracker& saved, int age)
 
 void writeFrames(FileStorage& fs, const History& history)
 {
-    fs << "frames"
-       << "[";
+    fs << "frames" << LIST;
     for (int age = 0; age <= KEPT_FRAMES; ++age)
     {
         if (history.frames[age].empty())
             continue;
-        fs << "{"
-           << "age" << age;
+        fs << MAP << "age" << age;
         writeFrame(fs, "frame", history.frames[age]);
-        fs << "}";
+        fs << MAP_END;
     }
-    fs << "]";
+    fs << LIST_END;
 }
 
 void readFrames(const Item& root, SavedTracker& saved)
@@ -157,16 +154,14 @@ void checkEnding(const std::string& filename)
 void writeObject(FileStorage& fs, const SavedObject& saved)
 {
     writeParams(fs, saved.params);
-    fs << "object"
-       << "{";
+    fs << "object" << MAP;
     writeLearned(fs, saved.object);
-    fs << "}";
+    fs << MAP_END;
     if (!saved.history.frames.empty())
     {
-        fs << "place"
-           << "{";
+        fs << "place" << MAP;
         writePosition(fs, saved.object, saved.history);
-        fs << "}";
+        fs << MAP_END;
     }
     writeEnd(fs);
 }
@@ -200,23 +195,18 @@ SavedObject readObject(const FileNode& node, const std::string& name)
 void writeTracker(FileStorage& fs, const SavedTracker& saved)
 {
     writeParams(fs, saved.params);
-    fs << "next" << saved.next << "startIsLast" << static_cast<int>(saved.history.startIsLast) << "objects"
-       << "[";
+    fs << "next" << saved.next << "startIsLast" << static_cast<int>(saved.history.startIsLast) << "objects" << LIST;
     for (size_t i = 0; i < saved.objects.size(); ++i)
     {
         const LearnedObject& o = saved.objects[i];
-        fs << "{"
-           << "object"
-           << "{";
+        fs << MAP << "object" << MAP;
         writeLearned(fs, o);
-        fs << "}"
-           << "place"
-           << "{";
+        fs << MAP_END << "place" << MAP;
         writeState(fs, o);
-        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i] << "}"
-           << "}";
+        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i]
+           << MAP_END << MAP_END;
     }
-    fs << "]";
+    fs << LIST_END;
     if (!saved.objects.empty())
         writeFrames(fs, saved.history);
     writeEnd(fs);

@@ -2,13 +2,14 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Files of learned objects: the correlation filter. Floats are stored as their four bytes, the least significant first.
+#include "../common/file_write.hpp"
 #include "model_parts.hpp"
 #include <cmath>
 #include <cstring>
 
 namespace cv { namespace cuda { namespace tld {
 
-using detail::Item;
+using namespace detail;
 
 namespace {
 
@@ -62,24 +63,21 @@ void writeFilter(FileStorage& fs, const LearnedObject& o)
 {
     const FilterState& f = o.state.filter;
     const FilterModel& m = o.filter.at(0);
-    fs << "filter"
-       << "{"
-       << "x" << f.x << "y" << f.y << "scale" << f.scale << "confidence" << f.confidence << "meanConfidence"
-       << f.meanConfidence << "confidences" << f.confidences << "colour" << f.colour;
+    fs << "filter" << MAP << "x" << f.x << "y" << f.y << "scale" << f.scale << "confidence" << f.confidence
+       << "meanConfidence" << f.meanConfidence << "confidences" << f.confidences << "colour" << f.colour;
     eachPart(m, [&](const char* name, const float* values, int count, float, float)
              { writeFloats(fs, name, values, static_cast<size_t>(count)); });
     std::vector<float> parts;
-    fs << "bins"
-       << "[:";
+    fs << "bins" << ROW;
     for (int b = 0; b < HISTOGRAM_BINS; ++b)
         if (m.foreground[b] != 0.f || m.background[b] != 0.f)
         {
             fs << b;
             parts.insert(parts.end(), {m.foreground[b], m.background[b]});
         }
-    fs << "]";
+    fs << LIST_END;
     writeFloats(fs, "parts", parts.data(), parts.size());
-    fs << "}";
+    fs << MAP_END;
 }
 
 void readFilter(const Item& root, LearnedObject& o)

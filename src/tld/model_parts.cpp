@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "model_parts.hpp"
+#include "../common/file_write.hpp"
 #include "arguments.hpp"
 #include "model.hpp"
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-using detail::Item;
+using namespace detail;
 
 namespace {
 
@@ -78,8 +79,7 @@ std::string learningDifference(const TLDParams& saved, const TLDParams& own)
 
 void writeParams(FileStorage& fs, const TLDParams& params)
 {
-    fs << "version" << VERSION << "params"
-       << "{";
+    fs << "version" << VERSION << "params" << MAP;
     eachParameter(params,
                   [&](const char* name, auto value, auto, auto, auto)
                   {
@@ -89,7 +89,7 @@ void writeParams(FileStorage& fs, const TLDParams& params)
                       else
                           fs << value;
                   });
-    fs << "}";
+    fs << MAP_END;
 }
 
 void writeEnd(FileStorage& fs) { fs << "complete" << 1; }
@@ -110,7 +110,7 @@ TLDParams readParams(const Item& root)
     return params;
 }
 
-// --- bytes as base64 text, for FileStorage ----------------------------------------------------------------------------
+// --- bytes as base64 text, for FileStorage ---------------------------------------------------------------------------
 
 namespace {
 
@@ -157,24 +157,24 @@ void appendBytes(const Item& item, size_t count, std::vector<uint8_t>& bytes)
 
 void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk)
 {
-    fs << "[";
+    fs << LIST;
     for (size_t i = 0; i < bytes.size(); i += chunk)
     {
         std::vector<uint8_t> part(bytes.begin() + i, bytes.begin() + std::min(bytes.size(), i + chunk));
         part.resize((part.size() + 2) / 3 * 3, 0);
         fs << base64Of(part.data(), part.size());
     }
-    fs << "]";
+    fs << LIST_END;
 }
 
 namespace {
 
 template <typename List> void writeValues(FileStorage& fs, const char* name, const List& numbers)
 {
-    fs << name << "[:";
+    fs << name << ROW;
     for (const auto& number : numbers)
         fs << number;
-    fs << "]";
+    fs << LIST_END;
 }
 
 std::vector<double> valuesOf(const Box& b) { return {b.x, b.y, b.w, b.h}; }
