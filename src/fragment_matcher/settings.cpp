@@ -72,15 +72,10 @@ void writeParams(FileStorage& storage, const Params& params)
     withParameters([&](const auto&... parameter) { ((storage << parameter.name << params.*parameter.member), ...); });
 }
 
-Settings settingsOf(const Params& params)
+Settings settingsOf(const Params& p)
 {
-    return {static_cast<Metric>(params.metric),
-            params.exclusion,
-            params.exclusionDistance,
-            params.peaks,
-            params.search,
-            params.subpixel,
-            params.subpixelFit};
+    return {
+        static_cast<Metric>(p.metric), p.exclusion, p.exclusionDistance, p.peaks, p.search, p.subpixel, p.subpixelFit};
 }
 
 } // namespace fragment_matcher

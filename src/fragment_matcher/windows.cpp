@@ -26,25 +26,19 @@ static void checkSides(const char* name, Size size, int least)
 //! Returns the checked grid.
 static GridOfWindows gridOf(const WindowGrid& grid)
 {
-    checkSides("frame", grid.frame, 1);
-    checkSides("window", grid.window, 1);
-    checkSides("step", grid.step, 1);
-    if (grid.window.width > grid.frame.width || grid.window.height > grid.frame.height)
-        CV_Error_(Error::StsOutOfRange, ("window: %d x %d, which does not fit into the frame of %d x %d",
-                                         grid.window.width, grid.window.height, grid.frame.width, grid.frame.height));
-    const int cols = (grid.frame.width - grid.window.width) / grid.step.width + 1,
-              rows = (grid.frame.height - grid.window.height) / grid.step.height + 1;
+    const Size frame = grid.frame, window = grid.window, step = grid.step;
+    checkSides("frame", frame, 1);
+    checkSides("window", window, 1);
+    checkSides("step", step, 1);
+    if (window.width > frame.width || window.height > frame.height)
+        CV_Error_(Error::StsOutOfRange, ("window: %d x %d, which does not fit into the frame of %d x %d", window.width,
+                                         window.height, frame.width, frame.height));
+    const int cols = (frame.width - window.width) / step.width + 1,
+              rows = (frame.height - window.height) / step.height + 1;
     if (static_cast<int64_t>(cols) * rows > MAX_FRAGMENTS)
-        CV_Error_(Error::StsOutOfRange, ("step: %d x %d gives %d x %d windows, but there can be at most %d",
-                                         grid.step.width, grid.step.height, cols, rows, MAX_FRAGMENTS));
-    return {grid.frame.width,
-            grid.frame.height,
-            grid.window.width,
-            grid.window.height,
-            grid.step.width,
-            grid.step.height,
-            cols,
-            rows};
+        CV_Error_(Error::StsOutOfRange, ("step: %d x %d gives %d x %d windows, but there can be at most %d", step.width,
+                                         step.height, cols, rows, MAX_FRAGMENTS));
+    return {frame.width, frame.height, window.width, window.height, step.width, step.height, cols, rows};
 }
 
 //! Throws unless an array lies where the first target is. @param device memory of the results.
@@ -190,12 +184,8 @@ void WindowGrid::field(InputArray areas, InputArray refined, InputArray scores, 
         if (target.target.needed())
             checkMemory(target.name, target.target.isGpuMat(), device);
         const bool isValid = &target.target == &valid;
-        outputs.push_back({target.name,
-                           target.target,
-                           work.grid.rows,
-                           work.grid.cols,
-                           isValid ? CV_8UC1 : CV_32FC1,
-                           {device, handle}});
+        outputs.emplace_back(target.name, target.target, work.grid.rows, work.grid.cols, isValid ? CV_8UC1 : CV_32FC1,
+                             detail::ResultsPlace{device, handle});
     }
     work.u = outputs[0].allocate().as<float>();
     work.v = outputs[1].allocate().as<float>();

@@ -312,18 +312,11 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
     for (const Stage& s : model.stages)
     {
         const Tree* const trees = model.trees.data() + s.firstTree;
-        const bool same =
-            std::all_of(trees, trees + s.trees, [&](const Tree& tree) { return tree.nodes == trees[0].nodes; });
-        stages.push_back({s.firstTree,
-                          s.trees,
-                          trees[0].firstNode,
-                          s.shift,
-                          s.fixedThreshold,
-                          {},
-                          {},
-                          same ? trees[0].nodes : 0,
-                          s.threshold,
-                          0});
+        const Tree& first = trees[0];
+        const bool same = std::all_of(trees, trees + s.trees, [&](const Tree& t) { return t.nodes == first.nodes; });
+        const int nodes = same ? first.nodes : 0;
+        stages.push_back(
+            {s.firstTree, s.trees, first.firstNode, s.shift, s.fixedThreshold, {}, {}, nodes, s.threshold, 0});
     }
     return stages;
 }

@@ -25,21 +25,7 @@ struct Counters
 class Scratch
 {
 public:
-    explicit Scratch(detail::Workspace& workspace)
-        : uploader_(workspace),
-          spatial_(workspace),
-          pixels_(workspace),
-          valid_(workspace),
-          sums_(workspace),
-          cells_(workspace),
-          counters_(workspace),
-          scans_(workspace),
-          labels_(workspace),
-          work_(workspace),
-          superpixels_(workspace),
-          borders_(workspace),
-          perImage_(workspace)
-    {}
+    explicit Scratch(detail::Workspace& workspace) : workspace_(workspace) {}
 
     //! @param words see heldInWords().
     gpu::Features features(const Extent& extent, int channels, bool words, bool masked, const Call& call)
@@ -221,10 +207,12 @@ private:
         return columns;
     }
 
-    detail::Uploader uploader_;
-    detail::DeviceTable spatial_;
-    DeviceBuffer pixels_, valid_, sums_, cells_, counters_, scans_;
-    DeviceBuffer labels_, work_, superpixels_, borders_, perImage_;
+    detail::Workspace& workspace_;
+    detail::Uploader uploader_{workspace_};
+    detail::DeviceTable spatial_{workspace_};
+    DeviceBuffer pixels_{workspace_}, valid_{workspace_}, sums_{workspace_}, cells_{workspace_};
+    DeviceBuffer counters_{workspace_}, scans_{workspace_}, labels_{workspace_}, work_{workspace_};
+    DeviceBuffer superpixels_{workspace_}, borders_{workspace_}, perImage_{workspace_};
     size_t scanBytes_ = 0;
     int scansFor_ = 0; //!< pixels for which scanBytes_ suffices
 };

@@ -22,17 +22,6 @@ static bool haveSameCodes(const Object& a, const Object& b)
                       { return f.x0 == g.x0 && f.y0 == g.y0 && f.x1 == g.x1 && f.y1 == g.y1; });
 }
 
-DeviceMemory::DeviceMemory(detail::Workspace& workspace)
-    : workspace_(workspace),
-      uploader_(workspace),
-      images_(workspace),
-      lists_(workspace),
-      recordTable_(workspace),
-      tileTable_(workspace),
-      groupTable_(workspace),
-      memberTable_(workspace)
-{}
-
 void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settings& settings)
 {
     if (cols_ == cols && rows_ == rows)

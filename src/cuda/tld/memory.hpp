@@ -26,7 +26,7 @@ struct Object
 class DeviceMemory
 {
 public:
-    explicit DeviceMemory(detail::Workspace& workspace);
+    explicit DeviceMemory(detail::Workspace& workspace) : workspace_(workspace) {}
 
     int cols() const { return cols_; } //!< columns of images; 0: none yet
     int rows() const { return rows_; }
@@ -58,10 +58,11 @@ private:
     void listGroups(const Settings& settings);
 
     detail::Workspace& workspace_;
-    detail::Uploader uploader_;
-    detail::DeviceBuffer images_;
-    detail::DeviceBuffer lists_; //!< code lists of all groups
-    detail::DeviceTable recordTable_, tileTable_, groupTable_, memberTable_;
+    detail::Uploader uploader_{workspace_};
+    detail::DeviceBuffer images_{workspace_};
+    detail::DeviceBuffer lists_{workspace_}; //!< code lists of all groups
+    detail::DeviceTable recordTable_{workspace_}, tileTable_{workspace_}, groupTable_{workspace_};
+    detail::DeviceTable memberTable_{workspace_};
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
     int cols_ = 0, rows_ = 0;
