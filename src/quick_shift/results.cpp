@@ -91,8 +91,9 @@ void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
-    const auto write = [thickLine](Results& results, const OutputView& out) { results.contours(thickLine, out); };
-    locked()->writePixels("mask", CV_8U, mask, resultsOn(stream), stream, write);
+    const auto lock = locked();
+    writePixels("mask", CV_8U, mask, resultsOn(stream), stream,
+                [=](Results& results, const OutputView& out) { results.contours(thickLine, out); });
 }
 
 ComputedTrees QuickShiftImpl::trees() const
@@ -122,9 +123,9 @@ auto QuickShiftImpl::resultsToCut(double tau, const Stream& stream) const -> Res
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
-    const auto write = [tau](Results& results, const OutputView& out)
-    { results.segment(static_cast<float>(tau), out); };
-    locked()->writePixels("labels", CV_32S, labels, resultsToCut(tau, stream), stream, write);
+    const auto lock = locked();
+    writePixels("labels", CV_32S, labels, resultsToCut(tau, stream), stream,
+                [=](Results& results, const OutputView& out) { results.segment(static_cast<float>(tau), out); });
 }
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)

@@ -46,7 +46,7 @@ void searchRings(const RingSearch& s);
 
 namespace {
 
-template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVector(const RingSearch& s, int x)
+template <int CHANNELS, bool WEIGHTED, bool EXACT> void searchVector(const RingSearch& s, int x)
 {
     const int most = CHANNELS == ANY ? MAX_CHANNELS : CHANNELS, channels = CHANNELS == ANY ? s.channels : CHANNELS;
     const int* ownKeys = s.keys + s.y * s.keyStride + x;
@@ -88,29 +88,27 @@ template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVe
     v_store(s.code + x, bestCode);
 }
 
+template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchRow(const RingSearch& s)
+{
+    for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
+        searchVector<CHANNELS, WEIGHTED, EXACT>(s, x);
+}
+
 } // namespace
 
 void searchRings(const RingSearch& s)
 {
     const bool SAME = CT_QUICK_SHIFT_FUSED; // exact features need no code of their own
-    const auto search = [&](auto searchAt)
-    {
-        for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
-            searchAt(s, x);
-    };
     if (s.channels > FEW_CHANNELS)
-        s.factors ? search(searchVector<ANY, true>)
-        : s.exact ? search(searchVector<ANY, false, !SAME>)
-                  : search(searchVector<ANY>);
+        s.factors ? searchRow<ANY, true>(s) : s.exact ? searchRow<ANY, false, !SAME>(s) : searchRow<ANY>(s);
     else if (s.channels == 1)
-        search(searchVector<1>);
+        searchRow<1>(s);
     else
         detail::forNumber<2, 3, 4>(s.channels,
-                                   [&](auto n)
-                                   {
-                                       s.factors ? search(searchVector<n.value, true>)
-                                       : s.exact ? search(searchVector<n.value, false, !SAME>)
-                                                 : search(searchVector<n.value>);
+                                   [&](auto n) {
+                                       s.factors ? searchRow<n.value, true>(s)
+                                       : s.exact ? searchRow<n.value, false, !SAME>(s)
+                                                 : searchRow<n.value>(s);
                                    });
 }
 
