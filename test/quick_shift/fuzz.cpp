@@ -2,7 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Random cases of QuickShift: density, parents and distances are checked within the bounds of the arithmetic,
-// everything else for being exactly what follows from these. ../common/fuzz.hpp says how to run other cases, or one alone.
+// everything else for being exactly what follows from these. ../common/fuzz.hpp says how to run other cases, or one
+// alone.
 #include "fuzz.hpp"
 #include "oracle.hpp"
 

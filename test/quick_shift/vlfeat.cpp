@@ -153,7 +153,7 @@ TEST(QuickShift_Vlfeat, nearTies)
     }
 }
 
-// --- small crops of OpenCV's sample images with what VLFeat 0.9.21 (double) gives for them -----------------------------
+// --- small crops of OpenCV's sample images with what VLFeat 0.9.21 (double) gives for them ---------------------------
 
 namespace golden {
 

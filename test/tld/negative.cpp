@@ -5,61 +5,39 @@
 #include "scenes.hpp"
 #include <fstream>
 #include <limits>
+#include <sstream>
 
 namespace opencv_test { namespace {
 
 using namespace tld;
 
 //! Names of parameters, each with values that it must not have.
-const struct
-{
-    const char* name;
-    std::vector<const char*> values;
-} BAD_PARAMETERS[] = {{"seed", {"-1"}},
-                      {"minReplyScore", {"-0.1", "1.5", "nan"}},
-                      {"minWindow", {"-1", "20000"}},
-                      {"scales", {"-1", "21"}},
-                      {"stepPercent", {"0", "-3", "101"}},
-                      {"trees", {"0", "17", "-1"}},
-                      {"features", {"0", "17"}},
-                      {"maxDetections", {"0", "129"}},
-                      {"maxPositives", {"1", "1025"}},
-                      {"maxNegatives", {"1", "2049"}},
-                      {"initWindows", {"33", "-1"}},
-                      {"initWarps", {"33", "-1"}},
-                      {"updateWindows", {"33", "-1"}},
-                      {"updateWarps", {"33", "-1"}},
-                      {"initNegatives", {"1", "129"}},
-                      {"flowWindow", {"2", "4", "13", "-1"}},
-                      {"flowLevels", {"-1", "7"}},
-                      {"flowIterations", {"0", "101"}},
-                      {"retryFrames", {"-1", "4"}},
-                      {"maxUnsupported", {"-1"}},
-                      {"maxProbation", {"-1"}},
-                      {"scaleFactor", {"1", "2.1", "-1.2", "nan", "inf"}},
-                      {"fernThreshold", {"-0.1", "1.1", "nan", "inf"}},
-                      {"nnThreshold", {"-0.1", "1.1", "nan", "inf"}},
-                      {"validThreshold", {"-0.1", "1.1", "nan", "inf"}},
-                      {"initAngle", {"-1", "46", "nan", "inf"}},
-                      {"updateAngle", {"-1", "46", "nan", "inf"}},
-                      {"warpScale", {"-0.1", "0.6", "nan", "inf"}},
-                      {"warpShift", {"-0.1", "0.6", "nan", "inf"}},
-                      {"warpNoise", {"-1", "65", "nan", "inf"}},
-                      {"flowEpsilon", {"-0.1", "nan", "inf"}},
-                      {"maxFlowError", {"-1", "nan", "inf"}},
-                      {"jumpMargin", {"-1.5", "nan", "inf"}},
-                      {"firstJumpMargin", {"-1.5", "nan", "inf"}}};
+const char BAD_PARAMETERS[] =
+    "seed -1; minReplyScore -0.1 1.5 nan; minWindow -1 20000; scales -1 21; stepPercent 0 -3 101; "
+    "trees 0 17 -1; features 0 17; maxDetections 0 129; maxPositives 1 1025; maxNegatives 1 2049; "
+    "initWindows 33 -1; initWarps 33 -1; updateWindows 33 -1; updateWarps 33 -1; initNegatives 1 129; "
+    "flowWindow 2 4 13 -1; flowLevels -1 7; flowIterations 0 101; retryFrames -1 4; maxUnsupported -1; "
+    "maxProbation -1; scaleFactor 1 2.1 -1.2 nan inf; fernThreshold -0.1 1.1 nan inf; "
+    "nnThreshold -0.1 1.1 nan inf; validThreshold -0.1 1.1 nan inf; initAngle -1 46 nan inf; "
+    "updateAngle -1 46 nan inf; warpScale -0.1 0.6 nan inf; warpShift -0.1 0.6 nan inf; "
+    "warpNoise -1 65 nan inf; flowEpsilon -0.1 nan inf; maxFlowError -1 nan inf; jumpMargin -1.5 nan inf; "
+    "firstJumpMargin -1.5 nan inf";
 
 TEST(Tld_Negative, parametersAreChecked)
 {
-    for (const auto& bad : BAD_PARAMETERS)
-        for (const char* value : bad.values)
+    std::istringstream list(BAD_PARAMETERS);
+    for (std::string entry, name, value; std::getline(list, entry, ';');)
+    {
+        std::istringstream words(entry);
+        words >> name;
+        while (words >> value)
         {
-            const TLDParams p = paramsOf(std::string(bad.name) + " " + value);
-            expectRefused([&] { TLDDetector::create(p); }, {bad.name});
-            expectRefused([&] { TrackerTLD::create(p); }, {bad.name});
-            expectRefused([&] { MultiTrackerTLD::create(p); }, {bad.name});
+            const TLDParams p = paramsOf(name + " " + value);
+            expectRefused([&] { TLDDetector::create(p); }, {name});
+            expectRefused([&] { TrackerTLD::create(p); }, {name});
+            expectRefused([&] { MultiTrackerTLD::create(p); }, {name});
         }
+    }
     const TLDParams many = paramsOf("trees 13, features 13"); // 169 of 164
     expectRefused([&] { TrackerTLD::create(many); }, {"trees", "features"});
     EXPECT_NO_THROW(TrackerTLD::create(paramsOf("trees 12, features 13")));
