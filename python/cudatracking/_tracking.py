@@ -40,8 +40,8 @@ class State(enum.IntEnum):
 
 
 class Event(enum.IntEnum):
-    """Where the box of an object in a frame comes from. If several apply, the one with the largest number is reported, but JUMPED and FOUND_AGAIN
-    before all others.
+    """Where the box of an object in a frame comes from. If several apply, JUMPED or FOUND_AGAIN is reported, else CONFIRMED, else FILTERED, else
+    the one with the largest number.
 
     NO_EVENT: nothing: the object was lost before the frame and still is.
     STARTED: init(), add(), reset_to() or a box given to update() has set it; no frame was processed since.

@@ -800,6 +800,9 @@ class InputTest(ScanTest):
             file.write("video,x,y\n")
         with open(self.path("huge.csv"), "w") as file:
             file.write(f"video,x,y,width,height\n{os.path.join(self.videos, 'v9.mkv')},0,0,20,{2**31}\n")
+        for name, values in (("five.csv", "0,0,20,20"), ("seven.csv", "0,0,20,20,0,9")):
+            with open(self.path(name), "w") as file:
+                file.write(f"video,x,y,width,height,frame\nv9.mkv,{values}\n")
         for name, data in (("latin.txt", b"\xe9.mp4\n"), ("null.txt", b"a\0.mp4\n")):
             with open(self.path(name), "wb") as file:
                 file.write(data)
@@ -816,6 +819,8 @@ class InputTest(ScanTest):
                 ([video, video, "--job=detect", *base], 1, "is given 2 times"), ([video, "--job=detect", "--sigma=3", *base], 2, "--sigma is no option of --job detect"),
                 ([video, "--job=track", *base], 2, "boxes: the job track needs"), ([video, "--job=detect", f"--box={BOX}", *base], 2, "--box and --boxes"),
                 ([video, "--job=track", "--boxes=boxes.csv", *base], 2, "boxes.csv: has no column width, height"),
+                ([video, "--job=track", "--boxes=five.csv", *base], 2, "five.csv:2: v9.mkv,0,0,20,20: 6 values are needed"),
+                ([video, "--job=track", "--boxes=seven.csv", *base], 2, "seven.csv:2: v9.mkv,0,0,20,20,0,9: 6 values are needed"),
                 ([video, "--job=detect", "--cascade=frontalfase", *base], 2, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 2, "workers: 'tpu'"),
                 ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 2, "address: "),
                 ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none"),

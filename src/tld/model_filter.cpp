@@ -4,6 +4,7 @@
 // Files of learned objects: the correlation filter. Floats are stored as their four bytes, the least significant first.
 #include "../common/file_write.hpp"
 #include "model_parts.hpp"
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -88,8 +89,9 @@ void readFilter(const Item& root, LearnedObject& o)
     f.scale = readReal(root, "scale", 0., MAX_COORDINATE);
     if (f.scale != limitedScale(f.scale, o.width, o.height, o.cols, o.rows))
         root.fail("scale is out of its limits for these sizes of object and images");
-    f.confidence = readReal(root, "confidence", -MAX_VALUE, MAX_VALUE);
-    f.meanConfidence = readReal(root, "meanConfidence", -MAX_VALUE, MAX_VALUE);
+    // Answers of a model within its limits can be larger than these.
+    f.confidence = readReal(root, "confidence", -FLT_MAX, FLT_MAX);
+    f.meanConfidence = readReal(root, "meanConfidence", -FLT_MAX, FLT_MAX);
     f.confidences = root.integerOf("confidences", 0, CONFIDENCES);
     f.colour = root.integerOf("colour", 0, 1);
     f.started = 1;

@@ -638,6 +638,24 @@ TEST(Tld_Filter, wrongFilesAreRefused)
     EXPECT_THROW(readText(*tracker, other), cv::Exception);
 }
 
+//! A model within its limits can give answers far above 1; what is saved then can be read.
+TEST(Tld_Filter, largeAnswersAreRead)
+{
+    const StandardScene scene;
+    std::string text = textOf(*trackerOn(scene, Engine::CPU, paramsOf("filter 1")));
+    for (const char* name : {" confidence: ", " meanConfidence: "})
+    {
+        const size_t at = text.find(name);
+        ASSERT_NE(std::string::npos, at) << name;
+        text.replace(at, text.find('\n', at) - at, name + std::string("3.0000000000000000e+09"));
+    }
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    ASSERT_NO_THROW(readText(*tracker, text));
+    const std::string saved = textOf(*tracker);
+    EXPECT_NE(std::string::npos, saved.find(" confidence: 3"));
+    EXPECT_NO_THROW(readText(*tracker, saved));
+}
+
 CUDATRACKING_ON_ENGINES(Tld_FilterTracker);
 
 }} // namespace opencv_test

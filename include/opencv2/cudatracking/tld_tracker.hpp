@@ -105,7 +105,7 @@ public:
     };
 
     //! Where the box of an object in a frame comes from. If several apply, JUMPED or FOUND_AGAIN is reported,
-    //! else the one with the largest number; 10 and 11 are not used.
+    //! else CONFIRMED, else FILTERED, else the one with the largest number; 10 and 11 are not used.
     enum Event
     {
         NO_EVENT = 0,    //!< there is no box: the object was LOST before the frame and still is

@@ -68,10 +68,14 @@ def read_boxes(path: str) -> dict[str, list[Any]]:
             if missing:
                 raise ArgumentError(f"--boxes: {path}: has no column {', '.join(missing)}", "boxes", path)
             for row in reader:
+                values = [value for name, value in row.items() if name is not None and value is not None] + (row.get(None) or [])
+                if len(values) != len(reader.fieldnames or ()):
+                    raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {','.join(values)}: {len(reader.fieldnames or ())} values are needed, one per column",
+                                        "boxes", path)
                 try:
                     numbers = [int(row.get("frame") or 0)] + [int(row[name]) for name in needed[1:]]
                 except (TypeError, ValueError):
-                    raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {','.join(str(value) for value in row.values())}: whole numbers are needed", "boxes", path) from None
+                    raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {','.join(values)}: whole numbers are needed", "boxes", path) from None
                 for value in numbers:
                     if not -2**31 <= value < 2**31:
                         raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {value}: numbers of 32 bits are possible", "boxes", value)
