@@ -108,24 +108,24 @@ Size objectWith(int windows, int width, const Size& image)
 
 std::string nameOf(Size size, int objects) { return cv::format("tld_%dp_%d", size.height, objects); }
 
-//! Returns parameters with few windows, so that flow and fixed costs remain.
-TLDParams flowOnly()
+//! Returns parameters without the correlation filters.
+TLDParams withoutFilter()
 {
     TLDParams p;
+    p.filter = false;
+    return p;
+}
+
+//! Returns parameters with few windows and no filter, so that flow and fixed costs remain.
+TLDParams flowOnly()
+{
+    TLDParams p = withoutFilter();
     p.learning = false;
     p.scales = 0;
     p.stepPercent = 20;
     p.fernThreshold = 1.;
     p.maxUnsupported = 0;
     p.maxProbation = 0;
-    return p;
-}
-
-//! Returns parameters with a correlation filter per object.
-TLDParams withFilter()
-{
-    TLDParams p;
-    p.filter = true;
     return p;
 }
 
@@ -277,24 +277,24 @@ TEST_P(Tld_Cpu, frame)
             const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], results); }, 2., 60);
             PerfRow(nameOf(size, objects), "cpu", cv::format("frame_threads_%d", threads), us)
                 .peer("legacy_TrackerTLD", objects == 1 && threads == all ? legacyUs(video) : 0.)
-                .set("located", countNonZero(results.col(6)));
+                .set("located", countNonZero(results.col(6)))
+                .set("filters", countNonZero(results.col(TrackerTLD::RESULT_CONFIDENCE)));
             EXPECT_GE(countNonZero(results.col(6)), objects / 2);
+            EXPECT_GT(countNonZero(results.col(TrackerTLD::RESULT_CONFIDENCE)), 0);
         }
 }
 
-TEST_P(Tld_Cpu, frameWithFilter)
+TEST_P(Tld_Cpu, frameWithoutFilter)
 {
     const Size size = GetParam();
     const Video video(size);
     const Threads used(1);
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(withFilter());
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(withoutFilter());
     tracker->init(video.frames[0], video.boxes[0]);
-    Mat result;
+    Rect box;
     int t = 0;
-    const double us = medianUs([&] { tracker->updateAsync(video.frames[++t % Video::FRAMES], result); }, 2., 60);
-    PerfRow(nameOf(size, 1), "cpu", "frame_with_filter_threads_1", us)
-        .set("confidence", result.at<double>(0, TrackerTLD::RESULT_CONFIDENCE));
-    EXPECT_GT(result.at<double>(0, TrackerTLD::RESULT_CONFIDENCE), 0.);
+    const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], box); }, 2., 60);
+    PerfRow(nameOf(size, 1), "cpu", "frame_without_filters_threads_1", us);
 }
 
 INSTANTIATE_TEST_CASE_P(Perf, Tld_Cpu, testing::ValuesIn(SIZES));
@@ -432,7 +432,7 @@ TEST_P(Tld_Cuda, frame)
     for (const int objects : OBJECTS)
     {
         measure(video.boxes, objects, "");
-        measure(video.boxes, objects, "_with_filters", withFilter());
+        measure(video.boxes, objects, "_without_filters", withoutFilter());
     }
     // Objects of one size share their codes; these do not.
     measure(video.boxesOf([&](int i) { return video.objectOf(1. + 0.01 * i); }), 64, "_of_64_sizes");

@@ -18,7 +18,7 @@ const int MAX_COUNT = 1 << 30; //!< largest count of a leaf
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
-//! Reads the members of TLDParams. Files of older versions lack newer members, which keep their defaults.
+//! Reads the members of TLDParams. Files of older versions lack newer members, which keep their values.
 struct ParamReader
 {
     const Item& item;
@@ -106,6 +106,7 @@ TLDParams readParams(const Item& root)
 {
     TLDParams params;
     const bool older = versionOf(root) < VERSION;
+    params.filter = params.filter && !older; // what an older version has learned goes on as it was
     root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item, older}); });
     return params;
 }

@@ -21,7 +21,7 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("mirror", p.mirror, false, false, true);
     visit("minReplyScore", p.minReplyScore, 0.f, 0.f, 1.f);
     visit("clipBoxes", p.clipBoxes, false, false, true);
-    visit("filter", p.filter, false, false, true);
+    visit("filter", p.filter, true, false, true);
     // What tunes the algorithm: windows,
     visit("minWindow", p.minWindow, 0, 0, MAX_SIDE);
     visit("scaleFactor", p.scaleFactor, 1.2, 1.01, 2.);

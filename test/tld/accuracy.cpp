@@ -353,7 +353,7 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
 
 TEST(Tld_Oracle, integration)
 {
-    const TLDParams p = paramsOf("retryFrames 0, maxUnsupported 0, maxProbation 0");
+    const TLDParams p = paramsOf("filter 0, retryFrames 0, maxUnsupported 0, maxProbation 0");
     int count[5] = {}, different = 0;
     for (uint64 seed = 1; seed <= 4; ++seed)
     {
@@ -405,7 +405,7 @@ TEST(Tld_Oracle, integration)
 //! box begins there.
 TEST(Tld_Oracle, scores)
 {
-    const TLDParams p;
+    const TLDParams p = paramsOf("filter 0");
     int flowed = 0, began = 0, weak = 0;
     for (uint64 seed = 1; seed <= 3; ++seed)
     {

@@ -58,6 +58,7 @@ TEST_P(Tld_Api, parametersAreKept)
         EXPECT_EQ(33, q.maxPositives);
         EXPECT_EQ(7.5, q.updateAngle);
         EXPECT_EQ(TLDParams().jumpMargin, q.jumpMargin);
+        EXPECT_TRUE(q.filter);
     }
 }
 

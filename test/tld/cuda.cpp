@@ -103,9 +103,10 @@ const Variant VARIANTS[] = {
     {"allPass", CV_8UC1, Size(44, 30), "fernThreshold 0, nnThreshold 0.5"},
     {"denseWindows", CV_8UC1, Size(40, 34), "stepPercent 3, scales 2"},
     {"manyExamples", CV_8UC1, Size(40, 34), "mirror 1, initWindows 32, updateWindows 32, initWarps 32, updateWarps 32"},
-    {"filter", CV_8UC1, Size(40, 34), "filter 1"},
-    {"filterOfColours", CV_8UC3, Size(24, 62), "filter 1, seed 3"},
-    {"filterWithoutLearning", CV_8UC4, Size(90, 30), "filter 1, learning 0, validThreshold 0.9"},
+    {"filterOfColours", CV_8UC3, Size(24, 62), "seed 3"},
+    {"filterWithoutLearning", CV_8UC4, Size(90, 30), "learning 0, validThreshold 0.9"},
+    {"withoutFilter", CV_8UC1, Size(40, 34), "filter 0"},
+    {"withoutFilterBgr", CV_8UC3, Size(30, 41), "filter 0, seed 6"},
 };
 
 using Tld_CudaVariants = OnCudaWith<Variant>;
@@ -547,15 +548,15 @@ TEST_F(Tld_Cuda, updatesDoNotWait)
 TEST_F(Tld_CudaSanitize, twoObjects)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(paramsOf(
-        "maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, updateWarps 3"));
+    Pair pair(paramsOf("filter 0, maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, "
+                       "updateWarps 3"));
     pair.follow(crowd, 2, 6);
 }
 
 TEST_F(Tld_CudaSanitize, twoObjectsWithFilters)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(paramsOf("filter 1, trees 3, features 5, scales 2, initWindows 5, updateWindows 5, validThreshold 0.95"));
+    Pair pair(paramsOf("trees 3, features 5, scales 2, initWindows 5, updateWindows 5, validThreshold 0.95"));
     pair.follow(crowd, 2, 4);
 }
 

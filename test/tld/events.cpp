@@ -177,6 +177,7 @@ bool fits(int before, int after, int event)
     case TrackerTLD::FLOWED:
     case TrackerTLD::CORRECTED:
     case TrackerTLD::JUMPED:
+    case TrackerTLD::FILTERED:
         return had && has;
     case TrackerTLD::RETRIED:
         return !had && has;
@@ -213,7 +214,7 @@ TEST_P(Tld_EventsOf, standardScene)
         }
     }
     for (const int event : {TrackerTLD::NO_EVENT, TrackerTLD::FLOWED, TrackerTLD::CORRECTED, TrackerTLD::FOUND_AGAIN,
-                            TrackerTLD::BECAME_LOST})
+                            TrackerTLD::BECAME_LOST, TrackerTLD::FILTERED})
         EXPECT_GT(counts[event], 0) << "event " << event;
 }
 
@@ -273,11 +274,13 @@ void removeLine(std::string& text, const std::string& name)
     text.erase(begin, text.find('\n', at) + 1 - begin);
 }
 
-//! A file of version 1 has no events and fewer parameters. These are needed in files of the present version.
+//! A file of version 1 has no events and fewer parameters: objects have no filter. These are needed in files of the
+//! present version.
 TEST_P(Tld_EventsOf, filesOfVersionOne)
 {
     const StandardScene scene;
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("clipBoxes 1")), old = TrackerTLD::create(),
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("clipBoxes 1, filter 0")),
+                          old = TrackerTLD::create(),
                           now = TrackerTLD::create();
     follow(*tracker, scene, engine(), 1, 10);
     const std::string text = textOf(*tracker);
@@ -285,7 +288,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     EXPECT_EQ(tracker->getEvent(), now->getEvent());
     EXPECT_TRUE(now->getParams().clipBoxes);
     std::string former = text;
-    for (const char* name : {"clipBoxes", "event"})
+    for (const char* name : {"clipBoxes", "filter", "event"})
     {
         removeLine(former, name);
         EXPECT_THROW(readText(*now, former), cv::Exception) << name;
@@ -296,6 +299,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     readText(*old, former);
     EXPECT_EQ(TrackerTLD::NO_EVENT, old->getEvent());
     EXPECT_FALSE(old->getParams().clipBoxes);
+    EXPECT_FALSE(old->getParams().filter);
     EXPECT_EQ(tracker->getBox(), old->getBox());
     expectSame(follow(*tracker, scene, engine(), 10, 20), follow(*old, scene, engine(), 10, 20));
     former.replace(version, 10, "version: 7");

@@ -487,7 +487,7 @@ struct Changing
 TEST_P(Tld_FilterTracker, followsWhatChanges)
 {
     const Changing scene;
-    const Ptr<MultiTrackerTLD> trackers[] = {MultiTrackerTLD::create(), MultiTrackerTLD::create(paramsOf("filter 1"))};
+    const Ptr<MultiTrackerTLD> trackers[] = {MultiTrackerTLD::create(paramsOf("filter 0")), MultiTrackerTLD::create()};
     double sum[2] = {0., 0.}, least = 1.;
     int filtered[2] = {0, 0}, asked[2] = {0, 0};
     for (const Ptr<MultiTrackerTLD>& tracker : trackers)
@@ -520,7 +520,7 @@ TEST_P(Tld_FilterTracker, goesOnAfterReading)
         SCOPED_TRACE(testing::Message() << typeToString(type) << ", saved after frame " << cut - 1);
         const StandardScene scene(type);
         const char* const extension = cut % 2 ? ".yml" : ".xml";
-        const Ptr<TrackerTLD> whole = trackerOn(scene, engine(), paramsOf("filter 1")), copy = TrackerTLD::create();
+        const Ptr<TrackerTLD> whole = trackerOn(scene, engine()), copy = TrackerTLD::create();
         follow(*whole, scene, engine(), 1, cut);
         const std::string text = textOf(*whole, extension);
         readText(*copy, text);
@@ -536,10 +536,10 @@ TEST_P(Tld_FilterTracker, filesWithoutFilter)
 {
     const StandardScene scene;
     const TemporaryFile plain(".yml"), filtered(".yml");
-    trackerOn(scene, engine())->save(plain);
-    trackerOn(scene, engine(), paramsOf("filter 1"))->save(filtered);
-    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(paramsOf("filter 1")),
-                               without = MultiTrackerTLD::create();
+    trackerOn(scene, engine(), paramsOf("filter 0"))->save(plain);
+    trackerOn(scene, engine())->save(filtered);
+    const Ptr<MultiTrackerTLD> with = MultiTrackerTLD::create(),
+                               without = MultiTrackerTLD::create(paramsOf("filter 0"));
     with->addFromFile(image(scene.frame(1)).in(), plain);
     with->addFromFile(image(scene.frame(1)).in(), filtered);
     without->addFromFile(image(scene.frame(1)).in(), filtered);
@@ -585,7 +585,7 @@ TEST_P(Tld_FilterTracker, otherTypeAfterReading)
 {
     const StandardScene colour(CV_8UC3), gray(CV_8UC1);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-    const std::string text = textOf(*trackerOn(colour, engine(), paramsOf("filter 1")));
+    const std::string text = textOf(*trackerOn(colour, engine()));
     ASSERT_NE(std::string::npos, text.find("colour: 1"));
     readText(*tracker, text);
     for (int t = 1; t < 6; ++t)
@@ -596,8 +596,8 @@ TEST_P(Tld_FilterTracker, otherTypeAfterReading)
 TEST_P(Tld_FilterTracker, detectorsDoWithout)
 {
     const StandardScene scene;
-    const Ptr<TLDDetector> with = detectorOn(scene, engine(), paramsOf("filter 1")),
-                           without = detectorOn(scene, engine());
+    const Ptr<TLDDetector> with = detectorOn(scene, engine()),
+                           without = detectorOn(scene, engine(), paramsOf("filter 0"));
     EXPECT_EQ(std::string::npos, textOf(*with).find("scaleEnergy"));
     Mat expected, actual;
     without->detect(image(scene.frame(3)).in(), expected);
@@ -615,7 +615,7 @@ TEST_P(Tld_FilterTracker, detectorsDoWithout)
 TEST(Tld_Filter, wrongFilesAreRefused)
 {
     const StandardScene scene;
-    const std::string text = textOf(*trackerOn(scene, Engine::CPU, paramsOf("filter 1")));
+    const std::string text = textOf(*trackerOn(scene, Engine::CPU));
     const auto refuses = [&](const std::string& from, const std::string& to)
     {
         std::string other = text;

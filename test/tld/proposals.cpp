@@ -72,7 +72,7 @@ TEST_P(Tld_Proposals, doNotHideAbsence)
     const int noticed = S::GONE + S::NOTICED;
     for (const bool verifies : {false, true})
     {
-        const Ptr<MultiTrackerTLD> multi = tracker(cv::format("findByBoxes 1, verifyBoxes %d", verifies));
+        const Ptr<MultiTrackerTLD> multi = tracker(cv::format("filter 0, findByBoxes 1, verifyBoxes %d", verifies));
         int reported = 0;
         for (int t = 1; t < S::RETURNS; ++t)
         {
