@@ -84,7 +84,7 @@ def _tuning(default: Any, text: str) -> Any:
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Making one of these three checks the ranges.
 
-    Start with seed, learning, mirror and min_reply_score; clip_boxes, filter and the parameters of boxes switch features on; the others
+    Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on, filter=False one off; the others
     tune the algorithm. doc/glossary.md has the terms: relative and conservative similarity, ferns, posterior, cluster.
     """
 
@@ -95,9 +95,9 @@ class TLDParams:
         "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
         "affected. 0 to 1; 0: not used.")
     clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
-    filter: bool = _switch(False,
-        "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object. "
-        "For objects that bend, turn or have little texture. A Detector does not use it.")
+    filter: bool = _switch(True,
+        "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object: "
+        "for objects that bend, turn or have little texture. False takes less time, and holds on less to what covers the object. A Detector does not use it.")
     # Windows.
     min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
     scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
