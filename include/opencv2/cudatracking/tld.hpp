@@ -17,8 +17,8 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges.
 - Look at these first: seed, learning, mirror, minReplyScore.
-- These switch features on: clipBoxes, filter, and for boxes of a detector verifyBoxes, correctByBoxes, findByBoxes,
-  startFromBoxes and endAfterMisses.
+- These switch features on: clipBoxes, and for boxes of a detector verifyBoxes, correctByBoxes, findByBoxes,
+  startFromBoxes and endAfterMisses. filter = false switches one off.
 - All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
   stepPercent) and of ferns (trees, features).
 
@@ -42,7 +42,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW bool clipBoxes;
     /** Whether trackers follow each object by a correlation filter, too: where optical flow fails, or its box is not
     similar to the object, the filter's box is taken if the filter is sure enough (doc/tld.md, "The filter beside
-    flow"). For objects that bend, turn or have little texture. TLDDetector does not use it. Default false. */
+    flow"). For objects that bend or turn; false takes less time. TLDDetector does not use it. Default true. */
     CV_PROP_RW bool filter;
 
     // Windows.

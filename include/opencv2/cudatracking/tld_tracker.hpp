@@ -179,7 +179,7 @@ public:
     Default 0.
     clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
     filter: bool; whether a correlation filter follows the object beside optical flow, and its box is taken where flow
-    fails or its box is not similar to the object. Default False.
+    fails or its box is not similar to the object; False takes less time. Default True.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
     verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object, and keeps no
