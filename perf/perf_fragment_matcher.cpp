@@ -98,6 +98,8 @@ std::vector<Case> imageCases()
         add("SAD_64_weighted", 64, 1, 0, true);
         add("D_SAD", 128, 1000, 48, false);
         add("SAD_1000_of_96_in_112", 96, 1000, 8, false);
+        add("SAD_100_of_64_in_160", 64, 100, 48, false);
+        add("SAD_100_of_96_in_192", 96, 100, 48, false);
         add("SAD_1000_of_48_in_144", 48, 1000, 48, false);
         add("SAD_1000_of_64_in_160", 64, 1000, 48, false);
         add("SAD_1000_of_96_in_192", 96, 1000, 48, false);

@@ -145,6 +145,19 @@ template <class Check> void specialScenes(const Check& check)
                 scene.frame = randomImage(rng, Size(650, 620), CV_8UC3, 3);
                 scene.templates = {scene.frame(Rect(301, 205, 96, 90)).clone()};
                 check(scene);
+                // Few fragments in small windows, in noise: what is left lies outside the zone of the best.
+                if (peaks == 2)
+                {
+                    scene.templates.clear();
+                    for (int i = 0; i < 16; ++i)
+                    {
+                        const Rect at(uniform(rng, Point(48, 48), Point(500, 470)), Size(96, 96));
+                        scene.templates.push_back(scene.frame(at).clone());
+                        scene.areas.push_back(Rect(at.tl() - Point(48, 48), Size(192, 192)));
+                    }
+                    check(scene);
+                    scene.areas.clear();
+                }
                 // The best in the centre of a small window, where there is no alternative, and in a corner, where there
                 // is one.
                 scene.frame = structuredImage(rng, Size(660, 640), CV_8UC4, 2.);

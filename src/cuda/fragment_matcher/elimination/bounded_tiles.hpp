@@ -24,6 +24,10 @@ const int BOUND_MEANS_THREADS = 256;
 const int BOUND_PLACE_THREADS = 1024;
 //! Threads per block that lists tiles.
 const int BOUND_LIST_THREADS = 1024;
+//! Tiles per warp of it whose cells are loaded at once.
+const int BOUND_LIST_LOADS = 8;
+//! Tiles of a window up to which their cells are compared in any case: those that a block's warps load at once.
+const int BOUND_LISTED_AT_ONCE = BOUND_LIST_THREADS / 32 * BOUND_LIST_LOADS;
 //! Threads per block of the fine bounds; 12 warps, one or three channels.
 const int BOUND_REFINE_THREADS = 384;
 //! Most places beside those that a limit takes.

@@ -206,7 +206,7 @@ that passed) for all tiles. A warp takes 32 tiles; its lanes test a cell each. *
 template <class Test, class Body>
 __device__ __forceinline__ void forTiles(const Tiles& tiles, uint32_t largest, const Test& test, const Body& body)
 {
-    const int LOADS = 8; // tiles per warp whose cells are loaded at once
+    const int LOADS = tuning::BOUND_LIST_LOADS;
     const int lane = threadIdx.x % 32, count = tiles.count();
 #pragma unroll 1
     for (int from = static_cast<int>(threadIdx.x) - lane; from < count; from += LIST_THREADS)
@@ -337,8 +337,9 @@ __global__ void __launch_bounds__(LIST_THREADS)
     __syncthreads(); // the limit is complete
     const CellTest mayHoldPeak = testOf(scratch.limit, loss, block, entry, settings);
     const uint32_t largest = ::max(mayHoldPeak.best, mayHoldPeak.peaks);
-    if (plan.otherPlaces > 0 &&
-        mostHave(tiles, largest, &scratch.kept)) // to compare cells would delay the few fragments
+    // Where most tiles of few fragments are left, to compare the cells of large windows costs more than it saves. In
+    // small windows it leaves out the zone of the best position.
+    if (plan.otherPlaces > 0 && tiles.count() > tuning::BOUND_LISTED_AT_ONCE && mostHave(tiles, largest, &scratch.kept))
         for (int tile = threadIdx.x; tile < tiles.count(); tile += LIST_THREADS)
             tiles.bounds[tile].cells = tiles.bounds[tile].least <= largest ? ~0u : 0;
     else
