@@ -249,6 +249,27 @@ const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t vers
     return device;
 }
 
+// --- HostBlock -------------------------------------------------------------------------------------------------------
+
+HostBlock::~HostBlock()
+{
+    const OutsideOfCapture outside;
+    if (data_)
+        ignore(cudaFreeHost(data_));
+}
+
+void* HostBlock::reserve(const Call&)
+{
+    if (!data_)
+    {
+        void* memory = nullptr;
+        cudaCheck(cudaHostAlloc(&memory, bytes_, cudaHostAllocDefault), purpose_);
+        workspace_.bytes_ += bytes_;
+        data_ = memory;
+    }
+    return data_;
+}
+
 // --- Downloads -------------------------------------------------------------------------------------------------------
 
 void Downloads::Batch::check(const OutputView& output) const
@@ -265,10 +286,21 @@ void* Downloads::Batch::begin(const OutputView& output)
     if (!output || output.memory == Memory::DEVICE)
         return output.data;
     check(output);
+    const size_t bytes = output.rowBytes() * output.rows;
+    if (output.memory == Memory::HOST && bytes <= SMALL_BYTES - smallBytes_)
+    {
+        const bool first = memory_.small_.bytes() == 0;
+        uint8_t* const block = memory_.small_.reserve<uint8_t>(call_, SMALL_BYTES, output.name);
+        if (first) // what lies between results is copied, too
+            cudaCheck(cudaMemsetAsync(block, 0, SMALL_BYTES, call_.stream()), output.name);
+        smallOnes_.push_back({output, smallBytes_});
+        smallBytes_ = std::min(SMALL_BYTES, roundUp<size_t>(smallBytes_ + bytes, ALIGNMENT));
+        return block + smallOnes_.back().offset;
+    }
     const size_t index = staged_;
     if (index == memory_.buffers_.size())
         memory_.buffers_.push_back(std::make_unique<DeviceBuffer>(memory_.workspace_));
-    void* const device = memory_.buffers_[index]->reserve(call_, output.rowBytes() * output.rows, output.name);
+    void* const device = memory_.buffers_[index]->reserve(call_, bytes, output.name);
     pending_.emplace_back(output, device);
     ++staged_;
     return device;
@@ -287,7 +319,15 @@ void Downloads::Batch::copy(const OutputView& output, const void* results)
 
 void Downloads::Batch::finish()
 {
-    bool wait = false;
+    bool wait = !smallOnes_.empty();
+    const uint8_t* small = nullptr;
+    if (wait)
+    {
+        small = static_cast<const uint8_t*>(memory_.pinned_.reserve(call_));
+        cudaCheck(cudaMemcpyAsync(memory_.pinned_.get(), memory_.small_.as<void>(), smallBytes_, cudaMemcpyDeviceToHost,
+                                  call_.stream()),
+                  "downloading results");
+    }
     for (const auto& entry : pending_)
     {
         const OutputView& output = entry.first;
@@ -303,29 +343,21 @@ void Downloads::Batch::finish()
     }
     if (wait)
         call_.wait("downloading results");
+    for (const Small& result : smallOnes_)
+        for (int row = 0; row < result.output.rows; ++row)
+            std::memcpy(result.output.as<uint8_t>().row(row), small + result.offset + result.output.rowBytes() * row,
+                        result.output.rowBytes());
 }
 
 // --- Feedback --------------------------------------------------------------------------------------------------------
 
-Feedback::~Feedback()
+unsigned long long* Feedback::put(const Call& call)
 {
-    const OutsideOfCapture outside;
-    if (number_)
-        ignore(cudaFreeHost(const_cast<unsigned long long*>(number_)));
-}
-
-unsigned long long* Feedback::put(const Call&)
-{
-    if (!number_)
-    {
-        void* memory = nullptr;
-        cudaCheck(cudaHostAlloc(&memory, sizeof(*number_), cudaHostAllocDefault),
-                  "allocating page-locked memory for a number");
-        workspace_.bytes_ += sizeof(*number_);
-        number_ = static_cast<unsigned long long*>(memory);
-        *number_ = initial_;
-    }
-    return const_cast<unsigned long long*>(number_);
+    const bool first = !block_.get();
+    unsigned long long* const number = static_cast<unsigned long long*>(block_.reserve(call));
+    if (first)
+        *number = initial_;
+    return number;
 }
 
 }}} // namespace cv::cuda::detail

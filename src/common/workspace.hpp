@@ -96,7 +96,7 @@ private:
     friend class Call;
     friend class DeviceBuffer;
     friend class DeviceTable;
-    friend class Feedback;
+    friend class HostBlock;
     friend class Uploader;
 
     struct Retired
@@ -250,11 +250,41 @@ private:
     uint64_t version_ = 0;
 };
 
-//! Device memory for results on their way to arrays on the host; kept from call to call.
+/** Page-locked host memory of a fixed size, that results for the host are stored in or copied to. Declared before
+device memory of the instance, whose release waits for all work that may still write there. */
+class HostBlock
+{
+public:
+    //! @param purpose for the message of an allocation that fails.
+    HostBlock(Workspace& workspace, size_t bytes, const char* purpose)
+        : workspace_(workspace), bytes_(bytes), purpose_(purpose)
+    {}
+    ~HostBlock();
+    HostBlock(const HostBlock&) = delete;
+    HostBlock& operator=(const HostBlock&) = delete;
+
+    //! Returns the memory, whose address never changes; the first call allocates it.
+    void* reserve(const Call& call);
+    //! Null before the first call.
+    void* get() const { return data_; }
+
+private:
+    Workspace& workspace_;
+    const size_t bytes_;
+    const char* const purpose_;
+    void* data_ = nullptr;
+};
+
+/** Device memory for results on their way to arrays on the host; kept from call to call. Small results lie side by side
+and go to page-locked memory in one copy: a copy to pageable memory takes some 10 us. */
 class Downloads
 {
 public:
-    explicit Downloads(Workspace& workspace) : workspace_(workspace) {}
+    explicit Downloads(Workspace& workspace)
+        : workspace_(workspace),
+          pinned_(workspace, SMALL_BYTES, "allocating page-locked memory for results"),
+          small_(workspace)
+    {}
 
     //! The outputs of one call.
     class Batch
@@ -280,37 +310,52 @@ public:
     private:
         void* begin(const OutputView& output);
 
+        //! A small result, and its offset in the block of these.
+        struct Small
+        {
+            OutputView output;
+            size_t offset;
+        };
+
         Downloads& memory_;
         const Call& call_;
         std::vector<std::pair<OutputView, const void*>> pending_;
-        size_t staged_ = 0; //!< of them in memory of the instance
+        std::vector<Small> smallOnes_;
+        size_t staged_ = 0;     //!< results in `buffers_`
+        size_t smallBytes_ = 0; //!< of small results
     };
 
 private:
+    static constexpr size_t SMALL_BYTES = 1 << 16; //!< of all small results of a call
+    static constexpr size_t ALIGNMENT = 16;        //!< of each of them
+
     Workspace& workspace_;
+    HostBlock pinned_;
+    DeviceBuffer small_;
     std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
 };
 
 /** A number that kernels store for later calls in page-locked host memory. The host reads it without a wait, so it can
-be that of any earlier call or replay. Declared before device memory of the instance, whose release waits for all
-kernels that may still store it. */
+be that of any earlier call or replay. Declared as HostBlock. */
 class Feedback
 {
 public:
     //! @param initial the number until a kernel has stored one.
-    Feedback(Workspace& workspace, uint64_t initial) : workspace_(workspace), initial_(initial) {}
-    ~Feedback();
-    Feedback(const Feedback&) = delete;
-    Feedback& operator=(const Feedback&) = delete;
+    Feedback(Workspace& workspace, uint64_t initial)
+        : block_(workspace, sizeof(uint64_t), "allocating page-locked memory for a number"), initial_(initial)
+    {}
 
     //! Returns where kernels of a call store the number, in one access.
     unsigned long long* put(const Call& call);
-    uint64_t get() const { return number_ ? *number_ : initial_; }
+    uint64_t get() const
+    {
+        const void* const number = block_.get();
+        return number ? *static_cast<const volatile unsigned long long*>(number) : initial_;
+    }
 
 private:
-    Workspace& workspace_;
+    HostBlock block_;
     const uint64_t initial_;
-    volatile unsigned long long* number_ = nullptr;
 };
 
 }}} // namespace cv::cuda::detail

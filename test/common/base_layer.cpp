@@ -274,6 +274,47 @@ TEST(Common_Workspace, downloads)
     }
 }
 
+//! Results of all sizes for rows with gaps, several in a call: what lies between rows stays, and later calls allocate
+//! nothing.
+TEST(Common_Workspace, downloadsOfAllSizes)
+{
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    detail::Downloads downloads(workspace);
+    size_t bytes = 0;
+    for (int again = 0; again < 3; ++again)
+    {
+        const detail::Call call(workspace, nullptr);
+        detail::Downloads::Batch batch(downloads, call);
+        const int sizes[] = {1, 20000, 3, 9999, 16, 6000, 300000, 5, 20};
+        std::vector<std::vector<uint8_t>> targets;
+        std::vector<detail::RowsView<uint8_t>> views;
+        for (const int cols : sizes)
+        {
+            targets.emplace_back(2 * (cols + 7), uint8_t(99));
+            const detail::OutputView output = {"values", targets.back().data(), static_cast<size_t>(cols + 7), 2, cols,
+                                               1,        detail::Memory::HOST};
+            views.push_back(batch.view<uint8_t>(output));
+        }
+        for (size_t k = 0; k < views.size(); ++k)
+            for (int i = 0; i < 2 * sizes[k]; ++i)
+                views[k].row(0)[i] = static_cast<uint8_t>(k + i % 50 + again); // as a kernel; rows have no gaps there
+        const int waits = fake.waits;
+        batch.finish();
+        EXPECT_EQ(1, fake.waits - waits);
+        for (size_t k = 0; k < targets.size(); ++k)
+            for (int i = 0; i < 2 * (sizes[k] + 7); ++i)
+            {
+                const int row = i / (sizes[k] + 7), col = i % (sizes[k] + 7);
+                ASSERT_EQ(col < sizes[k] ? static_cast<int>(k) + (row * sizes[k] + col) % 50 + again : 99,
+                          targets[k][i])
+                    << k << ", " << i;
+            }
+        EXPECT_TRUE(again == 0 || bytes == workspace.bytes());
+        bytes = workspace.bytes();
+    }
+}
+
 #if CUDART_VERSION >= 12080 // older runtimes cannot tell
 
 TEST(Common_Workspace, streamOfAnotherDevice)

@@ -205,6 +205,18 @@ public:
         std::memcpy(to, from, bytes);
         return cudaSuccess;
     }
+    cudaError_t cudaMemcpy2DAsync(void* to, size_t toStep, const void* from, size_t fromStep, size_t bytes, size_t rows,
+                                  cudaMemcpyKind, cudaStream_t)
+    {
+        for (size_t row = 0; row < rows; ++row)
+            std::memcpy(static_cast<char*>(to) + row * toStep, static_cast<const char*>(from) + row * fromStep, bytes);
+        return cudaSuccess;
+    }
+    cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t)
+    {
+        std::memset(to, value, bytes);
+        return cudaSuccess;
+    }
 
     cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data, cudaHostFn_t destroy, unsigned, unsigned)
     {
@@ -225,8 +237,6 @@ public:
     FAKE_NONE(cudaMallocPitch)
     FAKE_NONE(cudaMemcpy)
     FAKE_NONE(cudaMemcpy2D)
-    FAKE_NONE(cudaMemcpy2DAsync)
-    FAKE_NONE(cudaMemsetAsync)
     FAKE_NONE(cudaMemset2D)
     FAKE_NONE(cudaMemset2DAsync)
     FAKE_NONE(cudaLaunchKernel)

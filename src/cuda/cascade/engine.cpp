@@ -26,7 +26,25 @@ using detail::DeviceTable;
 using detail::Parts;
 
 const int FIND_CAPACITY = 8192; //!< candidates that find() makes room for at first
-const int FIND_FIRST = 256;     //!< objects that find() downloads together with their number
+const int FIND_FIRST = 256;     //!< objects up to which kernels store those of find() in host memory
+
+//! Tables that find() takes objects from, without gaps.
+struct FoundTables
+{
+    Box* boxes; //!< of the objects, from index 1 on; before them a TableHead
+    int* counts;
+    double* weights;
+};
+
+FoundTables tablesOf(Parts& parts, int objects)
+{
+    const size_t n = objects;
+    FoundTables tables = {};
+    tables.weights = parts.take<double>(n);
+    tables.boxes = parts.take<Box>(n + 1);
+    tables.counts = parts.take<int>(n);
+    return tables;
+}
 
 class CudaEngine final : public Engine
 {
@@ -289,47 +307,43 @@ private:
     {
         const Placed placed = begin(call, request);
         const Settings& settings = request.tasks[0].settings;
-        const size_t n = capacity;
-        int *table = nullptr, *counts = nullptr;
-        double* weights = nullptr;
-        found_.divide(call, "objects",
-                      [&](Parts& parts)
-                      {
-                          table = parts.take<int>(4 * (n + 1));
-                          weights = parts.take<double>(n);
-                          counts = parts.take<int>(n);
-                      });
         const gpu::Classification job = classificationOf(call, placed, 0, capacity);
         gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
-        gpu::group(
-            groupingOf(call, job, placed.windows(0), settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
-            call.stream());
-        Objects all;
-        std::vector<Box> boxes(1 + FIND_FIRST);
-        const auto resize = [&](int count)
+        const auto groupInto = [&](FoundTables tables, int maxObjects)
         {
-            boxes.resize(1 + count);
-            all.counts.resize(count);
-            all.weights.resize(count);
+            gpu::group(groupingOf(call, job, placed.windows(0), settings, maxObjects,
+                                  {{&tables.boxes->x, 0}, {tables.counts, 0}, {tables.weights, 0}, false}),
+                       call.stream());
         };
-        const auto fetchObjects = [&](int count)
-        {
-            resize(count);
-            download(call, boxes.data(), table, boxes.size() * sizeof(Box));
-            download(call, all.counts.data(), counts, count * sizeof(int));
-            download(call, all.weights.data(), weights, count * sizeof(double));
-            call.wait("downloading objects");
-        };
-        fetchObjects(FIND_FIRST);
-        const TableHead head = {boxes[0].x, boxes[0].y, boxes[0].width, boxes[0].height};
+        // The kernel stores few objects, as there usually are, in host memory: three downloads would take 30 us.
+        Parts firstParts(firstFound_.reserve(call));
+        const FoundTables first = tablesOf(firstParts, FIND_FIRST);
+        groupInto(first, FIND_FIRST);
+        call.wait("finding objects");
+        const TableHead head = {first.boxes->x, first.boxes->y, first.boxes->width, first.boxes->height};
         if (head.overflow)
             return head.candidates;
-        if (head.stored > FIND_FIRST)
-            fetchObjects(head.stored);
-        else
-            resize(head.stored);
-        all.boxes.assign(boxes.begin() + 1, boxes.end());
+        Objects all;
         all.candidates = head.candidates;
+        if (head.found <= FIND_FIRST)
+        {
+            all.boxes.assign(first.boxes + 1, first.boxes + 1 + head.stored);
+            all.counts.assign(first.counts, first.counts + head.stored);
+            all.weights.assign(first.weights, first.weights + head.stored);
+        }
+        else
+        {
+            FoundTables tables = {};
+            found_.divide(call, "objects", [&](Parts& parts) { tables = tablesOf(parts, head.found); });
+            groupInto(tables, head.found);
+            all.boxes.resize(head.found);
+            all.counts.resize(head.found);
+            all.weights.resize(head.found);
+            download(call, all.boxes.data(), tables.boxes + 1, all.boxes.size() * sizeof(Box));
+            download(call, all.counts.data(), tables.counts, all.counts.size() * sizeof(int));
+            download(call, all.weights.data(), tables.weights, all.weights.size() * sizeof(double));
+            call.wait("downloading objects");
+        }
         objects = std::move(all);
         return objects.candidates;
     }
@@ -363,6 +377,8 @@ private:
     detail::Workspace workspace_{"CascadeClassifierEx"}; // destroyed last
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
+    detail::HostBlock firstFound_{workspace_, detail::bytesOf([](Parts& parts) { tablesOf(parts, FIND_FIRST); }),
+                                  "allocating page-locked memory for objects"};
     std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},

@@ -494,7 +494,7 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SH
     return found;
 }
 
-//! Stores the first column, and zeros after the last object.
+//! Stores the first column, and zeros after the last object where they are wanted.
 __device__ __forceinline__ void storeRest(const Grouping& job, int image, int found)
 {
     const int stored = ::min(found, job.maxObjects), count = job.lists.counts[image];
@@ -505,7 +505,8 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
         job.tables.objects.row(image)[threadIdx.x] = head[threadIdx.x];
     }
 #pragma unroll 1
-    for (int i = stored + static_cast<int>(threadIdx.x); i < job.maxObjects; i += tuning::FINISH_THREADS)
+    for (int i = stored + static_cast<int>(threadIdx.x); job.tables.filled && i < job.maxObjects;
+         i += tuning::FINISH_THREADS)
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 

@@ -29,11 +29,12 @@ CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int
     return {image, (block - places[image].firstBlock) * 32, (end - places[image].firstBlock) * 32};
 }
 
-//! The result tables of one cascade in device memory. Null: not wanted.
+//! The result tables of one cascade, in memory that the device can write. Null: not wanted.
 struct TableViews
 {
     detail::RowsView<int> objects, numDetections;
     detail::RowsView<double> levelWeights;
+    bool filled = true; //!< zeros follow the last object
 };
 
 /** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys.
