@@ -7,6 +7,8 @@
 #include "images.hpp"
 #include "../test/cascade/peer.hpp"
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 namespace opencv_test { namespace {
@@ -108,6 +110,46 @@ TEST_P(Cascade_Cpu, detectMultiScale)
 }
 
 INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cpu, ALL_CASES);
+
+//! Loading, compared with what FileStorage takes to parse the same text.
+TEST(Cascade_CpuLoad, load)
+{
+    for (const Cascade& c : CASCADES)
+    {
+        std::string text;
+        {
+            std::ifstream file(cascadeFile(c.file), std::ios::binary);
+            text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+        }
+        const Mat bytes(1, static_cast<int>(text.size()), CV_8UC1, &text[0]);
+        const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create();
+        const int all = getNumThreads();
+        for (int threads : {1, all})
+        {
+            if (threads == all && all == 1)
+                continue;
+            const Threads used(threads);
+            const double parseUs =
+                medianUs([&] { FileStorage storage(text, FileStorage::READ | FileStorage::MEMORY); }, 1., 30);
+            const double us = medianUs([&] { cascade->loadBuffer(bytes); }, 1., 30);
+            PerfRow(cv::format("%s_load", c.name), "cpu", cv::format("threads_%d", threads), us)
+                .peer("FileStorage", parseUs)
+                .set("bytes", static_cast<double>(text.size()));
+            // The first call counts the order of stages.
+            const Mat image = Mat::zeros(64, 64, CV_8UC1);
+            std::vector<Rect> objects;
+            const auto loadAndDetect = [&]
+            {
+                cascade->loadBuffer(bytes);
+                cascade->detectMultiScale(image, objects);
+            };
+            PerfRow(cv::format("%s_load_and_first_call", c.name), "cpu", cv::format("threads_%d", threads),
+                    medianUs(loadAndDetect, 1., 30))
+                .peer("FileStorage", parseUs);
+        }
+        EXPECT_FALSE(cascade->empty());
+    }
+}
 
 TEST(Cascade_CpuBatch, detectAsync)
 {

@@ -340,7 +340,7 @@ void CascadeClassifierExImpl::read(const FileNode& fn)
     const auto lock = locked();
     const std::string name = "FileNode";
     const Place place = {nullptr, "cascade", -1};
-    const Item root(fn, name, place);
+    const detail::Item root(fn, name, place);
     ModelPtr model;
     Settings settings = settings_;
     // maxCandidates without stages was written by an instance without a cascade.

@@ -4,6 +4,7 @@
 // Reads both file formats of cascades, and writes the new one. Files are untrusted: every value is checked.
 #include "../common/file_write.hpp"
 #include "model_builder.hpp"
+#include "../common/plain_xml.hpp"
 #include <algorithm>
 #include <cfloat>
 
@@ -31,7 +32,7 @@ static FeatureFormat formatOf(FeatureType type)
 
 // --- the new format --------------------------------------------------------------------------------------------------
 
-static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
+template <class Item> static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
 {
     count = list.list(1, MAX_RECTANGLES);
     list.each(
@@ -49,7 +50,7 @@ static void readRectangles(const Item& list, int& count, int (*rectangles)[4], f
         });
 }
 
-static void readHaarFeature(const Item& item, bool old, Builder& builder)
+template <class Item> static void readHaarFeature(const Item& item, bool old, Builder& builder)
 {
     int count = 0, rectangles[MAX_RECTANGLES][4] = {};
     float weights[MAX_RECTANGLES] = {};
@@ -60,7 +61,7 @@ static void readHaarFeature(const Item& item, bool old, Builder& builder)
     builder.haar(item, rectangles, weights, count, tilted);
 }
 
-static void readLbpFeature(const Item& item, Builder& builder)
+template <class Item> static void readLbpFeature(const Item& item, Builder& builder)
 {
     item.with("rect",
               [&](const Item& rectangle)
@@ -72,7 +73,7 @@ static void readLbpFeature(const Item& item, Builder& builder)
               });
 }
 
-static void readFeature(const Item& item, FeatureType type, Builder& builder)
+template <class Item> static void readFeature(const Item& item, FeatureType type, Builder& builder)
 {
     switch (type)
     {
@@ -83,7 +84,7 @@ static void readFeature(const Item& item, FeatureType type, Builder& builder)
     }
 }
 
-static void readTree(const Item& item, Model& model, Builder& builder)
+template <class Item> static void readTree(const Item& item, Model& model, Builder& builder)
 {
     const FeatureType type = model.featureType();
     const int perNode = formatOf(type).nodeValues;
@@ -128,6 +129,7 @@ static void readTree(const Item& item, Model& model, Builder& builder)
 }
 
 //! @param threshold, trees names of what a stage has. @param readTree reads one tree.
+template <class Item>
 static void readStages(const Item& root, const char* threshold, const char* trees,
                        void (*readTree)(const Item&, Model&, Builder&), Model& model, Builder& builder)
 {
@@ -139,7 +141,7 @@ static void readStages(const Item& root, const char* threshold, const char* tree
                 });
 }
 
-static void readNew(const Item& root, Model& model, Builder& builder)
+template <class Item> static void readNew(const Item& root, Model& model, Builder& builder)
 {
     root.with("stageType",
               [](const Item& item)
@@ -166,7 +168,7 @@ static void readNew(const Item& root, Model& model, Builder& builder)
                       item.fail(
                           format("maxCatCount is %d, and must be 0 for HAAR and 256 for LBP", categories).c_str());
               });
-    readStages(root, "stageThreshold", "weakClassifiers", readTree, model, builder);
+    readStages(root, "stageThreshold", "weakClassifiers", readTree<Item>, model, builder);
     root.eachOf("features", 1, MAX_FEATURES,
                 [&](const Item& item, int) { readFeature(item, model.featureType(), builder); });
 }
@@ -175,6 +177,7 @@ static void readNew(const Item& root, Model& model, Builder& builder)
 
 //! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new
 //! format.
+template <class Item>
 static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
 {
     if (!item.has(value))
@@ -183,7 +186,7 @@ static int readOldChild(const Item& item, const char* value, const char* node, i
     return -leaves++;
 }
 
-static void readOldTree(const Item& list, Model& model, Builder& builder)
+template <class Item> static void readOldTree(const Item& list, Model& model, Builder& builder)
 {
     list.list(1, MAX_TREE_NODES);
     builder.tree();
@@ -201,7 +204,7 @@ static void readOldTree(const Item& list, Model& model, Builder& builder)
     builder.endTree(list);
 }
 
-static void readOld(const Item& root, Model& model, Builder& builder)
+template <class Item> static void readOld(const Item& root, Model& model, Builder& builder)
 {
     model.kind = HAAR;
     root.with("size",
@@ -212,13 +215,14 @@ static void readOld(const Item& root, Model& model, Builder& builder)
                   list.each([&](const Item& number, int k) { side[k] = number.integer(INT_MIN, INT_MAX); });
                   builder.window(list, side[0], side[1]);
               });
-    readStages(root, "stage_threshold", "trees", readOldTree, model, builder);
+    readStages(root, "stage_threshold", "trees", readOldTree<Item>, model, builder);
 }
 
-ModelPtr readModel(const FileNode& cascade, const std::string& name)
+//! @tparam Node FileNode or PlainNode.
+template <class Node> static ModelPtr readFrom(const Node& cascade, const std::string& name)
 {
     const Place place = {nullptr, "cascade", -1};
-    const Item root(cascade, name, place);
+    const detail::ItemOf<Node> root(cascade, name, place);
     if (!cascade.isMap())
         root.fail("there is no cascade here");
     const std::shared_ptr<Model> model = std::make_shared<Model>();
@@ -232,11 +236,12 @@ ModelPtr readModel(const FileNode& cascade, const std::string& name)
         root.fail(
             "has neither stageType and featureType, as cascades of the new format, nor size and stages, as old ones");
     builder.finish(root, isNew ? "weakClassifiers" : "trees");
-    const std::vector<int> order = orderOfStages(*model);
-    if (!std::is_sorted(order.begin(), order.end()))
-        model->ordered = inOrder(*model, order);
+    model->order = std::make_shared<Model::Order>();
     return model;
 }
+
+ModelPtr readModel(const FileNode& cascade, const std::string& name) { return readFrom(cascade, name); }
+ModelPtr readModel(const detail::PlainNode& cascade, const std::string& name) { return readFrom(cascade, name); }
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 

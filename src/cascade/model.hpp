@@ -8,10 +8,17 @@
 #include "opencv2/core.hpp"
 #include "core.hpp"
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-namespace cv { namespace cuda { namespace cascade {
+namespace cv { namespace cuda {
+
+namespace detail {
+class PlainNode;
+}
+
+namespace cascade {
 
 const size_t MAX_FILE_BYTES = static_cast<size_t>(8) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
@@ -21,6 +28,14 @@ lie in the window; child nodes come after their parents in the same tree; each t
 are finite. */
 struct Model
 {
+    //! The cascade with its stages in the order in which they are best evaluated, with the same results.
+    struct Order
+    {
+        std::mutex mutex; //!< of the others
+        bool counted = false;
+        std::shared_ptr<const Model> ordered; //!< null: in that of the file
+    };
+
     int kind;                          //!< a FeatureType: see featureType()
     int width, height;                 //!< size of the window, pixels
     std::vector<Stage> stages;         //!< at least one
@@ -33,22 +48,17 @@ struct Model
     std::vector<HaarFeature> haar;     //!< features; empty for LBP
     std::vector<LbpFeature> lbp;       //!< features; empty for HAAR
 
-    bool stumps;           //!< all trees have one node
-    bool tilted;           //!< at least one feature is rotated
-    bool exact;            //!< all Haar features are exact
-    bool fixedPoint;       //!< all stages can be added up as integers
-    int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
-    uint64_t version;      //!< unique in this process
-    //! The cascade with its stages in the order in which they are best evaluated, with the same results; null: in that
-    //! of the file.
-    std::shared_ptr<const Model> ordered;
+    bool stumps;                  //!< all trees have one node
+    bool tilted;                  //!< at least one feature is rotated
+    bool exact;                   //!< all Haar features are exact
+    bool fixedPoint;              //!< all stages can be added up as integers
+    int64_t leastContrast;        //!< see leastContrast(); only HAAR uses it
+    uint64_t version;             //!< unique in this process
+    std::shared_ptr<Order> order; //!< null: stages are in the order in which they are best evaluated
 
     FeatureType featureType() const { return static_cast<FeatureType>(kind); }
 };
 typedef std::shared_ptr<const Model> ModelPtr;
-
-//! Returns the cascade with its stages in the order in which they are best evaluated.
-inline const ModelPtr& orderedOf(const ModelPtr& model) { return model->ordered ? model->ordered : model; }
 
 /** Counts in which order stages reject windows with the fewest nodes. The first stages and the last one keep their
 place. @return indices of stages. */
@@ -56,15 +66,20 @@ std::vector<int> orderOfStages(const Model& model);
 //! Copies a cascade with its stages in another order. @param order indices of all stages.
 std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order);
 
+//! Returns the cascade with its stages in the order in which they are best evaluated. The first call counts it.
+const ModelPtr& orderedOf(const ModelPtr& model);
+
 //! Reads a cascade from a file. @throws cv::Exception that names file and node, as the next two.
 ModelPtr loadModel(const std::string& filename);
 //! Parses the text of a file. @param name file name in messages, as in the next one.
 ModelPtr parseModel(const char* text, size_t bytes, const std::string& name);
-//! Reads a cascade from a node of a FileStorage.
+//! Reads a cascade from a node of a file.
 ModelPtr readModel(const FileNode& cascade, const std::string& name);
+ModelPtr readModel(const detail::PlainNode& cascade, const std::string& name);
 //! Writes the members of a cascade in the new format.
 void writeModel(FileStorage& storage, const Model& model);
 
-}}} // namespace cv::cuda::cascade
+} // namespace cascade
+}} // namespace cv::cuda
 
 #endif // OPENCV_CUDATRACKING_CASCADE_MODEL_HPP

@@ -38,7 +38,7 @@ static void mergeCorners(HaarFeature& f)
     f.corners = static_cast<uint8_t>(end - f.corner);
 }
 
-void Builder::haar(const Item& item, const int (*rectangles)[4], const float* weights, int count, bool tilted)
+void Builder::haar(const Located& item, const int (*rectangles)[4], const float* weights, int count, bool tilted)
 {
     HaarFeature f = {};
     f.tilted = tilted;
@@ -60,7 +60,7 @@ void Builder::haar(const Item& item, const int (*rectangles)[4], const float* we
 }
 
 //! Throws with a tree named as in the file.
-void Builder::failAt(const Item& item, const char* trees, size_t tree, const std::string& why) const
+void Builder::failAt(const Located& item, const char* trees, size_t tree, const std::string& why) const
 {
     size_t stage = 0;
     while (static_cast<size_t>(model_.stages[stage].firstTree) + model_.stages[stage].trees <= tree)
@@ -80,7 +80,7 @@ static size_t featuresOf(const Model& model)
     return 0;
 }
 
-void Builder::checkFeatures(const Item& item, const char* trees) const
+void Builder::checkFeatures(const Located& item, const char* trees) const
 {
     const size_t features = featuresOf(model_);
     for (size_t t = 0; t < model_.trees.size(); ++t)
@@ -93,7 +93,7 @@ void Builder::checkFeatures(const Item& item, const char* trees) const
 }
 
 //! Converts children from the indices of the file to those of the model.
-void Builder::linkTrees(const Item& item, const char* trees)
+void Builder::linkTrees(const Located& item, const char* trees)
 {
     model_.stumps = model_.nodes.size() == model_.trees.size();
     for (size_t t = 0; t < model_.trees.size(); ++t)
@@ -171,7 +171,7 @@ void Builder::fixPoints()
     }
 }
 
-void Builder::finish(const Item& item, const char* trees)
+void Builder::finish(const Located& item, const char* trees)
 {
     static std::atomic<uint64_t> versions(0);
     checkFeatures(item, trees);

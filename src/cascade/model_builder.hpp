@@ -11,7 +11,7 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-using detail::Item;
+using detail::Located;
 using detail::Place;
 
 //! Adds values to a model in the order of the file.
@@ -20,7 +20,7 @@ class Builder
 public:
     explicit Builder(Model& model) : model_(model) {}
 
-    void window(const Item& item, int width, int height)
+    void window(const Located& item, int width, int height)
     {
         for (int side : {width, height})
             if (side < MIN_WINDOW || side > MAX_WINDOW)
@@ -31,7 +31,7 @@ public:
         model_.height = height;
     }
 
-    void stage(const Item& item, float threshold)
+    void stage(const Located& item, float threshold)
     {
         if (model_.stages.size() >= static_cast<size_t>(MAX_STAGES))
             item.fail("too many stages");
@@ -45,7 +45,7 @@ public:
     }
     //! Adds a node. @param left,right children as in files of the new format: above 0 a node of the tree, else minus
     //! the leaf.
-    void node(const Item& item, int feature, float threshold, int left, int right)
+    void node(const Located& item, int feature, float threshold, int left, int right)
     {
         if (model_.nodes.size() >= static_cast<size_t>(MAX_NODES))
             item.fail("too many nodes");
@@ -56,15 +56,15 @@ public:
     void leaf(float value) { model_.leaves.push_back(value); }
 
     //! Ends a tree: it must have one leaf more than nodes.
-    void endTree(const Item& item)
+    void endTree(const Located& item)
     {
         const size_t expected = model_.nodes.size() + model_.trees.size();
         if (model_.leaves.size() != expected)
             item.fail("a tree must have one leaf more than nodes");
     }
 
-    void haar(const Item& item, const int (*rectangles)[4], const float* weights, int count, bool tilted);
-    void lbp(const Item& item, int x, int y, int width, int height)
+    void haar(const Located& item, const int (*rectangles)[4], const float* weights, int count, bool tilted);
+    void lbp(const Located& item, int x, int y, int width, int height)
     {
         if (x + 3 * width > model_.width || y + 3 * height > model_.height)
             item.fail("the feature's 3 x 3 cells do not lie in the window");
@@ -74,12 +74,12 @@ public:
 
     //! Checks and links all nodes and computes what follows from them. @param trees name of the list of trees, for
     //! messages.
-    void finish(const Item& item, const char* trees);
+    void finish(const Located& item, const char* trees);
 
 private:
-    [[noreturn]] void failAt(const Item& item, const char* trees, size_t tree, const std::string& why) const;
-    void checkFeatures(const Item& item, const char* trees) const;
-    void linkTrees(const Item& item, const char* trees);
+    [[noreturn]] void failAt(const Located& item, const char* trees, size_t tree, const std::string& why) const;
+    void checkFeatures(const Located& item, const char* trees) const;
+    void linkTrees(const Located& item, const char* trees);
     bool fixStage(const Stage& stage, int& shift) const;
     void fixPoints();
 

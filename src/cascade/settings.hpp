@@ -14,8 +14,9 @@
 namespace cv { namespace cuda {
 
 namespace detail {
-class Item;
-}
+template <class Node> class ItemOf;
+typedef ItemOf<FileNode> Item;
+} // namespace detail
 
 namespace cascade {
 

@@ -3,7 +3,7 @@
 
 // Order in which stages are evaluated. A window must pass all of them, so results do not depend on the order, but the
 // number of nodes does. Files order stages as they were trained, with more trees from stage to stage. Which stages
-// reject most windows per node is counted once, when a cascade is loaded, on two images that have what images of
+// reject most windows per node is counted once, by the first call that detects, on two images that have what images of
 // cameras have: one of discs and rectangles of all sizes that hide each other, one of noise of all scales.
 #include "../precomp.hpp"
 #include "model.hpp"
@@ -103,7 +103,8 @@ struct Sums
     {
         integral(Mat(SIDE, SIDE, CV_8UC1, const_cast<uint8_t*>(image.data())), pixels, squares, CV_32S, CV_64F);
     }
-    uint32_t at(int x, int y) const { return static_cast<uint32_t>(pixels(y, x)); }
+    //! Returns the first element of that of pixels; SIDE + 1 elements are a row.
+    const uint32_t* corner() const { return pixels.ptr<uint32_t>(); }
 
     Mat_<int> pixels;
     Mat_<double> squares;
@@ -117,19 +118,63 @@ template <typename T> uint32_t sumOver(const Mat_<T>& sums, int x, int y, int wi
 //! A window of one of the images.
 struct Window
 {
-    const Sums* sums;
-    int x, y;
+    const uint32_t* sums; //!< the element of the integral image at its corner
     float norm;
 };
 
-bool passes(const Model& model, int stage, const Window& window)
+//! Offset of a position of a window from Window::sums.
+int offsetOf(int x, int y) { return y * (SIDE + 1) + x; }
+
+const int BLOCK = 64; //!< windows that are evaluated together
+
+//! Adds the leaves of a tree of one node with a feature of CORNERS corners to the sums of windows.
+template <int CORNERS>
+void addStump(const HaarFeature& f, float threshold, float leftLeaf, float rightLeaf, const Window* windows, int count,
+              double* sums)
 {
-    const Stage& s = model.stages[stage];
-    const auto at = [&](int x, int y) { return window.sums->at(window.x + x, window.y + y); };
-    double sum = 0.;
-    for (int t = s.firstTree; t < s.firstTree + s.trees; ++t)
+    int offsets[CORNERS];
+    uint32_t weights[CORNERS];
+    for (int k = 0; k < CORNERS; ++k)
     {
-        int n = model.trees[t].firstNode;
+        offsets[k] = offsetOf(f.corner[k].x, f.corner[k].y);
+        weights[k] = static_cast<uint32_t>(f.corner[k].weight);
+    }
+    for (int i = 0; i < count; ++i)
+    {
+        uint32_t value = 0; // as haarValue(), whose corners it would look up again for each window
+        for (int k = 0; k < CORNERS; ++k)
+            value += weights[k] * windows[i].sums[offsets[k]];
+        const bool left = haarGoesLeft(static_cast<float>(static_cast<int32_t>(value)), windows[i].norm, threshold);
+        sums[i] += static_cast<double>(left ? leftLeaf : rightLeaf);
+    }
+}
+
+//! Adds the leaves of a tree to the sums of windows.
+void addTree(const Model& model, const Tree& tree, const Window* windows, int count, double* sums)
+{
+    if (tree.nodes == 1 && model.featureType() == HAAR && model.haar[model.nodes[tree.firstNode].feature].exact)
+    {
+        const Node& node = model.nodes[tree.firstNode];
+        const HaarFeature& f = model.haar[node.feature];
+        const auto add = [&](auto corners)
+        {
+            addStump<decltype(corners)::value>(f, node.threshold, model.leaves[~node.left], model.leaves[~node.right],
+                                               windows, count, sums);
+        };
+        switch (f.corners)
+        {
+        case 6:
+            return add(std::integral_constant<int, 6>());
+        case 8:
+            return add(std::integral_constant<int, 8>());
+        case 9:
+            return add(std::integral_constant<int, 9>());
+        }
+    }
+    for (int i = 0; i < count; ++i)
+    {
+        const auto at = [&](int x, int y) { return windows[i].sums[offsetOf(x, y)]; };
+        int n = tree.firstNode;
         while (n >= 0)
         {
             const Node& node = model.nodes[n];
@@ -137,7 +182,7 @@ bool passes(const Model& model, int stage, const Window& window)
             switch (model.featureType())
             {
             case HAAR:
-                left = haarGoesLeft(haarValue(model.haar[node.feature], at), window.norm, node.threshold);
+                left = haarGoesLeft(haarValue(model.haar[node.feature], at), windows[i].norm, node.threshold);
                 break;
             case LBP:
                 left = lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,
@@ -146,9 +191,19 @@ bool passes(const Model& model, int stage, const Window& window)
             }
             n = left ? node.left : node.right;
         }
-        sum += static_cast<double>(model.leaves[~n]);
+        sums[i] += static_cast<double>(model.leaves[~n]);
     }
-    return !stageFails(sum, s);
+}
+
+//! Evaluates a stage of up to BLOCK windows. @param passed out: whether they pass it.
+void evaluate(const Model& model, int stage, const Window* windows, int count, char* passed)
+{
+    const Stage& s = model.stages[stage];
+    double sums[BLOCK] = {};
+    for (int t = s.firstTree; t < s.firstTree + s.trees; ++t)
+        addTree(model, model.trees[t], windows, count, sums);
+    for (int i = 0; i < count; ++i)
+        passed[i] = !stageFails(sums[i], s);
 }
 
 int nodesOf(const Model& model, int stage)
@@ -165,23 +220,37 @@ void addWindows(const Model& model, const Sums& sums, int positions, size_t most
 {
     const int area = contrastArea(model.width, model.height);
     Random random;
-    for (int i = 0; i < positions && windows.size() < most; ++i)
+    std::vector<Window> tried;
+    for (int first = 0; first < positions && windows.size() < most; first += BLOCK)
     {
-        Window window = {&sums, random.below(SIDE + 1 - model.width), random.below(SIDE + 1 - model.height), 1.f};
-        if (usesNorm(model.featureType()))
+        tried.clear();
+        for (int i = first; i < std::min(first + BLOCK, positions); ++i)
         {
-            const int64_t contrast =
-                contrastOf(sumOver(sums.pixels, window.x + 1, window.y + 1, model.width - 2, model.height - 2),
-                           sumOver(sums.squares, window.x + 1, window.y + 1, model.width - 2, model.height - 2), area);
-            if (contrast < model.leastContrast)
-                continue;
-            window.norm = normOf(contrast);
+            const int x = random.below(SIDE + 1 - model.width), y = random.below(SIDE + 1 - model.height);
+            Window window = {sums.corner() + offsetOf(x, y), 1.f};
+            if (usesNorm(model.featureType()))
+            {
+                const int64_t contrast =
+                    contrastOf(sumOver(sums.pixels, x + 1, y + 1, model.width - 2, model.height - 2),
+                               sumOver(sums.squares, x + 1, y + 1, model.width - 2, model.height - 2), area);
+                if (contrast < model.leastContrast)
+                    continue;
+                window.norm = normOf(contrast);
+            }
+            tried.push_back(window);
         }
-        bool left = true;
-        for (int s = 0; left && s < FIRST_STAGES; ++s)
-            left = passes(model, s, window);
-        if (left)
-            windows.push_back(window);
+        for (int s = 0; s < FIRST_STAGES; ++s)
+        {
+            char passed[BLOCK];
+            evaluate(model, s, tried.data(), static_cast<int>(tried.size()), passed);
+            size_t kept = 0;
+            for (size_t i = 0; i < tried.size(); ++i)
+                if (passed[i])
+                    tried[kept++] = tried[i];
+            tried.resize(kept);
+        }
+        tried.resize(std::min(tried.size(), most - windows.size()));
+        windows.insert(windows.end(), tried.begin(), tried.end());
     }
 }
 
@@ -199,12 +268,8 @@ public:
         std::vector<char>& known = known_[stage];
         const int first = static_cast<int>(known.size());
         known.resize(windows_.size());
-        const auto ask = [&](const Range& range)
-        {
-            for (int i = range.start; i < range.end; ++i)
-                known[i] = passes(model_, stage, windows_[i]);
-        };
-        parallel_for_(Range(first, count()), ask);
+        for (int i = first; i < count(); i += BLOCK)
+            evaluate(model_, stage, windows_.data() + i, std::min(BLOCK, count() - i), known.data() + i);
         return static_cast<int>(std::count(known.begin(), known.end(), 0));
     }
     //! Removes the windows that a stage rejects.
@@ -270,53 +335,6 @@ std::vector<int> orderOfStages(const Model& model)
         std::rotate(order.begin() + place, order.begin() + best, order.begin() + best + 1);
     }
     return order;
-}
-
-std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order)
-{
-    const std::shared_ptr<Model> copy = std::make_shared<Model>(model);
-    copy->leaves.clear();
-    copy->fileThresholds.clear();
-    copy->stages.clear();
-    copy->trees.clear();
-    copy->nodes.clear();
-    copy->fixedLeaves.clear();
-    copy->subsets.clear();
-    for (int index : order)
-    {
-        Stage stage = model.stages[index];
-        const int firstTree = stage.firstTree;
-        stage.firstTree = static_cast<int>(copy->trees.size());
-        for (int t = firstTree; t < firstTree + stage.trees; ++t)
-        {
-            const Tree& tree = model.trees[t];
-            const int firstNode = static_cast<int>(copy->nodes.size()), nodes = firstNode - tree.firstNode;
-            const int firstLeaf = tree.firstNode + t, leaves = static_cast<int>(copy->leaves.size()) - firstLeaf;
-            const auto moved = [&](int child) { return child >= 0 ? child + nodes : ~(~child + leaves); };
-            for (int n = tree.firstNode; n < tree.firstNode + tree.nodes; ++n)
-            {
-                Node node = model.nodes[n];
-                node.left = moved(node.left);
-                node.right = moved(node.right);
-                copy->nodes.push_back(node);
-                if (!model.subsets.empty())
-                {
-                    const auto subset = model.subsets.begin() + static_cast<ptrdiff_t>(n) * SUBSET_WORDS;
-                    copy->subsets.insert(copy->subsets.end(), subset, subset + SUBSET_WORDS);
-                }
-            }
-            for (int k = firstLeaf; k <= firstLeaf + tree.nodes; ++k)
-            {
-                copy->leaves.push_back(model.leaves[k]);
-                if (model.fixedPoint)
-                    copy->fixedLeaves.push_back(model.fixedLeaves[k]);
-            }
-            copy->trees.push_back({firstNode, tree.nodes});
-        }
-        copy->stages.push_back(stage);
-        copy->fileThresholds.push_back(model.fileThresholds[index]);
-    }
-    return copy;
 }
 
 }}} // namespace cv::cuda::cascade

@@ -27,11 +27,11 @@ struct Place
     }
 };
 
-//! Node of the file and its place. Returns values that exist and are in their range, or throws.
-class Item
+//! A node's file and place, for messages.
+class Located
 {
 public:
-    Item(const FileNode& node, const std::string& file, const Place& place) : node_(node), file_(file), place_(place) {}
+    Located(const std::string& file, const Place& place) : file_(file), place_(place) {}
 
     [[noreturn]] void fail(const char* why) const { failBelow("", why); }
     //! @param path from this node to the one that is wrong, with its dot.
@@ -41,10 +41,22 @@ public:
                   ("%s: %s%s: %s", file_.c_str(), place_.text().c_str(), path.c_str(), why.c_str()));
     }
 
+protected:
+    const std::string& file_;
+    const Place& place_;
+};
+
+/** Node of the file and its place. Returns values that exist and are in their range, or throws.
+@tparam Node FileNode, or a class with those of its methods that are used here. */
+template <class Node> class ItemOf : public Located
+{
+public:
+    ItemOf(const Node& node, const std::string& file, const Place& place) : Located(file, place), node_(node) {}
+
     bool isList() const { return node_.isSeq(); }
     //! An empty list in XML, which is read as nothing, counts as missing.
     bool has(const char* name) const { return node_.isMap() && !node_[name].empty() && !node_[name].isNone(); }
-    FileNode member(const char* name) const { return node_.isMap() ? node_[name] : FileNode(); }
+    Node member(const char* name) const { return node_.isMap() ? node_[name] : Node(); }
 
     double real() const
     {
@@ -87,16 +99,16 @@ public:
     template <typename Visit> void with(const char* name, const Visit& visit) const
     {
         const Place place = {&place_, name, -1};
-        visit(Item(member(name), file_, place));
+        visit(ItemOf(member(name), file_, place));
     }
     //! visit(Item, index) for the elements of a list.
     template <typename Visit> void each(const Visit& visit) const
     {
         int index = 0;
-        for (const FileNode& node : node_)
+        for (const Node& node : node_)
         {
             const Place place = {&place_, "", index};
-            visit(Item(node, file_, place), index);
+            visit(ItemOf(node, file_, place), index);
             ++index;
         }
     }
@@ -104,7 +116,7 @@ public:
     template <typename Visit> void eachOf(const char* name, int least, int most, const Visit& visit) const
     {
         with(name,
-             [&](const Item& item)
+             [&](const ItemOf& item)
              {
                  item.list(least, most);
                  item.each(visit);
@@ -113,21 +125,20 @@ public:
     int integerOf(const char* name, int least, int most) const
     {
         int value = 0;
-        with(name, [&](const Item& item) { value = item.integer(least, most); });
+        with(name, [&](const ItemOf& item) { value = item.integer(least, most); });
         return value;
     }
     float finiteOf(const char* name) const
     {
         float value = 0.f;
-        with(name, [&](const Item& item) { value = item.finite(); });
+        with(name, [&](const ItemOf& item) { value = item.finite(); });
         return value;
     }
 
 private:
-    FileNode node_;
-    const std::string& file_;
-    const Place& place_;
+    Node node_;
 };
+typedef ItemOf<FileNode> Item;
 
 }}} // namespace cv::cuda::detail
 

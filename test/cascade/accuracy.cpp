@@ -188,7 +188,7 @@ TEST(Cascade_Order, stagesOfShippedCascades)
                 ASSERT_EQ(static_cast<int>(s), order[s]);
             }
         }
-        EXPECT_EQ(order != sorted, model->ordered != nullptr);
+        EXPECT_EQ(order != sorted, cascade::orderedOf(model) != model);
         EXPECT_EQ(order, cascade::orderOfStages(*model)); // it is counted on the same images
         moved += order != sorted;
     }
@@ -217,7 +217,8 @@ TEST(Cascade_Order, passesAreThoseOfTheFile)
          {"haarcascades/haarcascade_frontalface_alt.xml", "lbpcascades/lbpcascade_frontalface.xml"})
     {
         const std::string file = requireCascade(name);
-        ASSERT_NE(nullptr, cascade::loadModel(file)->ordered);
+        const cascade::ModelPtr model = cascade::loadModel(file);
+        ASSERT_NE(model, cascade::orderedOf(model));
         const CascadeCase p = {1.2, 1, Size(), Size()};
         std::vector<std::vector<int>> expected;
         oracleDetect(readOracle(file), image, p, Mat(), &expected);

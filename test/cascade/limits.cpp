@@ -123,7 +123,8 @@ TEST(Cascade_Limits, numbersOfStagesAndNodes)
     Model model;
     Builder builder(model);
     const Place place = {nullptr, "cascade", -1};
-    const Item item(FileNode(), "file", place);
+    const std::string file = "file";
+    const Located item(file, place);
     for (int i = 0; i < MAX_STAGES; ++i)
         builder.stage(item, 0.f);
     expectRefused([&] { builder.stage(item, 0.f); }, {"too many stages"});

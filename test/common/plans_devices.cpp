@@ -328,7 +328,7 @@ TEST(Cascade_Plans, longRandomCascadesHaveLateStages)
     {
         const std::string text = fuzz::makeLongCascadeCase(77, n).text;
         const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "random");
-        const auto packed = cascade::packModel(model->ordered ? *model->ordered : *model, SharedLimit(232448));
+        const auto packed = cascade::packModel(*cascade::orderedOf(model), SharedLimit(232448));
         const bool has = packed->view.late.stage < packed->view.stages;
         late += has;
         halves += has && packed->half.threads > 0;
