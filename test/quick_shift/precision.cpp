@@ -194,8 +194,6 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
                 expectFused(a, b, c);
 }
 
-#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
-
 //! Vectors of the instruction set that all processors have give the weights of core.hpp: for each colour part that
 //! there is with several spatial factors, and for any distances and rates.
 TEST(QuickShift_Precision, vectorsOfWeights)
@@ -257,8 +255,6 @@ TEST(QuickShift_Precision, vectorsOfMultiplyAdd)
         }
     }
 }
-
-#endif
 
 //! Errors cancel in photographs, so that densities are better than the bound.
 TEST(QuickShift_Precision, photographs)
