@@ -320,6 +320,8 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::ListedTiles&
         CT_HOLDS(level.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / block));
     }
     CT_HOLDS(plan.otherPlaces >= 0 && plan.otherPlaces <= tuning::BOUND_OTHER_PLACES && plan.refiners >= 1);
+    for (const int exclusion : {fm::EXCLUDE_SQUARE, fm::EXCLUDE_CROSS})
+        CT_HOLDS(fm::placesNeeded(fm::MAX_PEAKS, exclusion) + plan.otherPlaces <= gpu::MOST_PLACES);
     // Parts of a fragment's rows cover all of them, and the grid has a block for each.
     CT_HOLDS(tiles.parts >= 1 && tiles.fewBlocks >= 1 && tiles.height >= fragment.height);
     CT_HOLDS(tiles.mayRefine == (plan.fine.block > 0));
