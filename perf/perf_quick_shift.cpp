@@ -204,7 +204,7 @@ class CudaTest : public perf::TestBaseWithParam<Case>
 {
 protected:
 #ifdef HAVE_CUDA
-    //! What is measured: a case, its image on the device, and a QuickShift with its settings.
+    //! A case that is measured, its image on the device, and a QuickShift with its settings.
     struct Setup
     {
         const Case c;
