@@ -548,8 +548,9 @@ TEST_F(Tld_Cuda, updatesDoNotWait)
 TEST_F(Tld_CudaSanitize, twoObjects)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(paramsOf("filter 0, maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, "
-                       "updateWarps 3"));
+    Pair pair(
+        paramsOf("filter 0, maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, "
+                 "updateWarps 3"));
     pair.follow(crowd, 2, 6);
 }
 

@@ -280,8 +280,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
 {
     const StandardScene scene;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("clipBoxes 1, filter 0")),
-                          old = TrackerTLD::create(),
-                          now = TrackerTLD::create();
+                          old = TrackerTLD::create(), now = TrackerTLD::create();
     follow(*tracker, scene, engine(), 1, 10);
     const std::string text = textOf(*tracker);
     readText(*now, text);
