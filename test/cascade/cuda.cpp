@@ -110,9 +110,9 @@ TEST_F(Cascade_Cuda, largeWindows)
 }
 
 //! Windows fail the first stage in runs of all lengths, across tiles.
-TEST_F(Cascade_Cuda, skipRule)
+//! Returns an image of stripes: windows side by side fail together, in runs that go through several tiles.
+Mat stripesOf(RNG& rng)
 {
-    RNG rng(20251123);
     Mat stripes(120, 900, CV_8UC1);
     for (int y = 0; y < stripes.rows; ++y)
         for (int x = 0; x < stripes.cols;)
@@ -123,6 +123,13 @@ TEST_F(Cascade_Cuda, skipRule)
             for (int k = 0; k < length; ++k, ++x)
                 stripes.at<uchar>(y, x) = saturate_cast<uchar>(value + slope * k);
         }
+    return stripes;
+}
+
+TEST_F(Cascade_Cuda, skipRule)
+{
+    RNG rng(20251123);
+    const Mat stripes = stripesOf(rng);
     size_t candidates = 0;
     for (int i = 0; i < 20; ++i)
     {
@@ -132,6 +139,82 @@ TEST_F(Cascade_Cuda, skipRule)
         ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, stripes, {1.3, 1, Size(), Size()}));
         std::vector<Rect> raw;
         cascade->detectMultiScale(stripes, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
+const size_t MOST_CANDIDATES = 8000; //!< fewer than the tables of an instance take by default
+
+//! Late stages decide last about windows whose tile begins with failed windows: whether they are skipped depends on the
+//! tile to the left.
+TEST_F(Cascade_Cuda, skipRuleWithLateStages)
+{
+    RNG rng(20261127);
+    const Mat stripes = stripesOf(rng);
+    // Late stages have upright Haar features and trees of one node.
+    const auto hasLateStages = [](const OracleCascade& c)
+    {
+        bool has = c.haar;
+        for (const OracleStage& stage : c.stages)
+            for (const OracleTree& tree : stage.trees)
+                has = has && tree.nodes.size() == 1;
+        return has;
+    };
+    size_t candidates = 0;
+    int cascades = 0;
+    for (int i = 0; cascades < 10; ++i)
+    {
+        ASSERT_LT(i, 2000);
+        OracleCascade c = CascadeGenerator(8301 + i, stripes).make();
+        c.stages.resize(std::min<size_t>(c.stages.size(), 2));
+        const std::vector<OracleStage> stages = c.stages;
+        if (!hasLateStages(c) || stages.size() < 2 || stages[0].trees.size() + stages[1].trees.size() < 8)
+            continue;
+        for (OracleFeature& feature : c.features)
+            feature.tilted = false;
+        while (c.stages.size() < 120) // of 480 nodes and more; a window that passes two stages passes all
+            c.stages.push_back(stages[c.stages.size() % 2]);
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(stripes, raw, 1.3, 0);
+        if (raw.empty() || raw.size() > MOST_CANDIDATES)
+            continue;
+        ++cascades;
+        candidates += raw.size();
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, stripes, {1.3, 1, Size(), Size()}));
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
+//! Windows without contrast do not fail, whatever windows of the image before failed in their places.
+TEST_F(Cascade_Cuda, rowsWithoutContrast)
+{
+    RNG rng(20261128);
+    const Mat noise = randomImage(rng, Size(1500, 60), CV_8UC1);
+    Mat flat = noise.clone();
+    for (int x = 0; x < flat.cols;)
+    {
+        const int width = std::min(rng.uniform(150, 260), flat.cols - x);
+        flat.colRange(x, x + width).setTo(rng.uniform(0, 256));
+        x += width + rng.uniform(30, 80);
+    }
+    size_t candidates = 0;
+    int cascades = 0;
+    for (int i = 0; cascades < 20; ++i)
+    {
+        ASSERT_LT(i, 2000);
+        OracleCascade c = CascadeGenerator(8401 + i, noise).make();
+        if (!c.haar) // others do not need contrast
+            continue;
+        ++cascades;
+        c.stages.resize(1);
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
+        cascade->setMaxCandidates(65536); // more than there are windows
+        for (const Mat& image : {noise, flat})
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.5, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(flat, raw, 1.5, 0);
         candidates += raw.size();
     }
     EXPECT_GT(candidates, 1000u);
