@@ -10,9 +10,8 @@ void TrackedObjects::checkBox(const Rect& box, Size image) const
 {
     const int least = std::max(MIN_BOX, settings_.minWindow);
     if (box.width < least || box.height < least)
-        CV_Error_(Error::StsOutOfRange,
-                  ("%s: box: %d x %d pixels, sides must be at least %d%s", owner_, box.width, box.height, least,
-                   least > MIN_BOX ? ", the parameter minWindow" : ""));
+        CV_Error_(Error::StsOutOfRange, ("%s: box: %d x %d pixels, sides must be at least %d%s", owner_, box.width,
+                                         box.height, least, least > MIN_BOX ? ", the parameter minWindow" : ""));
     if (box.x < 0 || box.y < 0 || box.x > image.width - box.width || box.y > image.height - box.height)
         CV_Error_(Error::StsOutOfRange,
                   ("%s: box: %d, %d, %d x %d is not inside of an image of %d x %d pixels; for the part "

@@ -109,7 +109,8 @@ TEST_P(Tld_Arguments, boxes)
     EXPECT_EQ(learned, textOf(*detector));
     EXPECT_EQ(std::vector<int>(1, id), multi->getIds());
     const TLDParams large = paramsOf("minWindow 30");
-    expectRefused([&] { TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 29, 40)); }, {"box", "29", "minWindow"});
+    expectRefused([&] { TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 29, 40)); },
+                  {"box", "29", "minWindow"});
     EXPECT_NO_THROW(TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 30, 40)));
 }
 
