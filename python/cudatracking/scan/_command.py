@@ -68,7 +68,9 @@ def read_boxes(path: str) -> dict[str, list[Any]]:
             if missing:
                 raise ArgumentError(f"--boxes: {path}: has no column {', '.join(missing)}", "boxes", path)
             for row in reader:
-                values = [value for name, value in row.items() if name is not None and value is not None] + (row.get(None) or [])
+                values: list[str] = []  # DictReader has None for a value that is missing, and a list of those that are too many
+                for cell in row.values():
+                    values += cell if isinstance(cell, list) else [] if cell is None else [cell]
                 if len(values) != len(reader.fieldnames or ()):
                     raise ArgumentError(f"--boxes: {path}:{reader.line_num}: {','.join(values)}: {len(reader.fieldnames or ())} values are needed, one per column",
                                         "boxes", path)
