@@ -192,10 +192,10 @@ TEST_P(Tld_EventsOf, standardScene)
 {
     typedef StandardScene S;
     std::map<int, int> counts;
-    for (const uint64 seed : {1, 2, 3})
+    for (const int run : {0, 1, 2, 3, 4, 5})
     {
-        const S scene(CV_8UC1, Size(40, 34), seed);
-        const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+        const S scene(CV_8UC1, Size(40, 34), run / 2 + 1);
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("filter %d", run % 2)));
         EXPECT_EQ(TrackerTLD::NO_EVENT, tracker->getEvent());
         tracker->init(Image(engine(), scene.frame(0)).in(), scene.box(0));
         EXPECT_EQ(TrackerTLD::STARTED, tracker->getEvent());
@@ -309,7 +309,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
 TEST_P(Tld_EventsOf, filesOfVersionFour)
 {
     const StandardScene scene;
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("filter 0"));
     follow(*tracker, scene, engine(), 1, 52);
     ASSERT_EQ(int(TrackerTLD::LOST), tracker->getState());
     const std::string text = textOf(*tracker);

@@ -81,7 +81,7 @@ TEST_P(Tld_State, resetAfterReadingALostOne)
     for (const int cut : {46, 47, 52}) // retrying flow, and lost
     {
         SCOPED_TRACE(cut);
-        const Ptr<TrackerTLD> straight = trackerOn(scene, engine()), copy = TrackerTLD::create();
+        const Ptr<TrackerTLD> straight = trackerOn(scene, engine(), paramsOf("filter 0")), copy = TrackerTLD::create();
         const std::vector<Step> steps = follow(*straight, scene, engine(), 1, cut);
         ASSERT_EQ(int(TrackerTLD::LOST), steps.back().state);
         const std::string text = textOf(*straight);

@@ -88,7 +88,7 @@ TEST_P(Tld_Tracking, statesAndScores)
 {
     typedef StandardScene S;
     const S scene;
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), paramsOf("filter 0"));
     int lost = 0;
     for (const Step& s : follow(*tracker, scene, engine(), 1, S::FRAMES))
     {
