@@ -85,7 +85,7 @@ demo follow_vtest "The same with haarcascade_fullbody on people who walk. Each k
     cudatracking_follow "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --min-neighbors=6 --every=10 --frames=200 --image-every=40 "$SAMPLES_DATA/vtest.avi"
 demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Labels: number of the target, score of its box, and ? if it does not trust it. Upper right: templates of each target. Below: all templates of each target (green) and of its background (red)." \
     cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --image-every=20 "$SAMPLES_DATA/vtest.avi"
-demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
+demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. It is lost while other faces are shown, and found again in its second scene." \
     cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"
 
 say "making the page"
