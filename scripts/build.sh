@@ -176,8 +176,10 @@ options=(
 [ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
 case "$CROSS" in # FFmpeg is this machine's
     aarch64)
+        # OpenCV's core names the folder of installation, by default one in the build where that is for another system.
         # The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
-        options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
+        options+=(-DCMAKE_INSTALL_PREFIX=/usr/local
+            "-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
             "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
             "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')") ;;
     mingw) options+=("-DCMAKE_TOOLCHAIN_FILE=$REPO_ROOT/scripts/lib/mingw.toolchain.cmake" -DWITH_FFMPEG=OFF) ;;
