@@ -2,6 +2,7 @@
 import glob
 import importlib.metadata
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -69,6 +70,9 @@ class ShippedTest(unittest.TestCase):
             self.skipTest("CUDATRACKING_BUILDS names no folder with a build")
         if not shutil.which("cc"):
             self.skipTest("there is no cc")
+        machine = subprocess.run(["cc", "-dumpmachine"], capture_output=True, text=True, timeout=60).stdout
+        if not machine.startswith(platform.machine()):
+            self.skipTest(f"cc compiles for {machine.strip()}, not for this Python's machine")
         private = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []), "--mount"]
         if not shutil.which("unshare") or subprocess.run([*private, "true"], capture_output=True, timeout=60).returncode:
             self.skipTest("this machine permits no private mounts")
