@@ -165,6 +165,7 @@ options=(
     -DOPENCV_BUILD_TEST_MODULES_LIST=cudatracking -DOPENCV_BUILD_PERF_TEST_MODULES_LIST=cudatracking
     -DVIDEOIO_PLUGIN_LIST=ffmpeg -DOPENCV_FFMPEG_ENABLE_LIBAVDEVICE=OFF
     "-DCMAKE_PROJECT_OpenCV_INCLUDE=$REPO_ROOT/scripts/lib/no_build_paths.cmake" "-DCUDATRACKING_ROOT=$REPO_ROOT"
+    -DCMAKE_INSTALL_PREFIX=/usr/local # core names it; by default a folder of the build where that is for another system
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' # programs that are copied with the libraries beside them find those
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
@@ -176,10 +177,8 @@ options=(
 [ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
 case "$CROSS" in # FFmpeg is this machine's
     aarch64)
-        # OpenCV's core names the folder of installation, by default one in the build where that is for another system.
         # The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
-        options+=(-DCMAKE_INSTALL_PREFIX=/usr/local
-            "-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
+        options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
             "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
             "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')") ;;
     mingw) options+=("-DCMAKE_TOOLCHAIN_FILE=$REPO_ROOT/scripts/lib/mingw.toolchain.cmake" -DWITH_FFMPEG=OFF) ;;
