@@ -142,7 +142,8 @@ def main():
     tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, find_by_boxes=True, **uses)
     source = ct.cv2.VideoCapture(options.video)
     if not source.isOpened():
-        sys.exit(f"error: cannot open {options.video}")
+        sys.exit(f"error: {options.video}: " + ("is no MJPEG video in .avi, and the OpenCV of the package reads no others (ffmpeg -i VIDEO -c:v mjpeg -q:v 2 out.avi "
+                                                "makes one)" if os.path.exists(options.video) else "there is no such file"))
     part = options.out_table + ".part"
     try:
         number = follow(source, boxes_of, tracker, options, part)
