@@ -14,6 +14,8 @@
 Images are numpy arrays, lists, or arrays in device memory (torch, CuPy and others), which are not copied. `device` is "auto", "cpu", "cuda"
 or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not changed.
 """
+from typing import NoReturn
+
 from . import _early  # noqa: F401  (before all that takes time)
 from . import dask, ray
 from ._arrays import DeviceArray
@@ -33,3 +35,11 @@ __all__ = [
     "__version__", "build_info", "cascade_file", "cascades", "cv2", "dask", "devices", "error", "quickshift", "ray", "superpixels",
     "windows",
 ]
+
+
+_NAMES_OF_CPP = {"CascadeClassifierEx": "CascadeClassifier", "MultiTrackerTLD": "MultiTracker", "TLDDetector": "Detector", "TrackerTLD": "Tracker"}
+
+
+def __getattr__(name: str) -> NoReturn:
+    hint = f": here the class is ct.{_NAMES_OF_CPP[name]}, that of C++ is ct.cv2.cuda.{name}" if name in _NAMES_OF_CPP else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -571,6 +571,15 @@ class PackageTest(unittest.TestCase):
             self.assertEqual(getattr(caught.exception, "argument", None), argument, words)
         self.assertEqual([ct.FragmentMatcher(name).metric for name in ("SAD", "SSD", "ZNCC", "Zncc")], ["sad", "ssd", "zncc", "zncc"])
 
+    def test_names_of_cpp(self):
+        """Names of the C++ classes are answered with those of this package; other names are unknown as in any module."""
+        for name, here in (("CascadeClassifierEx", "CascadeClassifier"), ("MultiTrackerTLD", "MultiTracker"), ("TLDDetector", "Detector"), ("TrackerTLD", "Tracker")):
+            self.assertTrue(hasattr(ct, here) and hasattr(ct.cv2.cuda, name))
+            with self.assertRaisesRegex(AttributeError, rf"'{name}': here the class is ct\.{here}, that of C\+\+ is ct\.cv2\.cuda\.{name}$"):
+                getattr(ct, name)
+        with self.assertRaisesRegex(AttributeError, "^module 'cudatracking' has no attribute 'tracker'$"):
+            ct.tracker
+
     def test_low_level_classes_have_no_constructor(self):
         for cls in (ct.cv2.cuda.QuickShift, ct.cv2.cuda.TrackerTLD, ct.cv2.cuda.CascadeClassifierEx, ct.cv2.CLAHE, ct.cv2.TrackerMIL):
             for make in (cls, lambda: cls.__new__(cls), type("Derived", (cls,), {})):

@@ -500,6 +500,13 @@ class KillTest(ScanTest):
         self.assertEqual(self.table(), self.expected("track"))
 
 
+    def test_a_folder_named_ray_is_not_ray(self):
+        os.mkdir(self.path("ray"))
+        code = "from cudatracking.scan._executors import have_ray; print(have_ray())"
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.stdout, f"{HAVE['ray']}\n", done.stderr)
+
+
 class InputTest(ScanTest):
     def test_damaged_videos(self):
         import av

@@ -160,8 +160,9 @@ class Processes:
 
 
 def have_ray() -> bool:
-    """Returns whether Ray is installed."""
-    return importlib.util.find_spec("ray") is not None
+    """Returns whether Ray is installed: a folder of its name beside the program is a namespace package, which has no origin."""
+    found = importlib.util.find_spec("ray")
+    return found is not None and found.origin is not None
 
 
 def _essence(raised: Exception) -> str:
