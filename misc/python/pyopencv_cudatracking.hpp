@@ -22,6 +22,63 @@ typedef std::vector<cv::cuda::GpuMat> GpuMat;
 // This file is included before the generated code of the module's types and replaces functions that this code calls.
 // They are templates, because builds that leave out the headers have no such types.
 
+// --- texts that are not UTF-8 ----------------------------------------------------------------------------------------
+// Linux has file names of any bytes, which Python represents by lone surrogates, and messages quote files. OpenCV's
+// conversions end the process at both.
+
+//! Bytes that are not UTF-8 as \\x and two digits.
+static std::string cudatracking_utf8(const std::string& text)
+{
+    std::string valid;
+    PySafeObject decoded(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+    if (decoded)
+        getUnicodeString(decoded, valid);
+    return valid;
+}
+
+static void cudatracking_raise(cv::Exception e)
+{
+    for (std::string* text : {&e.file, &e.func, &e.err, &e.msg})
+        *text = cudatracking_utf8(*text);
+    pyRaiseCVException(e);
+}
+
+#undef ERRWRAP2
+#define ERRWRAP2(expr)                                                                                                 \
+    try                                                                                                                \
+    {                                                                                                                  \
+        PyAllowThreads allowThreads;                                                                                   \
+        expr;                                                                                                          \
+    }                                                                                                                  \
+    catch (const cv::Exception& e)                                                                                     \
+    {                                                                                                                  \
+        cudatracking_raise(e);                                                                                         \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    catch (const std::exception& e)                                                                                    \
+    {                                                                                                                  \
+        PyErr_SetString(opencv_error, cudatracking_utf8(e.what()).c_str());                                            \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    catch (...)                                                                                                        \
+    {                                                                                                                  \
+        PyErr_SetString(opencv_error, "Unknown C++ exception from OpenCV code");                                       \
+        return 0;                                                                                                      \
+    }
+
+//! A str as the bytes that it stands for, where UTF-8 has none. Overload resolution prefers this to OpenCV's template.
+static bool pyopencv_to_safe(PyObject* object, cv::String& text, const ArgInfo& info)
+{
+    PySafeObject path(info.pathlike && object && object != Py_None ? PyOS_FSPath(object) : nullptr);
+    PyObject* const given = path ? (PyObject*)path : object;
+    PySafeObject valid(given && PyUnicode_Check(given) ? PyUnicode_AsUTF8String(given) : nullptr);
+    PyErr_Clear(); // what is no path is refused below, by a message of OpenCV
+    if (valid || !given || !PyUnicode_Check(given))
+        return pyopencv_to_safe<cv::String>(object, text, info);
+    PySafeObject bytes(PyUnicode_EncodeFSDefault(given));
+    return bytes && pyopencv_to_safe<cv::String>((PyObject*)bytes, text, info);
+}
+
 // --- text of a FragmentMatch -----------------------------------------------------------------------------------------
 
 template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)

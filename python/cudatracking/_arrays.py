@@ -708,3 +708,11 @@ def file_name(value: Any, name: str) -> str:
     if not path or "\0" in path:
         raise ArgumentError(f"{name}: {path!r} is no path", name, path)
     return path
+
+
+def check_file(path: str, name: str) -> None:
+    """Refuses a path from which nothing can be read; a pipe is read until its writer closes it."""
+    if not os.path.exists(path):
+        raise ArgumentError(f"{name}: there is no file {path!r}", name, path)
+    if os.path.isdir(path):
+        raise ArgumentError(f"{name}: {path!r} is a folder", name, path)

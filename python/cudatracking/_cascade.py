@@ -148,11 +148,11 @@ class CascadeClassifier(Worker):
         if isinstance(cascade, str) and built_in and (os.path.basename(path) == path or not os.path.exists(path)):
             name = cascade if os.path.basename(path) == path else _name_of(built_in)
             path = built_in
-        if not os.path.isfile(path):
-            if isinstance(cascade, str) and not os.path.exists(path):
-                raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
-            hint = f"; the package has a cascade of this name: {_name_of(built_in)!r}" if built_in else ""
-            raise ArgumentError(f"cascade: there is no file {path!r}{hint}", "cascade", cascade)
+        if isinstance(cascade, str) and not os.path.exists(path):
+            raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
+        if built_in and not os.path.exists(path):
+            raise ArgumentError(f"cascade: there is no file {path!r}; the package has a cascade of this name: {_name_of(built_in)!r}", "cascade", cascade)
+        _arrays.check_file(path, "cascade")
         call(self._native.load, path)
         return name
 

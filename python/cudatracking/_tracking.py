@@ -260,8 +260,7 @@ class _Frames(Worker):
         self._ask(write, path)
 
     def _read(self, path: str) -> None:
-        if not os.path.isfile(path):
-            raise ArgumentError(f"path: there is no file {path!r}", "path", path)
+        _arrays.check_file(path, "path")
         if not hasattr(self._native, "load"):
             raise error(f"path: {path!r}: this build cannot read it back", "path", path)
         self._ask(self._native.load, path)
@@ -636,8 +635,7 @@ class MultiTracker(_Frames):
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         name = _arrays.file_name(path, "path")
-        if not os.path.isfile(name):
-            raise ArgumentError(f"path: there is no file {name!r}", "path", path)
+        _arrays.check_file(name, "path")
         made = self._call(self._native.addFromFile, image, name, stream=stream)
         return int(made)
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -152,6 +153,18 @@ class CascadeTest(unittest.TestCase):
             with open(path, "wb") as file:
                 file.write(pathlib.Path(ct.cascade_file("smile")).read_bytes())
             self.assertEqual(ct.CascadeClassifier(path).stages, ct.CascadeClassifier("smile").stages)
+
+    def test_pipes_and_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            writer = threading.Thread(target=lambda: pathlib.Path(pipe).write_bytes(pathlib.Path(ct.cascade_file("eye")).read_bytes()))
+            writer.start()
+            self.assertEqual(ct.CascadeClassifier(pipe).stages, ct.CascadeClassifier("eye").stages)
+            writer.join()
+            for read in (ct.CascadeClassifier, ct.Tracker().load):
+                with self.assertRaisesRegex(ct.ArgumentError, f"{folder!r} is a folder"):
+                    read(folder)
 
     def test_empty_image(self):
         self.assertEqual(ct.CascadeClassifier("eye").detect(np.zeros((0, 0), np.uint8)).shape, (0, 4))
@@ -587,6 +600,34 @@ class PackageTest(unittest.TestCase):
                     make()
         self.assertEqual(ct.cv2.cuda.QuickShift.create().getSigma(), 6.)
         self.assertEqual(ct.cv2.cuda.TLDParams().seed, 1)
+
+    def test_bytes_that_are_not_utf8(self):
+        """Messages that quote them, and file names of them, in another process: OpenCV's own binding crashes there."""
+        code = r"""
+import os, sys, numpy as np, cudatracking as ct
+head, tail = b'<?xml version="1.0"?>\n<opencv_storage>\n<cascade type_id="', b'"><a>1</a></cascade></opencv_storage>\n'
+for text in (head + b"\xff" + tail, head + b"x" + "\u00e9".encode() * 100 + tail, b"%YAML:1.0\n---\na\xff: 1\na\xff: 2\n", b'{"a\xff": 1, "a\xff": 2}\n'):
+    for load in (ct.CascadeClassifier, lambda bytes: ct.cv2.cuda.CascadeClassifierEx.create().loadBuffer(np.frombuffer(bytes, np.uint8))):
+        try: load(text)
+        except (ct.error, ct.cv2.error) as raised: print("refused", "\\xff" in str(raised) or "\u00e9" in str(raised))
+name = os.path.join(os.fsencode(sys.argv[1]), b"\xff")
+path = os.fsdecode(name + b".xml")
+with open(path, "wb") as file, open(ct.cascade_file("eye"), "rb") as source: file.write(source.read())
+print(ct.CascadeClassifier(path).window_size, ct.cv2.cuda.CascadeClassifierEx.create().load(path))
+image = np.random.RandomState(1).randint(0, 256, (60, 80), np.uint8)
+tracker = ct.Tracker(device="cpu"); tracker.init(image, (20, 20, 24, 24))
+for kind in (b".json", b".xml"):
+    of = os.fsdecode(name + kind); tracker.save(of); again = ct.Tracker(device="cpu"); again.load(of); print(again.params == tracker.params)
+for given in (os.fsdecode(name + b".png"), name + b".png", __import__("pathlib").Path(os.fsdecode(name + b".png"))):
+    print(ct.cv2.imwrite(given, image), np.array_equal(ct.cv2.imread(given, 0), image))
+for wrong in (lambda: ct.cv2.imread("\ud800"), lambda: ct.cv2.imread(3), lambda: ct.cv2.imread(None, 0), lambda: ct.CascadeClassifier(path + "x"), lambda: ct.cv2.imread(path, "1")):
+    try: print(wrong() is None)
+    except Exception as raised: print(type(raised).__name__)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=300, errors="replace")
+        expected = ["refused True"] * 8 + ["(20, 20) True"] + ["True"] * 2 + ["True True"] * 3 + ["error", "error", "True", "ArgumentError", "error"]
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (0, expected), done.stderr)
 
     def test_low_level_functions_do_not_end_the_process(self):
         calls = ["Stream_Null()", "Stream.Null()", "wrapStream(0)", "GpuMat.defaultAllocator()", "GpuMat_getStdAllocator()", "Event()", "QuickShift()", "GpuMat(3, 4, 0)"]

@@ -55,7 +55,7 @@ template <class Item> static void readHaarFeature(const Item& item, bool old, Bu
     int count = 0, rectangles[MAX_RECTANGLES][4] = {};
     float weights[MAX_RECTANGLES] = {};
     item.with("rects", [&](const Item& list) { readRectangles(list, count, rectangles, weights); });
-    const bool tilted = item.has("tilted") && item.integerOf("tilted", INT_MIN, INT_MAX) != 0;
+    const bool tilted = !item.member("tilted").empty() && item.integerOf("tilted", INT_MIN, INT_MAX) != 0;
     if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as OpenCV does when it converts old files
         count = 2;
     builder.haar(item, rectangles, weights, count, tilted);

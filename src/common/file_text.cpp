@@ -29,6 +29,9 @@ void normalize(std::string& text, const std::string& name)
     const auto begins = [&](std::string_view word) { return text.compare(0, word.size(), word) == 0; };
     if (begins("\x1f\x8b"))
         refuse(name, "is compressed (gzip); decompress it first");
+    if (begins(std::string_view("\xff\xfe\0\0", 4)) || begins(std::string_view("\0\0\xfe\xff", 4)) ||
+        begins(std::string_view("<\0\0\0", 4)) || begins(std::string_view("\0\0\0<", 4)))
+        refuse(name, "is UTF-32; save it as UTF-8");
     if (begins("\xff\xfe") || begins("\xfe\xff") || begins(std::string_view("<\0", 2)) ||
         begins(std::string_view("\0<", 2)))
         refuse(name, "is UTF-16; save it as UTF-8");
@@ -91,6 +94,10 @@ FileStorage parseText(const char* bytes, size_t count, const std::string& name, 
     try
     {
         storage.open(text, FileStorage::READ | FileStorage::MEMORY);
+    }
+    catch (const cv::Exception& e) // what() names a source file of OpenCV, too
+    {
+        refuse(name, "is no XML, YAML or JSON of OpenCV: " + e.err);
     }
     catch (const std::exception& e)
     {

@@ -58,6 +58,8 @@ std::vector<BadFile> badTexts()
          "\x7f"
          "ELF",
          "is no XML, YAML or JSON"},
+        {"UTF-32", std::string("\xff\xfe\0\0<\0\0\0", 8), "is UTF-32; save it as UTF-8"},
+        {"UTF-32 without a mark", std::string("\0\0\0<\0\0\0?", 8), "is UTF-32; save it as UTF-8"},
         {"UTF-16", std::string("\xff\xfe<\0?\0", 6), "is UTF-16; save it as UTF-8"},
         {"UTF-16 without a mark", std::string("<\0?\0x\0", 6), "is UTF-16; save it as UTF-8"},
         {"a zero", with("BOOST", std::string("BO\0ST", 5)), "line 4: has the byte 0x00"},
@@ -105,6 +107,16 @@ std::string oldWindow(Size window)
     return cascadeText(cascade, ".yml", true);
 }
 
+//! FileStorage has no value for an element without text, and OpenCV would take it for a rotation.
+std::string rotationOfNothing()
+{
+    OracleCascade cascade = oldTree(1, -1);
+    cascade.features[0].tilted = true;
+    std::string text = cascadeText(cascade, ".xml", true);
+    const size_t at = text.find("<tilted>") + 8;
+    return text.erase(at, text.find("</tilted>") - at);
+}
+
 std::vector<BadFile> badFiles()
 {
     return {{"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n", "has neither"},
@@ -142,6 +154,7 @@ std::vector<BadFile> badFiles()
             {"rectangle outside", with("[ 2, 0, 2, 4, 2. ]", "[ 8, 0, 3, 4, 2. ]"), "features[0]"},
             {"negative rectangle", with("[ 2, 0, 2, 4, 2. ]", "[ 2, -1, 2, 4, 2. ]"), "rects[1][1]"},
             {"rotated rectangle outside", with("4, 2. ] ]\n", "4, 2. ] ]\n         tilted: 1\n"), "rotated"},
+            {"a rotation that is none", rotationOfNothing(), "tilted: a number is needed"},
             {"four rectangles", with("[ [ 0", "[ [ 0, 0, 1, 1, 1. ], [ 0, 0, 1, 1, 1. ], [ 0"), "rects"},
             {"three numbers", with("[ 2, 0, 2, 4, 2. ]", "[ 2, 0, 2 ]"), "rects[1]"},
             {"NaN weight", with("4, 2. ]", "4, .Nan ]"), "rects[1][4]"},
