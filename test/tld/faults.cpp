@@ -62,7 +62,7 @@ public:
     {
         wait();
         Outputs outputs;
-        for (const std::string& text : {tld::textOf(*tracker), tld::textOf(*detector)})
+        for (const std::string& text : {tld::textOf(*tracker), tld::textOf(*detector), tld::textOf(*several)})
             outputs.emplace_back("text", asRow(text).clone());
         for (const int id : several->getIds())
         {

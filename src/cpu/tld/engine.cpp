@@ -266,9 +266,7 @@ private:
     //! Makes the image of the last preprocess() START.
     void start(const StartDecision& starting)
     {
-        if (starting.oldEnds)
-            images_.endStart();
-        images_.start();
+        images_.start(starting.oldEnds);
         for (const std::unique_ptr<Object>& object : objects_)
             forgetStart(object->state, starting.oldEnds);
     }

@@ -67,10 +67,12 @@ public:
     }
     //! Notes that a frame came after START.
     void accept() noexcept { startIsLast_ = false; }
-    //! Makes the image of the last preprocess() START.
-    void start()
+    //! Makes the image of the last preprocess() START. @param oldEnds the old START becomes the last frame.
+    void start(bool oldEnds)
     {
-        cpu::pyramid(pyramidOf(slots_[SPARE]));
+        cpu::pyramid(pyramidOf(slots_[SPARE])); // may throw, so nothing has been changed before
+        if (oldEnds)
+            std::swap(slots_[0], slots_[START]);
         std::swap(slots_[START], slots_[SPARE]);
         startIsLast_ = true;
         updatePyramids();
@@ -78,8 +80,6 @@ public:
     //! Whether no frame came after START.
     bool startIsLast() const { return startIsLast_; }
     void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
-    //! Makes START the last frame.
-    void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
     //! Whether the image of the last preprocess() is equal to START.
     bool isStart() const { return !framesDiffer(slots_[SPARE], slots_[START]); }
     //! Whether START is equal to the last frame.
