@@ -306,6 +306,9 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::ListedTiles&
     const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.coarse.block;
     CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch && (B == 4 || B == 8));
     CT_HOLDS(plan.fine.block == 0 || (plan.fine.block == 4 && B == 8));
+    // Bounds of fragments with few blocks along a side would eliminate too little.
+    CT_HOLDS(std::min(fragment.width, fragment.height) >=
+             (B == 8 ? tuning::BOUND_WIDE_SIDE : tuning::BOUND_LEAST_SIDE));
     for (const gpu::BoundLevel& level : {plan.coarse, plan.fine})
     {
         const int block = level.block;
