@@ -93,6 +93,43 @@ TEST_P(Tld_Proposals, doNotHideAbsence)
     }
 }
 
+/** A source goes on with boxes after the object has left, on something that resembles it: a mixture with another
+texture. The object is recognised there, but ferns and filter do not see it. */
+TEST_P(Tld_Proposals, areNoSupport)
+{
+    const Size size(40, 34);
+    const Mat ground = texture(1, Size(240, 180)), object = texture(2, size);
+    Mat alike;
+    cv::addWeighted(object, 0.65, texture(3, size), 0.35, 0., alike);
+    const auto frame = [&](const Mat& thing, const Rect& box)
+    {
+        Mat made = ground.clone();
+        thing.copyTo(made(box));
+        return made;
+    };
+    const Rect elsewhere(Point(150, 120), size);
+    for (const bool filter : {false, true})
+    {
+        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(
+            paramsOf(cv::format("trees 2, features 16, learning 0, findByBoxes 1, verifyBoxes 1, filter %d", filter)));
+        multi->add(image(frame(object, Rect(Point(40, 60), size))).in(), Rect(Point(40, 60), size));
+        for (int t = 1; t < 12; ++t)
+        {
+            const Rect box(Point(40 + 2 * t, 60), size);
+            EXPECT_EQ(0, valueOf(update(*multi, frame(object, box), {box}), TrackerTLD::RESULT_BOX));
+        }
+        int associated = 0, located = 0;
+        for (int t = 0; t < 9; ++t)
+        {
+            const Mat rows = update(*multi, frame(alike, elsewhere), {elsewhere});
+            associated += valueOf(rows, TrackerTLD::RESULT_BOX) == 0;
+            located += valueOf(rows, TrackerTLD::RESULT_LOCATED);
+        }
+        EXPECT_GT(associated, 4);
+        EXPECT_EQ(0, located);
+    }
+}
+
 //! Boxes everywhere but on the object change nothing while it is there: each frame is as without boxes.
 TEST_P(Tld_Proposals, elsewhereChangeNothing)
 {
