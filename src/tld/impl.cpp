@@ -81,9 +81,10 @@ void TrackedObjects::check(const InputImage& input, const char* what) const
     checkFormat(input);
 }
 
+//! After checkFormat(), which refuses the other backend once images have been given, and with objects.
 void TrackedObjects::moveToBackend(const InputImage& input, const Stream& stream)
 {
-    if (formatKnown_ || empty() || input.onDevice == device_)
+    if (input.onDevice == device_)
         return;
     std::unique_ptr<Engine> other = makeEngine(input.onDevice);
     for (int i = 0; i < engine_->objects(); ++i)
@@ -176,28 +177,31 @@ void TrackedObjects::acceptFormat(const InputImage& input)
     type_ = input.type();
 }
 
-void TrackedObjects::loadAll(const std::vector<const LearnedObject*>& objects, const History& history)
+void TrackedObjects::loadAll(const std::vector<LearnedObject*>& objects, const History& history)
 {
     std::unique_ptr<Engine> fresh;
     if (!objects.empty())
     {
         fresh = makeEngine(false);
-        for (const LearnedObject* object : objects)
-            fresh->add(*object, nullptr, nullptr);
-        fresh->setHistory(history);
         size_ = Size(objects[0]->cols, objects[0]->rows);
+        for (LearnedObject* object : objects)
+        {
+            fresh->add(*object, nullptr, nullptr);
+            *object = LearnedObject(); // frees it: a file may have many
+        }
+        fresh->setHistory(history);
     }
     replaceEngine(std::move(fresh));
     device_ = formatKnown_ = false;
     hasLastFrame_ = !history.frames.empty() && !history.frames[history.newest()].empty();
 }
 
-void TrackedObjects::load(const SavedObject& saved) { loadAll({&saved.object}, saved.history); }
+void TrackedObjects::load(SavedObject& saved) { loadAll({&saved.object}, saved.history); }
 
-void TrackedObjects::load(const SavedTracker& saved)
+void TrackedObjects::load(SavedTracker& saved)
 {
-    std::vector<const LearnedObject*> objects;
-    for (const LearnedObject& object : saved.objects)
+    std::vector<LearnedObject*> objects;
+    for (LearnedObject& object : saved.objects)
         objects.push_back(&object);
     loadAll(objects, saved.history);
 }
@@ -206,8 +210,8 @@ void TrackedObjects::add(const SavedObject& saved, const InputImage& input, Stre
 {
     if (input.size() != Size(saved.object.cols, saved.object.rows))
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("%s: filename: the images of its object have %d x %d pixels, image has %d x %d", owner_,
-                   saved.object.cols, saved.object.rows, input.size().width, input.size().height));
+                  ("%s: image: has %d x %d pixels, the images of the file's object have %d x %d", owner_,
+                   input.size().width, input.size().height, saved.object.cols, saved.object.rows));
     const ImageView frame = input.view();
     std::unique_ptr<Engine> fresh;
     if (empty())

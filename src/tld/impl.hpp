@@ -45,10 +45,10 @@ public:
     //! Learns an object besides the others. The box must be one that it canLearn(). @return false: the box is of one
     //! gray value, say.
     bool tryLearn(const InputImage& input, const Rect& box, uint32_t number, Stream& stream);
-    //! Replaces all objects by that of a file.
-    void load(const SavedObject& saved);
-    //! Replaces all objects by those of a file.
-    void load(const SavedTracker& saved);
+    //! Replaces all objects by that of a file, which it empties.
+    void load(SavedObject& saved);
+    //! Replaces all objects by those of a file, which it empties one by one.
+    void load(SavedTracker& saved);
     //! Takes over parameters and objects of `others`. Engines that captured graphs still use are kept alive.
     void replaceBy(TrackedObjects&& others);
     //! Adds an object from a file. @param input becomes START, as the image of learn().
@@ -89,7 +89,7 @@ private:
     void moveToBackend(const InputImage& input, const Stream& stream);
     //! Notes the image as the last frame, whose format all further images must have.
     void acceptFormat(const InputImage& input);
-    void loadAll(const std::vector<const LearnedObject*>& objects, const History& history);
+    void loadAll(const std::vector<LearnedObject*>& objects, const History& history);
     //! @param engine null: none.
     void replaceEngine(std::unique_ptr<Engine> engine);
     [[noreturn]] void refuseOtherImage() const;

@@ -354,18 +354,24 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
     readBytes(root, name, static_cast<size_t>(o.cols) * o.rows, gray);
 }
 
-//! Reads the event of the last frame. Camera cuts, which versions 3 and 4 had, are no events.
-static int readEvent(const Item& root, int version)
+/** Reads the event of the last frame, which says whether there is a box. Version 1 has none, and camera cuts, which
+versions 3 and 4 had, are none any more: an object with a box has STARTED in the file then. */
+static int readEvent(const Item& root, int version, bool alive)
 {
-    if (version == 1)
-        return NO_EVENT;
     const bool cuts = version == 3 || version == 4;
-    const int event = root.integerOf("event", NO_EVENT, version < 5 ? RECOGNIZED + (cuts ? 2 : 0) : FILTERED);
-    if (event <= RECOGNIZED || event == FILTERED)
+    const int last = version < 5 ? RECOGNIZED + (cuts ? 2 : 0) : FILTERED;
+    int event = version == 1 ? NO_EVENT : root.integerOf("event", NO_EVENT, last);
+    if (event > RECOGNIZED && event < FILTERED)
+    {
+        if (!cuts)
+            root.fail("event: there is none of this number");
+        event = NO_EVENT;
+    }
+    if (alive != (event == NO_EVENT || event == BECAME_LOST))
         return event;
-    if (!cuts)
-        root.fail("event: there is none of this number");
-    return NO_EVENT;
+    if (version > 4)
+        root.fail(format("event: %d cannot be that of an object with alive %d", event, alive ? 1 : 0).c_str());
+    return alive ? STARTED : NO_EVENT;
 }
 
 void readState(const Item& root, int version, const Settings& settings, LearnedObject& o)
@@ -374,7 +380,7 @@ void readState(const Item& root, int version, const Settings& settings, LearnedO
     s.alive = root.integerOf("alive", 0, 1);
     s.valid = root.integerOf("valid", 0, s.alive);
     s.learned = root.integerOf("learned", 0, 1);
-    s.event = readEvent(root, version);
+    s.event = readEvent(root, version, s.alive != 0);
     s.score = readReal(root, "score", 0., 1.);
     s.similarity = version > 2 ? readReal(root, "similarity", 0., 1.) : s.score; // once they were the same
     s.box = readBox(root, "box", s.alive != 0);

@@ -93,7 +93,7 @@ private:
     static constexpr const char* NAME = "TrackerTLD";
 
     //! @param name of the file, for messages.
-    void load(const SavedObject& saved, const String& name)
+    void load(SavedObject saved, const String& name)
     {
         if (!saved.hasObject)
             CV_Error_(Error::StsParseError, ("%s: there is no object in the file", name.c_str()));
@@ -200,13 +200,13 @@ private:
         saved.misses = misses_;
         return saved;
     }
-    void load(const SavedTracker& saved)
+    void load(SavedTracker saved)
     {
         TrackedObjects other(NAME, saved.params);
-        other.load(saved);
         std::vector<int> ids, misses = saved.misses;
         for (const LearnedObject& object : saved.objects)
             ids.push_back(static_cast<int>(object.state.number));
+        other.load(saved);
         objects_.replaceBy(std::move(other));
         ids_.swap(ids);
         misses_.swap(misses);

@@ -296,7 +296,7 @@ TEST_P(Tld_EventsOf, filesOfVersionOne)
     ASSERT_LT(version, former.size());
     former.replace(version, 10, "version: 1");
     readText(*old, former);
-    EXPECT_EQ(TrackerTLD::NO_EVENT, old->getEvent());
+    EXPECT_EQ(TrackerTLD::STARTED, old->getEvent());
     EXPECT_FALSE(old->getParams().clipBoxes);
     EXPECT_FALSE(old->getParams().filter);
     EXPECT_EQ(tracker->getBox(), old->getBox());

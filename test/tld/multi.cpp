@@ -227,6 +227,8 @@ TEST_P(Tld_Multi, filesComeWithAImage)
                          two.row(1).colRange(0, TrackerTLD::RESULT_ID).clone()))
         << one << two;
     EXPECT_TRUE(sameBits(three.row(0).clone(), two.row(0).clone())) << three << two;
+    expectRefused([&] { added->addFromFile(image(texture(4, Size(99, 101), CV_8UC1)).in(), file); },
+                  {"image: has 99 x 101 pixels"});
 }
 
 TEST_P(Tld_Multi, resetAndLearning)

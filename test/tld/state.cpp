@@ -329,7 +329,7 @@ TEST(Tld_Files, limitsOfValues)
         {"alive", {"1"}, {"-1", "2"}},
         {"valid", {"0", "1"}, {"-1", "2"}},
         {"learned", {"0", "1"}, {"-1", "2"}},
-        {"event", {"0", "9", "12"}, {"-1", "10", "11", "13"}},
+        {"event", {"1", "6", "8", "9", "12"}, {"-1", "0", "7", "10", "11", "13"}},
         {"score", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"similarity", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"box",
@@ -362,6 +362,38 @@ TEST(Tld_Files, limitsOfValues)
     for (const char* size : {"[ 241, 24 ]", "[ 24, 181 ]"})
         expectRefused([&] { readText(*tracker, withValue(text, "size", size)); }, {"must fit into their images"});
     expectRefused([&] { readText(*tracker, withValue(text, "pictureSize", "[ 16384, 16384 ]")); }, {"largest size"});
+}
+
+//! Whether there is a box says the event of a file, too. Files of version 4 and older are read in any case.
+TEST(Tld_Files, events)
+{
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, paramsOf("filter 0")), copy = TrackerTLD::create();
+    std::string texts[] = {textOf(*tracker), ""};
+    follow(*tracker, scene, Engine::CPU, 1, S::GONE + S::NOTICED);
+    ASSERT_EQ(int(TrackerTLD::LOST), tracker->getState());
+    texts[1] = textOf(*tracker);
+    for (const int event : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12})
+        for (const bool lost : {false, true})
+        {
+            const std::string number = cv::format("%d", event);
+            SCOPED_TRACE(number + (lost ? ", lost" : ""));
+            const bool fits = lost == (event == TrackerTLD::NO_EVENT || event == TrackerTLD::BECAME_LOST);
+            std::string text = withValue(texts[lost], "event", number);
+            if (fits)
+            {
+                readText(*copy, text);
+                EXPECT_EQ(event, copy->getEvent());
+            }
+            else
+                expectRefused([&] { readText(*copy, text); },
+                              {"event: " + number + " cannot be", lost ? "alive 0" : "alive 1"});
+            if (event > TrackerTLD::RECOGNIZED)
+                continue;
+            text.replace(text.find("version: 6"), 10, "version: 4");
+            readText(*copy, text);
+            EXPECT_EQ(fits ? event : lost ? TrackerTLD::NO_EVENT : TrackerTLD::STARTED, copy->getEvent());
+        }
 }
 
 //! FileStorage takes YAML that ends at any place where a value ends. What is missing then must not be taken for empty.
