@@ -1,4 +1,5 @@
 """Scans of many videos: one table whatever the workers, segments and kills; what is damaged is named and the rest goes on."""
+import collections
 import contextlib
 import csv
 import ctypes
@@ -768,6 +769,34 @@ class InputTest(ScanTest):
                 self.assertEqual(scan(sources, self.path(f"out{count}"), resume=True, **named).computed, 0)
             reads.append(Records.reads)
         self.assertEqual(reads[0], reads[1])
+
+    def test_progress_while_a_scan_is_read_again(self):
+        """What is done is checked before anything is computed: how far that is shows; sizes for the time that is left are asked for once; the scan can be stopped."""
+        from cudatracking.scan import _run
+        sources = [shutil.copy(os.path.join(self.videos, "v9.mkv"), self.path(f"{i}.mkv")) for i in range(6)]
+        named = {"job": "superpixels", "executor": "processes", "workers": "cpu:1", "format": FORMAT, "segment": 1e6}
+        scan(sources, self.path("out"), **named)
+        shown, asked, getsize = [], collections.Counter(), os.path.getsize
+
+        def show(progress, done, known, more, bytes_left):
+            shown.append((done, known, more, bytes_left))
+
+        def counting(path):
+            asked[path] += 1
+            return getsize(path)
+
+        with mock.patch.object(_run._Progress, "due", lambda progress: True), mock.patch.object(_run._Progress, "show", show), \
+                mock.patch.object(_run.os.path, "getsize", counting):
+            self.assertEqual(scan(sources, self.path("out"), resume=True, **named).computed, 0)
+        size = getsize(sources[0])
+        self.assertEqual(shown[:6], [(i, i, True, (6 - i) * size) for i in range(6)])
+        self.assertEqual([asked[path] for path in sources], [1] * 6)
+        answers = iter([False] * 3)
+        done = scan(sources, self.path("out"), resume=True, stopped=lambda: next(answers, True), **named)
+        self.assertTrue(done.stopped)
+        self.assertLess(done.segments, 6)
+        done = scan(sources, self.path("out"), resume=True, **named)
+        self.assertEqual((done.stopped, done.segments, done.computed), (False, 6, 0))
 
     def test_lines_that_are_no_records(self):
         """They are left out of the journal, and nothing else is; a table that was half written when the driver was killed is removed."""

@@ -167,6 +167,8 @@ class _Video:
         whole: whether it is done in one segment, since decoding from a key frame gives other pixels than decoding from the begin.
         chain: number of segments at the begin that are done, for jobs whose frames need those before.
         failures: what went wrong, apart from missing frames, which the records have.
+        bytes: size of the file once it is opened.
+        bytes_unopened: its size before, for the time that is left; None: not asked for yet.
     """
 
     def __init__(self, name: str, index_file: str, boxes: list[Any]) -> None:
@@ -177,6 +179,7 @@ class _Video:
         self.whole = False
         self.failures: list[Failure] = []
         self.bytes = 0
+        self.bytes_unopened: Optional[int] = None
 
     @property
     def chain(self) -> int:
@@ -304,6 +307,7 @@ class Scan:
         self._ready: collections.deque[_Task] = collections.deque()
         self._unopened = collections.deque(self._videos)
         self._slots: dict[int, _Task] = {}
+        self._stopped: Callable[[], bool] = lambda: False
         self._audit = self._asked = 0.
         self._computed = self._on_device = 0
         self._not_on_device: collections.Counter[str] = collections.Counter()  # segments by the reason
@@ -468,7 +472,8 @@ class Scan:
     def _next(self) -> Optional[_Task]:
         if self._ready:
             return self._ready.popleft()
-        while self._unopened:
+        while self._unopened and not self._stopped():
+            self._show()  # what a scan before has done is read and checked here, which takes long where it is much
             video = self._unopened.popleft()
             try:
                 status = stat_of(video.path)
@@ -601,8 +606,22 @@ class Scan:
         # The choice depends on the contents alone: nobody can choose what is audited, and a resumed scan chooses the same.
         return int(self._key(video, segment)[:8], 16) < self._audit * 2**32
 
-    def _loop(self, executor: Any, next_task: Callable[[], Optional[_Task]], stopped: Callable[[], bool]) -> bool:
-        while not stopped():
+    def _show(self) -> None:
+        if not self._progress.due():
+            return
+        for video in self._unopened:
+            if video.bytes_unopened is None:
+                with contextlib.suppress(OSError):
+                    video.bytes_unopened = os.path.getsize(video.path)
+                video.bytes_unopened = video.bytes_unopened or 0
+        opened = [video for video in self._videos if video.index]
+        left = float(sum(video.bytes_unopened or 0 for video in self._unopened))
+        left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
+        self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
+
+    def _loop(self, executor: Any, next_task: Callable[[], Optional[_Task]]) -> bool:
+        """Does all tasks. @return whether none is left; else the scan was stopped."""
+        while not self._stopped():
             for slot in executor.free():
                 task = next_task()
                 if task is None:
@@ -610,19 +629,16 @@ class Scan:
                 executor.submit(slot, *self._message(task))
                 self._slots[slot] = task
             if not self._slots:
-                return True
+                return not self._unopened
             for slot, answer in executor.wait(.2):
                 self._ended(self._slots.pop(slot), answer)
-            if self._progress.due():
-                opened = [video for video in self._videos if video.index]
-                left = float(sum(os.path.getsize(video.path) for video in self._unopened if os.path.exists(video.path)))
-                left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
-                self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
+            self._show()
         return False
 
     def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto",
             address: Optional[str] = None, audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
         """Does what is missing, and merges all parts. Arguments as those of scan()."""
+        self._stopped = stopped
         try:
             if not 0 <= _arrays.number(audit, "audit") <= 1:
                 raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
@@ -635,12 +651,12 @@ class Scan:
             raise
         try:
             try:
-                complete = self._loop(pool, self._next, stopped)
+                complete = self._loop(pool, self._next)
                 table, audited = None, 0
                 if complete:
                     table = self._merge()
                     chosen = self._chosen()
-                    complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None), stopped)
+                    complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None))
                     audited = sum(1 for video in self._videos for i in video.done if self._is_audited(video, i)) if complete and audit else 0
             finally:
                 pool.close()
