@@ -393,6 +393,9 @@ def given(value: Any, name: str) -> Given:
         found = _of_object(value, name)
     if found is not None:
         return found
+    if isinstance(value, (list, tuple)):
+        for i, row in enumerate(value):
+            _refuse_masked(row, f"{name}[{i}]")
     try:
         array = np.asarray(value)
     except Exception as raised:
@@ -404,13 +407,17 @@ def given(value: Any, name: str) -> Given:
     return _on_host(array, name)
 
 
+def _refuse_masked(value: Any, name: str) -> None:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array, whose mask would be lost; {name}.data and, where a mask is taken, mask=~numpy.ma.getmaskarray({name}) "
+                        "are possible")
+
+
 def _of_object(value: Any, name: str) -> Optional[Given]:
     """What an object says about its memory; None for one that says nothing."""
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: a masked array, whose mask would be lost; {name}.data and, where a mask is taken, mask=~numpy.ma.getmaskarray({name}) "
-                        "are possible")
+    _refuse_masked(value, name)
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:
@@ -622,8 +629,8 @@ def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
     return integers_of(given(value, name), columns)
 
 
-def integers_of(array: Given, columns: int) -> npt.NDArray[np.int32]:
-    """integers() of an array that given() has returned."""
+def integers_of(array: Given, columns: int, sides: Sequence[str] = ()) -> npt.NDArray[np.int32]:
+    """integers() of an array that given() has returned. `sides` says what the numbers of a single row stand for."""
     name = array.name
     if array.host is None:
         array = _on_host(array.fetched(), name)
@@ -645,22 +652,27 @@ def integers_of(array: Given, columns: int) -> npt.NDArray[np.int32]:
         made = host.astype(np.int32)
     bad = made != host
     if bad.any():
-        row = int(np.argwhere(bad)[0][0])
-        raise ArgumentError(f"{name}[{row}]: {tuple(host[row].tolist())}: whole numbers of 32 bits are needed", name, host[row].tolist())
+        row, column = np.argwhere(bad)[0].tolist()
+        where, side = (name, sides[column]) if sides else (f"{name}[{row}]", _SIDES[column])
+        raise ArgumentError(f"{where}: {tuple(host[row].tolist())}: {side}: a whole number of 32 bits is needed", name, host[row].tolist())
     return made
 
 
-def _row(value: Any, name: str, columns: int, words: str) -> list[int]:
+_SIDES = ("x", "y", "width", "height")
+
+
+def _row(value: Any, name: str, sides: Sequence[str]) -> list[int]:
+    """One row of whole numbers, which stand for these."""
     array = given(value, name)
     host = array.host if array.host is not None else array.fetched()
-    if host.size != columns:
-        raise ArgumentError(f"{name}: shape {host.shape}: {words} are needed", name, host.shape)
-    return [int(entry) for entry in integers(host.reshape(1, columns), name, columns)[0]]
+    if host.size != len(sides):
+        raise ArgumentError(f"{name}: shape {host.shape}: {'four' if len(sides) == 4 else 'two'} numbers {', '.join(sides)} are needed", name, host.shape)
+    return [int(entry) for entry in integers_of(given(host.reshape(1, -1), name), len(sides), sides)[0]]
 
 
 def box(value: Any, name: str) -> Box:
     """One box: x, y, width, height."""
-    x, y, width, height = _row(value, name, 4, "four numbers x, y, width, height")
+    x, y, width, height = _row(value, name, _SIDES)
     return x, y, width, height
 
 
@@ -671,7 +683,7 @@ def size(value: Any, name: str) -> tuple[int, int]:
         return side, side
     if value is None:
         raise TypeError(f"{name}: None: a number, or two numbers width, height, are needed")
-    width, height = _row(value, name, 2, "two numbers width, height")
+    width, height = _row(value, name, _SIDES[2:])
     return width, height
 
 

@@ -1,6 +1,7 @@
 """The classes and functions of the package on the CPU: what they take, what they give, what they say."""
 import dataclasses
 import inspect
+import math
 import os
 import pathlib
 import pickle
@@ -294,7 +295,9 @@ class TrackingTest(unittest.TestCase):
             expected = expected or result
             self.assertEqual(result, expected, repr(given))
         for given, words in (((1, 2, 3), "four numbers"), ((1, 2, float("nan"), 4), "nan"), ((2**40, 0, 1, 1), "32 bits"), ("1,2,3,4", "an array is needed"),
-                             ((180, 100, 40, 40), "box"), ((10, 10, 5, 5), "box"), (None, "box")):
+                             ((180, 100, 40, 40), "box"), ((10, 10, 5, 5), "box"), (None, "box"),
+                             ((1, float("inf"), 40, 40), r"^box: \(1\.0, inf, 40\.0, 40\.0\): y: a whole number of 32 bits is needed$"),
+                             ([1, 2, 3, float("-inf")], r"^box: .*: height: "), (np.ma.masked_equal([1, 2, 3, 4], 2), "^box: a masked array")):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 ct.Tracker().init(frame(0), given)
 
@@ -577,6 +580,9 @@ class PackageTest(unittest.TestCase):
                 (lambda: shift.compute(np.ma.zeros((5, 5), np.uint8)), TypeError, None, "^image: a masked array, whose mask would be lost; image.data and"),
                 (lambda: shift.compute(np.zeros((5, 5), np.uint8), mask=np.ma.ones((5, 5), bool)), TypeError, None, "^mask: a masked array"),
                 (lambda: shift.compute(np.zeros((5, 5), np.uint8), noise=np.ma.zeros((5, 5))), TypeError, None, "^noise: a masked array"),
+                (lambda: ct.MultiTracker().update(image, [(1, 2, 3, 4), np.ma.masked_equal([1, 2, 3, 4], 2)]), TypeError, None, r"^boxes\[1\]: a masked array"),
+                (lambda: ct.MultiTracker().update(image, [(1, 2, 3, 4), (1, 2, math.inf, 4)]), ct.ArgumentError, "boxes", r"^boxes\[1\]: \(1\.0, 2\.0, inf, 4\.0\): width: a whole number"),
+                (lambda: faces.detect(image, min_size=(3, math.nan)), ct.ArgumentError, "min_size", r"^min_size: \(3\.0, nan\): height: "),
                 (lambda: ct.FragmentMatcher().set([np.ma.zeros((5, 5), np.uint8)]), TypeError, None, r"^templates\[0\]: a masked array"),
                 (lambda: shift.compute(np.zeros((5, 5), np.int32)), TypeError, None, "^image: elements are int32; possible: uint8, uint16, float32, float16, float64$")):
             with self.assertRaisesRegex(kind, words) as caught:
