@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
@@ -187,7 +188,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
     colors = {State.UNCERTAIN: ORANGE, State.TRACKING: GREEN}
 
     def work(job: Job) -> str:
-        located = looked = 0
+        located = uncertain = looked = 0
         for frame in job.frames():
             if frame.number == 0:
                 _inside(options.box, frame)
@@ -197,6 +198,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
                 continue
             tracks = tracker.update(frame.pixels)
             located, looked = located + int(tracks["located"].sum()), looked + len(tracks)
+            uncertain += int((tracks["located"] & (tracks["state"] == State.UNCERTAIN)).sum())
             if job.table:
                 for one in tracks:
                     job.table.add(frame.number, frame.time, frame.name, one["id"], one["x"], one["y"], one["width"], one["height"], one["score"],
@@ -206,7 +208,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
                 for one in tracks if one["state"] != State.LOST]))
         if not looked and not stop.requested and not options.frames:
             raise error(f"{options.source}: has one frame; tracking needs several")
-        return f"objects located {located} of {counted(looked, 'time')}"
+        return f"objects located {located} of {counted(looked, 'time')}{f', {uncertain} of these uncertain' if uncertain else ''}"
 
     return job.run(work)
 
@@ -419,13 +421,19 @@ def _said(raised: BaseException, options: argparse.Namespace) -> str:
 def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     """Reads the command line; what is wrong in it ends the program with the usage of the command that it is about."""
     parser = _parser()
-    options, rest = parser.parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for at in range(len(words) - 1, 0, -1):
+        if words[at - 1] == "--box" and re.match(r"-[\d.]", words[at]):  # argparse takes this for an option
+            words[at - 1:at + 1] = [f"--box={words[at]}"]
+    options, rest = parser.parse_known_args(words)
     about = options.parser if options.command else parser
     if rest:
         about.error(f"unrecognized arguments: {' '.join(rest)}")
     if not options.command:
         say(parser.format_help())
         parser.exit(2, "error: a COMMAND is needed\n")
+    if options.command == "detect" and 0 < options.max_size < options.min_size:
+        about.error(f"--max-size: {options.max_size}: --min-size is {options.min_size}, so no object would be left")
     if options.command == "superpixels" and options.borders and not options.draw:
         about.error("--borders: needs --draw")
     if options.command == "superpixels":

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -51,6 +52,22 @@ class CommandTest(CommandCase):
         self.assertEqual(frames_of(self.path("t.avi")), 12)
         self.assertIn("objects located 11 of 11 times", done.stderr)
         self.assertRegex(done.stderr, r"12 frames in [0-9.]+ s, [0-9.]+ per second")
+
+    def test_track_counts_uncertain_frames(self):
+        """Two numbers: frames in which the object is located, and those of them in which this is uncertain."""
+        write_video(self.path("in.avi"), 7)
+        states = [(ct.State.TRACKING, True), (ct.State.UNCERTAIN, True), (ct.State.UNCERTAIN, False), (ct.State.LOST, False), (ct.State.UNCERTAIN, True), (ct.State.TRACKING, True)]
+
+        class Tracker(ct.MultiTracker):
+            def update(self, image):
+                tracks = super().update(image)
+                tracks["state"], tracks["located"] = states.pop(0)
+                return tracks
+
+        with mock.patch("cudatracking._command.MultiTracker", Tracker):
+            errors = self.call_command("track", "in.avi", "--box", ",".join(map(str, box(0))), "--table=t.csv")[1]
+        self.assertIn("objects located 4 of 6 times, 2 of these uncertain\n", errors)
+        self.assertEqual(sum(row["state"] == "uncertain" and row["located"] == "1" for row in rows_of(self.path("t.csv"))), 2)
 
     def test_superpixels(self):
         ct.cv2.imwrite(self.path("in.png"), frame(0))

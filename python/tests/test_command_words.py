@@ -60,7 +60,9 @@ class MessagesTest(CommandCase):
         for name in ("track", "match"):
             for given in ("5000,0,50,50", "-1,10,40,40", "10,-1,40,40", "160,10,40,40", "10,120,40,40", "10,10,0,40", "10,10,40,-5", "999999999,999999999,999999999,999999999"):
                 printed, errors = self.call_command(name, "in.avi", f"--box={given}", code=2)
-                self.assertEqual((printed, errors), ("", f"error: --box: {given}: is not inside of the first frame, which has 192 x 144 pixels\n"))
+                expected = "", f"error: --box: {given}: is not inside of the first frame, which has 192 x 144 pixels\n"
+                self.assertEqual((printed, errors), expected)
+                self.assertEqual(self.call_command(name, "in.avi", "--box", given, code=2), expected, "as a word of its own, which may begin with a minus")
         printed, errors = self.call_command("track", "in.avi", "--box=10,10,5,5", code=2)
         self.assertEqual(printed, "")
 
@@ -69,7 +71,7 @@ class MessagesTest(CommandCase):
         ct.cv2.imwrite(self.path("in.png"), frame(0))
         write_video(self.path("in.avi"), 3)
         for arguments, code in ((["detect", "in.png", "--scale-factor=1"], 2), (["detect", "in.png", "--device=gpu"], 2), (["detect", "in.png", "--cascade=x"], 2),
-                                (["detect", "in.png", "--device=cuda:99"], 1), (["scan", "in.avi", "--job=detect", "--out=o", "--max-size=3", "--min-size=9"], 2),
+                                (["detect", "in.png", "--device=cuda:99"], 1), (["detect", "in.png", "--max-size=20", "--min-size=40"], 2), (["scan", "in.avi", "--job=detect", "--out=o", "--max-size=3", "--min-size=9"], 2),
                                 (["track", "in.avi", "--box=500,0,9,9"], 2), (["superpixels", "in.png", "--labels=l.jpg"], 2), (["superpixels", "in.png", "--number=9", "--sigma=3"], 2),
                                 (["scan", "in.avi", "--job=detect", "--out="], 2), (["scan", "in.avi", "--job=superpixels", "--out=o", "--number=9", "--sigma=3"], 2),
                                 (["scan", "in.avi", "--job=detect", "--out=o", "--boxes=no.csv"], 2)):
@@ -83,6 +85,13 @@ class MessagesTest(CommandCase):
         for arguments, code in ((["--job=detect", "--out=o", "--workers=x"], 2), (["--job=track", "--out=in.png", "--box=1,2,30,30"], 1)):
             with self.subTest(arguments):
                 self.assertRegex(self.call_command("scan", "in.avi", "--format=csv", *arguments, code=code)[1], r"(?m)^error: --[a-z-]+: ")
+
+    def test_sides_between_which_there_is_none(self):
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        errors = self.call_command("detect", "in.png", "--max-size=20", "--min-size=21", code=2)[1]
+        self.assertIn("\nerror: --max-size: 20: --min-size is 21, so no object would be left\n", errors)
+        for sides in (("--max-size=20", "--min-size=20"), ("--min-size=20",), ("--max-size=0", "--min-size=20")):
+            self.assertIn("1 image", self.call_command("detect", "in.png", *sides)[1])
 
     def test_images_of_16_bits(self):
         """Their upper bytes are used, which is said once."""
