@@ -194,8 +194,12 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
                 _inside(options.box, frame)
                 for given in options.box:
                     tracker.add(frame.pixels, given)
+                first = frame.pixels.shape
                 job.draw(lambda: _boxed(frame.pixels, [(*given, str(i), GREEN, 2) for i, given in enumerate(options.box)]))
                 continue
+            if frame.pixels.shape != first:
+                raise error(f"{options.source}: {frame.name or f'frame {frame.number}'} has {frame.pixels.shape[1]} x {frame.pixels.shape[0]} pixels, the first one has "
+                            f"{first[1]} x {first[0]}; tracking needs frames of one size")
             tracks = tracker.update(frame.pixels)
             located, looked = located + int(tracks["located"].sum()), looked + len(tracks)
             uncertain += int((tracks["located"] & (tracks["state"] == State.UNCERTAIN)).sum())

@@ -173,6 +173,8 @@ class Source:
                 frame = next(frames)
                 pixels = frame.to_ndarray(format="bgr24")
             except StopIteration:
+                if self.count is not None and index < self.count and self._note:
+                    self._note(f"note: {self.name}: has {index} frames, {self.count} by its head: it may be cut off\n")
                 return
             except Exception as raised:
                 raise error(f"{self.name}: frame {index} cannot be decoded: {raised}") from None

@@ -229,10 +229,10 @@ class Drawing:
         suffix = os.path.splitext(path)[1].lower()
         possible = (".png", ".jpg", ".jpeg", ".bmp") if still else (".avi", ".mp4")
         if suffix not in possible:
-            raise error(f"{path}: the name must end with {' or '.join(possible)} for this input")
+            raise ArgumentError(f"draw: {path}: the name must end with {' or '.join(possible)} for this input", "draw", path)
         self._still, self._suffix, self._rate = still, suffix, rate if rate and 0 < rate < 1000 else 25.
         if not still and is_stream(path):
-            raise error(f"--draw: {path}: is a device or a pipe; a video needs a file, as its head is written last")
+            raise ArgumentError(f"draw: {path}: is a device or a pipe; a video needs a file, as its head is written last", "draw", path)
         self._beside = Beside(path)
         self._path = path
         self._writer: Any = None

@@ -116,16 +116,20 @@ class CommandTest(CommandCase):
         write_video(self.path("in.avi"), 3)
         ct.cv2.imwrite(self.path("one.png"), frame(0))
         os.mkdir(self.path("empty"))
+        os.mkdir(self.path("sizes"))
+        ct.cv2.imwrite(self.path("sizes/a.png"), frame(0))
+        ct.cv2.imwrite(self.path("sizes/b.png"), frame(1)[:60, :90])
         for name, data in (("bad.png", b"no image"), ("bad.avi", b"RIFF no video"), ("old.csv", b"old")):
             with open(self.path(name), "wb") as file:
                 file.write(data)
         for arguments, words in ((["detect", "no.avi"], "no.avi: there is no such"), (["detect", "bad.png"], "bad.png: is no image"), (["detect", "bad.avi"], "bad.avi"),
                                  (["detect", "empty"], "has no image"), (["detect", "77"], "camera 77"), (["detect", "in.avi", "--cascade=x"], "frontalface_alt"),
                                  (["detect", "in.avi", "--table=/nodir/x.csv"], "/nodir/x.csv: cannot be written"), (["detect", "in.avi", "--draw=/nodir/x.avi"], "/nodir/x.avi: cannot be written"),
-                                 (["detect", "in.avi", "--draw=x.mov"], "x.mov"), (["detect", "one.png", "--draw=x.avi"], "x.avi"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
+                                 (["detect", "in.avi", "--draw=x.mov"], "--draw: x.mov"),
+                                 (["detect", "one.png", "--draw=x.avi"], "--draw: x.avi"), (["track", "sizes", "--box=30,50,40,40"], "sizes: b.png has 90 x 60 pixels, the first one has"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
                                  (["track", "in.avi", "--box=180,100,40,40", "--table=old.csv"], "box"), (["detect", "in.avi", "--table=empty"], "is a folder"),
                                  (["detect", "in.avi", "--device=gpu"], "--device: 'gpu'"), (["detect", "in.avi", "--device=cuda:99"], "cuda:99")):
-            done = self.run_command(*arguments, code=2 if arguments[-1].startswith(("--cascade", "--device=gpu")) or words == "box" else 1)
+            done = self.run_command(*arguments, code=2 if arguments[-1].startswith(("--cascade", "--device=gpu")) or words.startswith(("box", "--draw: x")) else 1)
             self.assertRegex(done.stderr, rf"(?m)^error: .*{words}")
         with open(self.path("old.csv")) as file:
             self.assertEqual(file.read(), "old")
@@ -202,6 +206,10 @@ class CommandTest(CommandCase):
         self.assertEqual([int(row["x"]) for row in rows], [34 + 3 * step for step in range(1, 12)])
         self.assertAlmostEqual(float(rows[4]["time"]), .5)
         self.assertEqual(frames_of(self.path("m.avi")), 12)
+        with open(self.path("in.avi"), "rb") as file, open(self.path("cut.avi"), "wb") as target:
+            target.write(file.read(os.path.getsize(self.path("in.avi")) // 2))
+        self.assertRegex(self.run_command("detect", "cut.avi").stderr, r"(?m)^note: cut.avi: has [4-7] frames, 12 by its head")
+        self.assertNotIn("note:", self.run_command("detect", "in.avi").stderr)
         self.assertIn("NAME", self.run_command("detect", "--help").stdout)
         self.run_command("detect", "http://127.0.0.1:9/none.mp4", code=1)
 

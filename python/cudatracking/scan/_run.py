@@ -15,7 +15,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence
 from .. import _arrays
 from .._devices import devices
 from .._errors import ArgumentError, error
-from .._frames import VIDEOS, natural
+from .._frames import IMAGES, VIDEOS, natural
 from .._outputs import counted, refuse_inputs_in
 from .._outputs import say as say_plainly
 from ._executors import Processes, RayActors, WorkerDied, have_ray
@@ -138,7 +138,10 @@ def videos_of(sources: Sequence[str]) -> list[str]:
             found += listed
         else:
             found.append(source)
-    for name, count in collections.Counter(found).items():
+    for name in found:
+        if name.lower().endswith(IMAGES):
+            raise error(f"{name}: is an image; videos are scanned")
+    for name, count in collections.Counter(map(os.path.normpath, found)).items():
         if count > 1:
             raise error(f"{name}: is given {count} times")
     return found
@@ -637,14 +640,10 @@ class Scan:
 
     def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto",
             address: Optional[str] = None, audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
-        """Does what is missing, and merges all parts. Arguments as those of scan()."""
+        """Does what is missing, and merges all parts. Arguments as those of scan(), checked."""
         self._stopped = stopped
         try:
-            if not 0 <= _arrays.number(audit, "audit") <= 1:
-                raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
             self._audit = self._asked = audit
-            if decode not in ("host", "device", "auto"):
-                raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
             pool = self._executor(workers, per_gpu, decoders, decode, executor, address)
         except BaseException:
             self._withdraw()
@@ -697,17 +696,6 @@ class Scan:
         return chosen
 
     def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str]) -> Any:
-        if executor not in ("auto", "ray", "processes"):
-            raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
-        if address is not None and (not address or executor == "processes"):
-            raise ArgumentError(f"address: {address!r}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
-        if _arrays.number(per_gpu, "per_gpu", whole=True) < 1:
-            raise ArgumentError(f"per_gpu: {per_gpu}: 1 or more is possible", "per_gpu", per_gpu)
-        if decoders is not None and _arrays.number(decoders, "decoders", whole=True) < 1:
-            raise ArgumentError(f"decoders: {decoders}: 1 or more is possible", "decoders", decoders)
-        found = re.fullmatch(r"(gpu|cpu)(?::([1-9]\d{0,4}))?", "cpu" if workers is None else str(workers))
-        if not found:
-            raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
         setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1, decode)
         actors = RayActors(setup, address) if executor == "ray" or address is not None or (executor == "auto" and have_ray()) else None
         try:
@@ -716,10 +704,11 @@ class Scan:
             if actors:
                 resources = actors.resources()
                 cores, gpus = max(resources.get("CPU", 1.), 1.), resources.get("GPU", 0.)
-            kind, wanted = (found.group(1), found.group(2)) if workers else ("gpu" if gpus >= 1 else "cpu", None)
+            asked, _, number = (workers or "").partition(":")
+            kind, wanted = (asked, number) if workers else ("gpu" if gpus >= 1 else "cpu", None)
             if kind == "gpu" and gpus < int(wanted or 1):
                 raise error(f"workers: {workers!r}: there are {gpus:g} GPUs that can be used", "workers", workers)
-            if decode == "device" and kind == "cpu":
+            if decode == "device" and kind == "cpu":  # there is no GPU, and none was asked for
                 raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
             count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
             share = max(int(cores // count), 1)
@@ -804,6 +793,25 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     return [] if old == new else [f"{name} is {new}, was {old}"]
 
 
+def _check_run(workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str], audit: float) -> None:
+    """Refuses arguments of run() that are wrong on every machine, before anything is written."""
+    if not 0 <= _arrays.number(audit, "audit") <= 1:
+        raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
+    if decode not in ("host", "device", "auto"):
+        raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
+    if executor not in ("auto", "ray", "processes"):
+        raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
+    if address is not None and (not address or executor == "processes"):
+        raise ArgumentError(f"address: {address!r}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
+    for name, value in (("per_gpu", per_gpu), *(() if decoders is None else (("decoders", decoders),))):
+        if _arrays.number(value, name, whole=True) < 1:
+            raise ArgumentError(f"{name}: {value}: 1 or more is possible", name, value)
+    if workers is not None and not re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers)):
+        raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
+    if workers is not None and workers.startswith("cpu") and decode == "device":
+        raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
+
+
 def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
          workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto", address: Optional[str] = None,
          segment: float = 60., format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
@@ -833,6 +841,7 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
     Returns a Summary. Raises error if the scan as a whole cannot continue, for example because the disk is full; finished parts stay. Videos that
     cannot be read do not stop it: they are listed in Summary.failures.
     """
+    _check_run(workers, per_gpu, decoders, decode, executor, address, audit)
     made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
     try:
         return made.run(workers, per_gpu=per_gpu, decoders=decoders, decode=decode, executor=executor, address=address, audit=audit, stopped=stopped)
