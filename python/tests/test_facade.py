@@ -404,6 +404,23 @@ class TrackingTest(unittest.TestCase):
         self.assertGreaterEqual(len(detector.templates()), before)
         self.assertGreater(len(detector.detect(frame(0), everything=True).boxes), len(found.boxes) - 1)
 
+    def test_ranges_of_parameters_are_true(self):
+        steps = {"int": 1, "float": 1e-3}
+        for field in dataclasses.fields(ct.TLDParams):
+            ranges = re.findall(r"(?<![\w.])([\d.]*\d) (?:to ([\d.]*\d)|or more)", field.metadata["text"])
+            if field.type == "bool" or not ranges:
+                continue
+            with self.subTest(name=field.name):
+                lowest, highest = ranges[-1]
+                step = steps[field.type]
+                others = {"features": {"trees": 1}, "trees": {"features": 1}}.get(field.name, {})  # their product has a limit, too
+                for limit, outside in ((lowest, -step), (highest, step)):
+                    if limit:
+                        value = type(step)(limit)
+                        ct.Detector(**others, **{field.name: value})
+                        with self.assertRaisesRegex(ValueError, field.name):
+                            ct.Detector(**others, **{field.name: value + outside})
+
     def test_parameters(self):
         ours, native = ct.TLDParams(), ct.cv2.cuda.TLDParams()
         names = {"".join([part if i == 0 else part.capitalize() for i, part in enumerate(field.name.split("_"))]): field.name for field in dataclasses.fields(ours)}
