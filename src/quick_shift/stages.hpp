@@ -153,8 +153,8 @@ struct Ranking;
 struct Links;
 struct Pieces;
 
-//! Packs image `index` of a stack, clears its sums, with the first the list. @param mask data null: none. @param early
-//! lets the density begin.
+//! Packs image `index` of a stack and clears its sums, with the first image the list, too. @param mask data null: no
+//! mask. @param early lets the density begin while this runs.
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
           const Features& features, const WeightSums& sums, const Worklist& far, bool early, StreamHandle stream);
 //! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each
