@@ -186,6 +186,11 @@ public:
         Parts parts(reserve(call, bytesOf(take, alignment), purpose), alignment);
         take(parts);
     }
+    //! Reserves one block for arrays of `count` elements each. @param arrays out: their addresses.
+    template <typename... T> void divide(const Call& call, const char* purpose, size_t count, T*&... arrays)
+    {
+        divide(call, purpose, [&](Parts& parts) { ((arrays = parts.take<T>(count)), ...); });
+    }
     //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not
     //! have happened.
     void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);

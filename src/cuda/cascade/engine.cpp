@@ -243,12 +243,7 @@ private:
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
         lists.places = reinterpret_cast<const gpu::ListRecord*>(placed.tiles + part.lists);
-        candidates_.divide(call, "candidates",
-                           [&](Parts& parts)
-                           {
-                               lists.keys = parts.take<Key>(elements);
-                               lists.weights = parts.take<double>(elements);
-                           });
+        candidates_.divide(call, "candidates", elements, lists.keys, lists.weights);
         lists.counts = placed.counts + task * (static_cast<size_t>(placed.images) + gpu::EXTRA_COUNTS);
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
@@ -286,16 +281,8 @@ private:
                              const Settings& settings, int maxObjects, const gpu::TableViews& tables)
     {
         const gpu::ListRecord end = listsOf(windows, job.lists.capacity).back();
-        const size_t n = end.first;
         gpu::GroupMemory m = {};
-        groups_.divide(call, "groups of candidates",
-                       [&](Parts& parts)
-                       {
-                           m.boxes = parts.take<Box>(n);
-                           m.weights = parts.take<unsigned long long>(n);
-                           m.parents = parts.take<int>(n);
-                           m.counts = parts.take<int>(n);
-                       });
+        groups_.divide(call, "groups of candidates", end.first, m.boxes, m.weights, m.parents, m.counts);
         return {job.grids, job.sources,           job.images, end.firstBlock,   job.lists,
                 m,         settings.minNeighbors, maxObjects, settings.largest, tables};
     }

@@ -79,32 +79,16 @@ public:
 
     gpu::Links links(const Extent& extent, const Call& call)
     {
-        const size_t n = extent.total();
         gpu::Links made = {};
-        work_.divide(call, "merge heights",
-                     [&](Parts& parts)
-                     {
-                         made.unsorted = parts.take<float>(n);
-                         made.sorted = parts.take<float>(n);
-                         made.heights = parts.take<float>(n);
-                         made.lengths = parts.take<int>(n);
-                         made.sums = parts.take<int>(n);
-                         made.left = parts.take<int>(n);
-                     });
+        work_.divide(call, "merge heights", extent.total(), made.unsorted, made.sorted, made.heights, made.lengths,
+                     made.sums, made.left);
         return made;
     }
 
     gpu::Pieces pieces(const Extent& extent, Counters* counters, const Call& call)
     {
-        const size_t n = extent.total();
         gpu::Pieces made = {};
-        work_.divide(call, "connectivity",
-                     [&](Parts& parts)
-                     {
-                         made.best = parts.take<unsigned long long>(n);
-                         made.root = parts.take<int>(n);
-                         made.area = parts.take<int>(n);
-                     });
+        work_.divide(call, "connectivity", extent.total(), made.best, made.root, made.area);
         made.joined = &counters->listed;
         return made;
     }
@@ -129,12 +113,7 @@ public:
     {
         const size_t bytes = gpu::sortBytesFor(count);
         Borders made = {};
-        borders_.divide(call, "adjacency",
-                        [&](Parts& parts)
-                        {
-                            made.pairs = parts.take<uint64_t>(count);
-                            made.sorted = parts.take<uint64_t>(count);
-                        });
+        borders_.divide(call, "adjacency", count, made.pairs, made.sorted);
         made.scratch = work_.reserve(call, bytes, "adjacency");
         made.scratchBytes = bytes;
         return made;
@@ -151,7 +130,7 @@ public:
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");
     }
-    //! Values per image of a stack: SumsTable::firsts and SumsTable::largest.
+    //! Values per image of a stack: SumsTable::firsts, which has one more, and SumsTable::largest.
     struct PerImage
     {
         int* firsts;
@@ -159,14 +138,8 @@ public:
     };
     PerImage perImage(const Extent& extent, const Call& call)
     {
-        const size_t n = extent.count;
         PerImage made = {};
-        perImage_.divide(call, "values per image",
-                         [&](Parts& parts)
-                         {
-                             made.firsts = parts.take<int>(n + 1);
-                             made.largest = parts.take<uint32_t>(n);
-                         });
+        perImage_.divide(call, "values per image", extent.count + 1, made.firsts, made.largest);
         return made;
     }
     //! @return SumsTable::firsts; null for one image, whose labels are the numbers of its superpixels.
