@@ -103,29 +103,21 @@ public:
     int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const override
     {
         const auto lock = locked();
-        const auto check = [row](int type, int rows, int cols)
-        {
-            if (rows > 0 && (type != CV_32SC4 || cols < 2))
-                CV_Error_(
-                    type != CV_32SC4 ? Error::StsUnsupportedFormat : Error::StsBadSize,
-                    ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
-                     "at least 2 columns",
-                     rows, cols, typeToString(type).c_str()));
-            if (row < 0 || row >= rows)
-                CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: row: %d, but objects has %d rows", row, rows));
-        };
-        if (detail::onDevice(objects))
-        {
-            const GpuMat table = detail::deviceArray("objects", objects);
-            check(table.type(), table.rows, table.cols);
-            std::vector<Vec4i> values(table.cols);
-            const size_t bytes = values.size() * sizeof(Vec4i);
-            engine(true).fetch({table.ptr(row), bytes}, {values.data(), bytes}, bytes, 1, detail::handleOf(stream));
-            return rectsOfRow(values.data(), table.cols, boxes);
-        }
-        const Mat table = detail::hostArray("objects", objects);
-        check(table.type(), table.rows, table.cols);
-        return rectsOfRow(table.ptr<Vec4i>(row), table.cols, boxes);
+        const detail::Array table("objects", objects);
+        const int type = table.type(), rows = table.size().height, cols = table.size().width;
+        if (rows > 0 && (type != CV_32SC4 || cols < 2))
+            CV_Error_(type != CV_32SC4 ? Error::StsUnsupportedFormat : Error::StsBadSize,
+                      ("CascadeClassifierEx: objects: %d x %d of %s, but the matrix of detectAsync() is CV_32SC4 of "
+                       "at least 2 columns",
+                       rows, cols, typeToString(type).c_str()));
+        if (row < 0 || row >= rows)
+            CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: row: %d, but objects has %d rows", row, rows));
+        if (!table.onDevice)
+            return rectsOfRow(table.host.ptr<Vec4i>(row), cols, boxes);
+        std::vector<Vec4i> values(cols);
+        const size_t bytes = values.size() * sizeof(Vec4i);
+        engine(true).fetch({table.device.ptr(row), bytes}, {values.data(), bytes}, bytes, 1, detail::handleOf(stream));
+        return rectsOfRow(values.data(), cols, boxes);
     }
     //! Detects with cascades and parameters of several instances by the engine of this one.
     void detect(const std::vector<Task>& tasks, InputArrayOfArrays images, const std::vector<_OutputArray>& objects,

@@ -4,7 +4,7 @@
 #include "../precomp.hpp"
 #include "arrays.hpp"
 #ifdef HAVE_CUDA
-#include "cuda_check.hpp"
+#include "workspace.hpp"
 #endif
 #include <string>
 
@@ -214,6 +214,32 @@ ListView listOf(const char* name, const Mat& list, int channels, int count, bool
 ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns)
 {
     return listView(name, list, channels, count, furtherColumns);
+}
+
+Array::Array(const char* name, const _InputArray& array, Mat (*toHost)(const char*, const _InputArray&))
+    : onDevice(detail::onDevice(array))
+{
+    if (onDevice)
+        device = deviceArray(name, array);
+    else
+        host = toHost(name, array);
+}
+
+void fetch(const char* owner, const char* what, const std::vector<HostCopy>& copies, StreamHandle stream)
+{
+#ifdef HAVE_CUDA
+    Workspace workspace(owner); // for the call only
+    const Call call(workspace, stream);
+    call.refuseCapture(what);
+    for (const HostCopy& copy : copies)
+        cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
+                                    cudaMemcpyDeviceToHost, call.stream()),
+                  "downloading results");
+    call.wait("downloading results");
+#else
+    CV_UNUSED(owner), CV_UNUSED(what), CV_UNUSED(copies), CV_UNUSED(stream);
+    noCuda();
+#endif
 }
 
 void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this OpenCV was built without CUDA"); }

@@ -66,6 +66,42 @@ struct ListView
 ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns = false);
 ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns = false);
 
+//! A matrix of a call, in host or in device memory. It owns what its views refer to.
+struct Array
+{
+    Mat host;
+    GpuMat device; //!< one of the two is empty
+    bool onDevice = false;
+
+    Array() = default;
+    //! @param toHost conversion of an array on the host: hostArray(), columnArray() or keptArray().
+    Array(const char* name, const _InputArray& array, Mat (*toHost)(const char*, const _InputArray&) = hostArray);
+
+    Size size() const { return onDevice ? device.size() : host.size(); }
+    int type() const { return onDevice ? device.type() : host.type(); }
+    bool empty() const { return size().empty(); }
+    ImageView view() const { return onDevice ? viewOf(device) : viewOf(host); }
+    //! Returns listOf() of the matrix.
+    ListView list(const char* name, int channels, int count, bool furtherColumns = false) const
+    {
+        return onDevice ? listOf(name, device, channels, count, furtherColumns)
+                        : listOf(name, host, channels, count, furtherColumns);
+    }
+};
+
+//! Rows to copy from device memory to the host.
+struct HostCopy
+{
+    const void* device;
+    size_t deviceStep;
+    void* host;
+    size_t hostStep, rowBytes;
+    int rows;
+};
+/** Makes copies of arrays that belong to the caller, and waits for them on the stream. @param owner,what the class and
+the method, for messages. @throws cv::Exception if the stream is being captured, and in builds without CUDA. */
+void fetch(const char* owner, const char* what, const std::vector<HostCopy>& copies, StreamHandle stream);
+
 //! Stream handle for engines; null in builds without CUDA.
 StreamHandle handleOf(const Stream& stream);
 

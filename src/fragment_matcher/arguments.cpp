@@ -234,6 +234,15 @@ bool isNone(InputArray array)
     return matrix && array.empty() && array.type() == CV_8UC1 && array.size() == Size();
 }
 
+void checkLocations(const char* name, Size size, int type)
+{
+    const bool flat = type == CV_32SC1;
+    if (type != CV_32SC2 && !(flat && size.width == 2))
+        CV_Error_(flat ? Error::StsBadSize : Error::StsUnsupportedFormat,
+                  ("%s: %d x %d elements of %s, but CV_32SC2 or two columns of CV_32SC1 are needed", name, size.height,
+                   size.width, typeToString(type).c_str()));
+}
+
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
     const Mat areas = detail::columnArray("searchAreas", searchAreas);

@@ -31,14 +31,7 @@ bool isNone(InputArray array);
 //! Returns search areas in host memory; throws if a width or height is negative.
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count);
 //! Throws unless `locations` is a list of points, as in FragmentMatcher::setPredictions().
-template <typename Array> void checkLocations(const char* name, const Array& locations)
-{
-    const bool flat = locations.type() == CV_32SC1;
-    if (locations.type() != CV_32SC2 && !(flat && locations.cols == 2))
-        CV_Error_(flat ? Error::StsBadSize : Error::StsUnsupportedFormat,
-                  ("%s: %d x %d elements of %s, but CV_32SC2 or two columns of CV_32SC1 are needed", name,
-                   locations.rows, locations.cols, typeToString(locations.type()).c_str()));
-}
+void checkLocations(const char* name, Size size, int type);
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -108,18 +108,6 @@ std::unique_ptr<Engine> makeCpuEngine();
 //! @throws cv::Exception in builds without CUDA.
 std::unique_ptr<Engine> makeCudaEngine();
 
-//! Rows to copy from device memory to the host.
-struct HostCopy
-{
-    const void* device;
-    size_t deviceStep;
-    void* host;
-    size_t hostStep, rowBytes;
-    int rows;
-};
-//! Makes the copies and waits for `stream`. @throws cv::Exception if `stream` is being captured.
-void download(const std::vector<HostCopy>& copies, StreamHandle stream);
-
 }}} // namespace cv::cuda::fragment_matcher
 
 #endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ENGINE_HPP

@@ -50,14 +50,11 @@ public:
 
 private:
     //! A frame in host or device memory, and the engine that searches it.
-    struct Frame
+    struct Frame : detail::Array
     {
-        Mat host;
-        GpuMat device;
         ByteImageView view;
         Engine* engine;
         StreamHandle stream; //!< null for a frame in host memory
-        bool onDevice;
 
         detail::ResultsPlace place() const { return {onDevice, stream}; }
     };
@@ -78,8 +75,7 @@ private:
     Params params_;
     Fragments fragments_; //!< all of one type, all in host memory or all in device memory
     uint64_t lastId_ = 0, lastVersion_ = 0;
-    Mat predictions_;
-    GpuMat devicePredictions_;
+    detail::Array predictions_;
     std::unique_ptr<Engine> cpu_;
     std::unique_ptr<Engine> cuda_; //!< made at the first GpuMat
 };

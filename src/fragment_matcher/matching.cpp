@@ -25,12 +25,7 @@ bool FragmentMatcherImpl::isEmpty(InputArray frame) const
 
 FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& stream)
 {
-    Frame frame;
-    frame.onDevice = onDevice(array);
-    if (frame.onDevice)
-        frame.device = deviceArray("frame", array);
-    else
-        frame.host = hostArray("frame", array);
+    Frame frame = {{"frame", array}, {}, nullptr, nullptr};
     frame.view = frame.onDevice ? imageOf("frame", frame.device) : imageOf("frame", frame.host);
     if (fragments_.list.empty())
         CV_Error(Error::StsError, "no fragments: call setFragments(), cutFragments() or addFragment() first");
@@ -99,32 +94,21 @@ SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& fr
 void FragmentMatcherImpl::setPredictions(InputArray locations)
 {
     const auto lock = locked();
-    Mat host;
-    GpuMat device;
-    if (onDevice(locations))
-        device = deviceArray("locations", locations);
-    else
-        host = detail::keptArray("locations", locations);
-    if (!device.empty())
-        checkLocations("locations", device);
-    if (!host.empty())
-        checkLocations("locations", host);
-    predictions_ = host;
-    devicePredictions_ = device;
+    const detail::Array given("locations", locations, detail::keptArray);
+    if (!given.empty())
+        checkLocations("locations", given.size(), given.type());
+    predictions_ = given;
 }
 
 ConstRowsView<Position> FragmentMatcherImpl::predictionsOf(const Frame& frame) const
 {
-    if (params_.search != THREE_STEP || (predictions_.empty() && devicePredictions_.empty()))
+    if (params_.search != THREE_STEP || predictions_.empty())
         return {nullptr, 0};
-    if (frame.onDevice != predictions_.empty())
+    if (frame.onDevice != predictions_.onDevice)
         CV_Error_(Error::StsBadArg,
                   ("setPredictions: locations are %s, but the frame is a %s",
                    frame.onDevice ? "on the host" : "in device memory", frame.onDevice ? "GpuMat" : "Mat"));
-    const int n = getFragmentCount();
-    const char* const name = "setPredictions: locations";
-    return (frame.onDevice ? listOf(name, devicePredictions_, 2, n, true) : listOf(name, predictions_, 2, n, true))
-        .as<Position>();
+    return predictions_.list("setPredictions: locations", 2, getFragmentCount(), true).as<Position>();
 }
 
 // --- match, find -----------------------------------------------------------------------------------------------------
@@ -161,7 +145,7 @@ void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::ve
 }
 
 //! Returns a host array for `array`. For one in device memory, appends the download that fills it to `copies`.
-static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& copies)
+static Mat onHost(const char* name, InputArray array, std::vector<detail::HostCopy>& copies)
 {
     if (!onDevice(array))
         return detail::columnArray(name, array);
@@ -246,17 +230,15 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
         CV_Error_(Error::StsOutOfRange,
                   ("frameSize: %d x %d, but it must not be negative", frameSize.width, frameSize.height));
     const int n = getFragmentCount();
-    const bool device = onDevice(locations);
-    const Mat host = device ? Mat() : detail::columnArray("locations", locations);
-    const GpuMat there = device ? deviceArray("locations", locations) : GpuMat();
-    if (n == 0 && (device ? there.empty() : host.empty()))
+    const detail::Array given("locations", locations, detail::columnArray);
+    if (n == 0 && given.empty())
         return detail::release({&areas});
     if (isNone(locations))
         CV_Error_(Error::StsUnmatchedSizes, ("locations: none given, but one for each of %d is needed", n));
-    const detail::ListView at = device ? listOf("locations", there, 2, n, true) : listOf("locations", host, 2, n, true);
-    Engine& engine = device ? cuda() : *cpu_;
-    const StreamHandle handle = device ? detail::handleOf(stream) : nullptr;
-    Output output("areas", areas, n, 1, CV_32SC4, {device, handle});
+    const detail::ListView at = given.list("locations", 2, n, true);
+    Engine& engine = given.onDevice ? cuda() : *cpu_;
+    const StreamHandle handle = given.onDevice ? detail::handleOf(stream) : nullptr;
+    Output output("areas", areas, n, 1, CV_32SC4, {given.onDevice, handle});
     engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.allocate(),
                         handle);
 }
@@ -267,12 +249,12 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
                               InputArray refined, std::vector<FragmentMatch>& matches, Stream& stream)
 {
     using namespace fragment_matcher;
-    std::vector<HostCopy> copies;
+    std::vector<detail::HostCopy> copies;
     Mat at = onHost("locations", locations, copies);
     const Mat score = onHost("scores", scores, copies), confident = onHost("confidence", confidence, copies);
     const Mat state = onHost("status", status, copies), exact = onHost("refined", refined, copies);
     if (!at.empty())
-        checkLocations("locations", at);
+        checkLocations("locations", at.size(), at.type());
     if (at.type() == CV_32SC1 && at.cols == 2)
         at = at.reshape(2);
     const auto check = [&](const char* name, const Mat& array, int type, int columns)
@@ -291,7 +273,7 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
         check("refined", exact, CV_32FC2, at.cols);
     }
     if (!copies.empty())
-        download(copies, detail::handleOf(stream));
+        detail::fetch("FragmentMatcher", "convert()", copies, detail::handleOf(stream));
 
     std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
     for (int i = 0; i < static_cast<int>(result.size()); ++i)

@@ -10,9 +10,6 @@ namespace cv { namespace cuda {
 
 namespace fragment_matcher {
 
-using detail::deviceArray;
-using detail::hostArray;
-using detail::listOf;
 using detail::onDevice;
 using detail::Output;
 
@@ -49,42 +46,23 @@ static void checkMemory(const char* name, bool isOnDevice, bool device)
                                      device ? "GpuMat" : "Mat"));
 }
 
-//! A matrix of a call, on the host or in device memory.
-class Input
+//! A matrix of a call.
+struct Input : detail::Array
 {
-public:
-    //! @param device memory that it must lie in.
-    Input(const char* name, InputArray array, int type, bool device) : name_(name)
+    //! @param inDevice memory that it must lie in. @param windows it must have a row for each. 0: any rows.
+    Input(const char* name, InputArray array, int type, bool inDevice, int windows = 0)
+        : Array(name, array, detail::columnArray)
     {
-        checkMemory(name, onDevice(array), device);
-        if (device)
-            device_ = deviceArray(name, array);
-        else
-            host_ = detail::columnArray(name, array);
+        checkMemory(name, onDevice, inDevice);
         if (array.type() != type)
             CV_Error_(Error::StsUnsupportedFormat, ("%s: type %s, but %s is needed", name,
                                                     typeToString(array.type()).c_str(), typeToString(type).c_str()));
-    }
-
-    Size size() const { return device_.empty() ? host_.size() : device_.size(); }
-    //! Throws unless there is a row for each window.
-    void checkRows(int rows) const
-    {
-        if (size().height != rows || size().width < 1)
+        if (windows > 0 && (size().height != windows || size().width < 1))
             CV_Error_(Error::StsUnmatchedSizes, ("%s: %d x %d elements, but a row for each of %d windows is needed",
-                                                 name_, size().height, size().width, rows));
-    }
-    template <typename T> ConstRowsView<T> as() const
-    {
-        if (!device_.empty())
-            return {reinterpret_cast<const T*>(device_.data), device_.step};
-        return {reinterpret_cast<const T*>(host_.data), host_.step};
+                                                 name, size().height, size().width, windows));
     }
 
-private:
-    const char* name_;
-    Mat host_;
-    GpuMat device_;
+    template <typename T> ConstRowsView<T> as() const { return {static_cast<const T*>(view().data), view().step}; }
 };
 
 } // namespace fragment_matcher
@@ -158,15 +136,12 @@ void WindowGrid::field(InputArray areas, InputArray refined, InputArray scores, 
     const int count = work.grid.cols * work.grid.rows;
     const bool device = onDevice(refined);
     checkMemory("areas", onDevice(areas), device);
-    const Mat hostAreas = device ? Mat() : hostArray("areas", areas);
-    const GpuMat deviceAreas = device ? deviceArray("areas", areas) : GpuMat();
-    work.areas = (device ? listOf("areas", deviceAreas, 4, count) : listOf("areas", hostAreas, 4, count)).as<Rect4>();
-    const Input inputs[] = {{"refined", refined, CV_32FC2, device},
-                            {"scores", scores, CV_32FC1, device},
-                            {"confidences", confidences, CV_32FC1, device},
-                            {"status", status, CV_8UC1, device}};
-    for (const Input& input : inputs)
-        input.checkRows(count);
+    const detail::Array givenAreas("areas", areas);
+    work.areas = givenAreas.list("areas", 4, count).as<Rect4>();
+    const Input inputs[] = {{"refined", refined, CV_32FC2, device, count},
+                            {"scores", scores, CV_32FC1, device, count},
+                            {"confidences", confidences, CV_32FC1, device, count},
+                            {"status", status, CV_8UC1, device, count}};
     work.refined = inputs[0].as<Offset2>();
     work.scores = inputs[1].as<float>();
     work.confidences = inputs[2].as<float>();

@@ -105,7 +105,7 @@ private:
     ResultsPtr resultsToCut(double tau, const Stream& stream) const;
     static void writeHeights(Results& results, OutputArray heights, OutputArray counts, const Stream& stream);
     //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
-    static ImageView imageForMeans(const Results& results, const Mat& host, const GpuMat& device);
+    static ImageView imageForMeans(const Results& results, const detail::Array& given);
     //! Calls write(*results, view) for an output of one value per pixel; releases the array if `results` is null.
     static void writePixels(const char* name, int type, OutputArray out, const ResultsPtr& results,
                             const Stream& stream, const PixelWriter& write);

@@ -244,10 +244,10 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
 
 // --- superpixels -----------------------------------------------------------------------------------------------------
 
-ImageView QuickShiftImpl::imageForMeans(const Results& results, const Mat& host, const GpuMat& device)
+ImageView QuickShiftImpl::imageForMeans(const Results& results, const detail::Array& given)
 {
-    const ImageView image = results.onDevice() ? detail::viewOf(device) : detail::viewOf(host);
-    if (!image)
+    const ImageView image = given.view();
+    if (!image || given.onDevice != results.onDevice())
         CV_Error_(Error::StsBadArg, ("image: must be a %s with pixels, as that of the last compute() was",
                                      results.onDevice() ? "GpuMat" : "Mat"));
     const Extent& extent = results.extent();
@@ -260,23 +260,14 @@ ImageView QuickShiftImpl::imageForMeans(const Results& results, const Mat& host,
     return image;
 }
 
-//! Returns the array on the host; empty if there is none or it is on the device.
-static Mat hostOf(InputArray image) { return detail::onDevice(image) ? Mat() : detail::hostArray("image", image); }
-//! Returns the array on the device; empty if there is none or it is on the host.
-static GpuMat deviceOf(InputArray image)
-{
-    return detail::onDevice(image) ? detail::deviceArray("image", image) : GpuMat();
-}
-
 void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
 {
     const auto lock = locked();
     const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&dst});
-    const Mat host = hostOf(image);
-    const GpuMat device = deviceOf(image);
-    const ImageView view = imageForMeans(*results, host, device);
+    const detail::Array given("image", image);
+    const ImageView view = imageForMeans(*results, given);
     Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), placeOf(*results, stream));
     const OutputView out = output.allocate();
     if (out)
@@ -290,14 +281,12 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     const ResultsPtr results = resultsOn(stream);
     if (!results)
         return detail::release({&areas, &means, &centroids, &boxes});
-    const bool given = !detail::isEmpty(image);
-    const Mat host = hostOf(image);
-    const GpuMat device = deviceOf(image);
-    const ImageView view = given ? imageForMeans(*results, host, device) : ImageView();
+    const detail::Array given("image", image);
+    const ImageView view = given.empty() ? ImageView() : imageForMeans(*results, given);
     const int n = results->count();
     const detail::ResultsPlace place = placeOf(*results, stream);
     Output outputs[] = {{"areas", areas, n, 1, CV_32S, place},
-                        {"means", means, given ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), place},
+                        {"means", means, view ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), place},
                         {"centroids", centroids, n, 1, CV_32FC2, place},
                         {"boxes", boxes, n, 1, CV_32SC4, place}};
     const StatisticsViews views = {outputs[0].allocate(), outputs[1].allocate(), outputs[2].allocate(),

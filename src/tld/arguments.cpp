@@ -6,12 +6,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-InputImage::InputImage(const char* owner, InputArray image) : onDevice(detail::onDevice(image))
+InputImage::InputImage(const char* owner, InputArray image) : Array("image", image)
 {
-    if (onDevice)
-        device = detail::deviceArray("image", image);
-    else
-        host = detail::hostArray("image", image);
     const int cn = CV_MAT_CN(type());
     if (size().empty())
         CV_Error_(Error::StsBadSize, ("%s: image: is empty", owner));
@@ -60,6 +56,20 @@ DetectorBoxes InputBoxes::view() const
     if (!device.empty())
         return {reinterpret_cast<const Window*>(device.data), std::min(device.cols - 1, MAX_BOXES), true};
     return {list.empty() ? &none : list.data(), static_cast<int>(list.size()), false};
+}
+
+std::vector<Window> InputBoxes::fetch(const char* owner, StreamHandle stream) const
+{
+    if (device.empty())
+        return list;
+    const int most = view().count;
+    std::vector<Window> row(1 + static_cast<size_t>(most));
+    const size_t bytes = row.size() * sizeof(Window);
+    detail::fetch(owner, "starting or ending objects by boxes",
+                  {{device.data, device.step, row.data(), bytes, bytes, 1}}, stream);
+    row.resize(1 + std::max(0, std::min(row[0].x, most)));
+    row.erase(row.begin());
+    return row;
 }
 
 Window windowOf(const Rect& box) { return {box.x, box.y, box.width, box.height}; }

@@ -13,16 +13,9 @@
 namespace cv { namespace cuda { namespace tld {
 
 //! A checked image of a call. It owns the pixels that its view refers to.
-struct InputImage
+struct InputImage : detail::Array
 {
-    Mat host;
-    GpuMat device;
-    bool onDevice;
-
     InputImage(const char* owner, InputArray image);
-    Size size() const { return onDevice ? device.size() : host.size(); }
-    int type() const { return onDevice ? device.type() : host.type(); }
-    ImageView view() const { return onDevice ? detail::viewOf(device) : detail::viewOf(host); }
 };
 
 //! Checked boxes of the user's detector in a call. It owns the memory that its view refers to.
@@ -35,6 +28,8 @@ struct InputBoxes
     //! @param imageOnDevice the image of the call is a GpuMat.
     InputBoxes(const char* owner, InputArray boxes, bool imageOnDevice);
     DetectorBoxes view() const;
+    //! Returns the boxes on the host; waits on this stream for those on the device.
+    std::vector<Window> fetch(const char* owner, StreamHandle stream) const;
 };
 
 Window windowOf(const Rect& box);

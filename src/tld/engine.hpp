@@ -129,10 +129,6 @@ public:
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
 std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens);
-//! Copies boxes from the device to the host. Waits on this stream only.
-std::vector<Window> fetchBoxes(const DetectorBoxes& boxes, StreamHandle stream);
-//! Copies a table from the device to the host. Waits on this stream only.
-void fetchTable(const OutputView& table, double* to, StreamHandle stream);
 
 }}} // namespace cv::cuda::tld
 

@@ -112,28 +112,18 @@ String TLDDetector::getDefaultName() const { return "TLDDetector"; }
 void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes, std::vector<float>& scores, bool all,
                                     Stream& stream)
 {
-    const auto check = [](int type, int rows, int cols)
-    {
-        if (type != CV_64FC1 || rows < 1 || cols != DETECTION_COLUMNS)
-            CV_Error_(type != CV_64FC1 ? Error::StsUnsupportedFormat : Error::StsBadSize,
-                      ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
-                       typeToString(type).c_str()));
-    };
-    Mat table;
-    if (detail::onDevice(objects))
-    {
-        const GpuMat given = detail::deviceArray("objects", objects);
-        check(given.type(), given.rows, given.cols);
-        table.create(given.size(), CV_64FC1);
-        fetchTable(
-            {"objects", given.data, given.step, given.rows, given.cols, given.elemSize(), detail::Memory::DEVICE},
-            table.ptr<double>(), detail::handleOf(stream));
-    }
-    else
-    {
-        table = detail::hostArray("objects", objects);
-        check(table.type(), table.rows, table.cols);
-    }
+    const detail::Array given("objects", objects);
+    const Size size = given.size();
+    if (given.type() != CV_64FC1 || size.height < 1 || size.width != DETECTION_COLUMNS)
+        CV_Error_(given.type() != CV_64FC1 ? Error::StsUnsupportedFormat : Error::StsBadSize,
+                  ("TLDDetector: objects: %d x %d of %s is not a table of detect()", size.height, size.width,
+                   typeToString(given.type()).c_str()));
+    const Mat table = given.onDevice ? Mat(size, CV_64FC1) : given.host;
+    if (given.onDevice)
+        detail::fetch(
+            "TLDDetector", "convertDetections()",
+            {{given.device.data, given.device.step, table.data, table.step, size.width * sizeof(double), size.height}},
+            detail::handleOf(stream));
     const double stored = table.at<double>(0, COUNT_STORED);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
         CV_Error_(Error::StsOutOfRange,

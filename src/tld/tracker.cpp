@@ -250,7 +250,7 @@ private:
     void updateAndChange(const InputImage& input, const InputBoxes& given, OutputArray results, Stream& stream)
     {
         const DetectorBoxes view = given.view();
-        const std::vector<Window> boxes = view.onDevice ? fetchBoxes(view, detail::handleOf(stream)) : given.list;
+        const std::vector<Window> boxes = given.fetch(NAME, detail::handleOf(stream));
         // Calls that can fail without the frame come before it is processed.
         const size_t most = params().startFromBoxes ? boxes.size() : 0;
         reserveIds(most);

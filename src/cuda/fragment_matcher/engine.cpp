@@ -346,18 +346,6 @@ void CudaEngine::predictAreas(ConstRowsView<Position> locations, const Fragments
 
 std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
 
-void download(const std::vector<HostCopy>& copies, StreamHandle stream)
-{
-    detail::Workspace workspace("FragmentMatcher"); // for the call only: the arrays belong to the caller
-    const Call call(workspace, stream);
-    call.refuseCapture("convert()");
-    for (const HostCopy& copy : copies)
-        cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
-                                    cudaMemcpyDeviceToHost, call.stream()),
-                  "downloading results");
-    call.wait("downloading results");
-}
-
 }}} // namespace cv::cuda::fragment_matcher
 
 #else
@@ -365,7 +353,6 @@ void download(const std::vector<HostCopy>& copies, StreamHandle stream)
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
-void download(const std::vector<HostCopy>&, StreamHandle) { detail::noCuda(); }
 
 namespace gpu {
 

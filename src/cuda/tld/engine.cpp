@@ -431,31 +431,6 @@ std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphToke
     return std::unique_ptr<Engine>(new CudaEngine(settings, tokens));
 }
 
-std::vector<Window> fetchBoxes(const DetectorBoxes& boxes, StreamHandle stream)
-{
-    detail::Workspace workspace("MultiTrackerTLD");
-    const Call call(workspace, stream);
-    call.refuseCapture("starting or ending objects by boxes");
-    std::vector<Window> list(1 + static_cast<size_t>(boxes.count));
-    cudaCheck(cudaMemcpyAsync(list.data(), boxes.list, list.size() * sizeof(Window), cudaMemcpyDeviceToHost, stream),
-              "downloading boxes");
-    call.wait("downloading boxes");
-    list.resize(1 + std::max(0, std::min(list[0].x, boxes.count)));
-    list.erase(list.begin());
-    return list;
-}
-
-void fetchTable(const OutputView& table, double* to, StreamHandle stream)
-{
-    detail::Workspace workspace("TLDDetector");
-    const Call call(workspace, stream);
-    call.refuseCapture("convertDetections()");
-    cudaCheck(cudaMemcpy2DAsync(to, table.rowBytes(), table.data, table.step, table.rowBytes(), table.rows,
-                                cudaMemcpyDeviceToHost, stream),
-              "downloading a table");
-    call.wait("downloading a table");
-}
-
 }}} // namespace cv::cuda::tld
 
 #else
@@ -463,8 +438,6 @@ void fetchTable(const OutputView& table, double* to, StreamHandle stream)
 namespace cv { namespace cuda { namespace tld {
 
 std::unique_ptr<Engine> makeCudaEngine(const Settings&, const GraphTokens&) { detail::noCuda(); }
-std::vector<Window> fetchBoxes(const DetectorBoxes&, StreamHandle) { detail::noCuda(); }
-void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::tld
 
