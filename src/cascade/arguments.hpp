@@ -43,13 +43,24 @@ inline const char* imageName(bool list) { return list ? "images" : "image"; }
 inline const char* maskName(bool list) { return list ? "masks" : "mask"; }
 
 //! Images and masks of a call. Owns the arrays whose views are in the request.
-template <typename Image> class Inputs
+class Inputs
 {
 public:
-    //! @param list whether the caller gave lists, so that messages name elements.
-    Inputs(std::vector<Image> images, std::vector<Image> masks, bool list)
-        : images_(std::move(images)), masks_(std::move(masks))
+    Inputs(InputArrayOfArrays images, InputArrayOfArrays masks) : onDevice(detail::onDevice(images))
     {
+        // A list in which all masks are empty belongs to neither host nor device.
+        if (onDevice ? !detail::isEmpty(masks) && !detail::onDevice(masks) : detail::onDevice(masks))
+            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: the mask is on the %s, but the image is on the %s",
+                                         onDevice ? "host" : "device", onDevice ? "device" : "host"));
+        const bool list = detail::isList(images); // messages name elements
+        images_ = detail::arraysOf(imageName(list), images);
+        if (!onDevice && detail::areRowsOfOne(detail::hostArrays(imageName(list), images)))
+            CV_Error_(Error::StsBadArg,
+                      ("CascadeClassifierEx: images: a list of arrays is needed, these are %zu rows of one "
+                       "array; in Python one image is given as [image]",
+                       images_.size()));
+        if (!onDevice || !masks.empty())
+            masks_ = detail::arraysOf(maskName(list), masks);
         if (!masks_.empty() && masks_.size() != images_.size())
             CV_Error_(Error::StsUnmatchedSizes,
                       ("CascadeClassifierEx: masks: %zu, but there are %zu images", masks_.size(), images_.size()));
@@ -67,64 +78,18 @@ public:
     Request request() const
     {
         Request request;
-        for (const Image& image : images_)
-            request.images.push_back(detail::viewOf(image));
-        for (const Image& mask : masks_)
-            request.masks.push_back(detail::viewOf(mask));
+        for (const detail::Array& image : images_)
+            request.images.push_back(image.view());
+        for (const detail::Array& mask : masks_)
+            request.masks.push_back(mask.view());
         return request;
     }
 
+    const bool onDevice;
+
 private:
-    std::vector<Image> images_, masks_;
+    std::vector<detail::Array> images_, masks_;
 };
-
-inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
-{
-    if (detail::onDevice(masks))
-        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the image is on the host");
-    const bool list = detail::isList(images);
-    std::vector<Mat> arrays = detail::hostArrays(imageName(list), images);
-    if (detail::areRowsOfOne(arrays))
-        CV_Error_(Error::StsBadArg,
-                  ("CascadeClassifierEx: images: a list of arrays is needed, these are %zu rows of one "
-                   "array; in Python one image is given as [image]",
-                   arrays.size()));
-    return Inputs<Mat>(std::move(arrays), detail::hostArrays(maskName(list), masks), list);
-}
-
-inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
-{
-    // A list in which all masks are empty belongs to neither host nor device.
-    if (!detail::isEmpty(masks) && !detail::onDevice(masks))
-        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the image is on the device");
-    const bool list = detail::isList(images);
-    return Inputs<GpuMat>(detail::deviceArrays(imageName(list), images),
-                          masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays(maskName(list), masks), list);
-}
-
-//! Splits a list of Mat, UMat or GpuMat into one output per cascade.
-inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
-{
-    std::vector<_OutputArray> outputs;
-    if (!list.needed())
-        return std::vector<_OutputArray>(count, noArray());
-    if (!list.isMatVector() && !list.isUMatVector() && !list.isGpuMatVector())
-        CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: %s: must be a list of Mat, of UMat or of GpuMat", name));
-    if (list.isGpuMatVector())
-        list.getGpuMatVecRef().resize(count);
-    else
-        list.create(static_cast<int>(count), 1, type);
-    for (size_t t = 0; t < count; ++t)
-    {
-        if (list.isGpuMatVector())
-            outputs.emplace_back(list.getGpuMatVecRef()[t]);
-        else if (list.isUMatVector())
-            outputs.emplace_back(list.getUMatRef(static_cast<int>(t)));
-        else
-            outputs.emplace_back(list.getMatRef(static_cast<int>(t)));
-    }
-    return outputs;
-}
 
 //! The output arrays of one task.
 struct TableOutputs

@@ -163,7 +163,7 @@ public:
         const auto lock = locked();
         const Mat host = detail::onDevice(image) ? fetchImage(detail::deviceArray("image", image), stream)
                                                  : detail::hostArray("image", image);
-        const Inputs<Mat> inputs = hostInputs(host, noArray());
+        const Inputs inputs(host, noArray());
         Request request = inputs.request();
         request.tasks.push_back(task());
         std::vector<Passes> counts;
@@ -244,27 +244,18 @@ private:
         what.settings.minSize = limitOf(minSize);
         what.settings.maxSize = limitOf(maxSize);
         checkSettings(what.settings);
-        if (detail::onDevice(image))
-            return find(deviceInputs(detail::deviceArray("image", image), mask), what, true, detail::handleOf(stream));
-        return find(hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask)), what, false,
-                    nullptr);
-    }
-    template <typename Image>
-    Objects find(const Inputs<Image>& inputs, const Task& what, bool device, detail::StreamHandle stream)
-    {
+        const detail::Array one("image", image);
+        const Inputs inputs =
+            one.onDevice ? Inputs(one.device, mask) : Inputs(one.host, detail::hostArray("mask", mask));
         Request request = inputs.request();
         request.tasks.push_back(what);
         if (!request.masks.empty() && !request.masks[0])
             request.masks.clear();
         Objects objects;
         if (!request.images.empty() && request.images[0])
-            engine(device).find(request, objects, stream);
+            engine(one.onDevice).find(request, objects, one.onDevice ? detail::handleOf(stream) : nullptr);
         return objects;
     }
-    template <typename Image>
-    void detect(const std::vector<Task>& tasks, const Inputs<Image>& inputs, const std::vector<_OutputArray>& objects,
-                const std::vector<_OutputArray>& numDetections, const std::vector<_OutputArray>& levelWeights,
-                bool device, detail::StreamHandle stream);
 
     static int rectsOfRow(const Vec4i* row, int cols, std::vector<Rect>& boxes)
     {
@@ -288,20 +279,8 @@ void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, InputArrayO
                                      Stream& stream)
 {
     const auto lock = locked();
-    if (detail::onDevice(images))
-        detect(tasks, deviceInputs(images, masks), objects, numDetections, levelWeights, true,
-               detail::handleOf(stream));
-    else
-        detect(tasks, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
-}
-
-template <typename Image>
-void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, const Inputs<Image>& inputs,
-                                     const std::vector<_OutputArray>& objects,
-                                     const std::vector<_OutputArray>& numDetections,
-                                     const std::vector<_OutputArray>& levelWeights, bool device,
-                                     detail::StreamHandle stream)
-{
+    const Inputs inputs(images, masks);
+    const detail::ResultsPlace place = {inputs.onDevice, inputs.onDevice ? detail::handleOf(stream) : nullptr};
     Request request = inputs.request();
     request.tasks = tasks;
     const int rows = static_cast<int>(request.images.size());
@@ -309,12 +288,11 @@ void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, const Input
     std::vector<Table> tables;
     for (size_t t = 0; t < request.tasks.size(); ++t)
         outputs.push_back(std::make_unique<TableOutputs>(objects[t], numDetections[t], levelWeights[t], rows,
-                                                         request.tasks[t].settings.maxObjects,
-                                                         detail::ResultsPlace{device, stream}));
+                                                         request.tasks[t].settings.maxObjects, place));
     for (const std::unique_ptr<TableOutputs>& output : outputs)
         tables.push_back(output->allocate());
     if (rows > 0)
-        engine(device).detect(request, tables, stream);
+        engine(place.onDevice).detect(request, tables, place.stream);
 }
 
 void CascadeClassifierExImpl::write(FileStorage& fs) const
@@ -384,9 +362,9 @@ void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifier
     if (tasks.empty())
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: cascades: at least one is needed");
     static_cast<CascadeClassifierExImpl&>(*cascades[0])
-        .detect(tasks, images, outputsOf("objects", objects, tasks.size(), CV_32SC4),
-                outputsOf("numDetections", numDetections, tasks.size(), CV_32SC1),
-                outputsOf("levelWeights", levelWeights, tasks.size(), CV_64FC1), noArray(), stream);
+        .detect(tasks, images, detail::elementsOf("objects", objects, tasks.size(), CV_32SC4),
+                detail::elementsOf("numDetections", numDetections, tasks.size(), CV_32SC1),
+                detail::elementsOf("levelWeights", levelWeights, tasks.size(), CV_64FC1), noArray(), stream);
 }
 
 String CascadeClassifierEx::getDefaultName() const { return "CascadeClassifierEx"; }

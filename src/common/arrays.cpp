@@ -225,6 +225,18 @@ Array::Array(const char* name, const _InputArray& array, Mat (*toHost)(const cha
         host = toHost(name, array);
 }
 
+std::vector<Array> arraysOf(const char* name, const _InputArray& arrays)
+{
+    std::vector<Array> all;
+    if (onDevice(arrays))
+        for (const GpuMat& mat : deviceArrays(name, arrays))
+            all.emplace_back(mat);
+    else
+        for (const Mat& mat : hostArrays(name, arrays))
+            all.emplace_back(mat);
+    return all;
+}
+
 void fetch(const char* owner, const char* what, const std::vector<HostCopy>& copies, StreamHandle stream)
 {
 #ifdef HAVE_CUDA
@@ -337,6 +349,32 @@ OutputView Output::allocate()
             cols_,
             host_.elemSize(),
             target_.kind() == _InputArray::CUDA_HOST_MEM ? Memory::PINNED : Memory::HOST};
+}
+
+std::vector<_OutputArray> elementsOf(const char* name, const _OutputArray& list, size_t count, int type)
+{
+    if (!list.needed())
+        return std::vector<_OutputArray>(count, noArray());
+    if (!list.isMatVector() && !list.isUMatVector() && !list.isGpuMatVector())
+        CV_Error_(Error::StsBadArg, ("%s: must be a list of Mat, of UMat or of GpuMat", name));
+    if (list.fixedSize() && list.total() != count)
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("%s: a list of %zu that cannot be resized, but %zu arrays are needed", name, list.total(), count));
+    if (list.isGpuMatVector())
+        list.getGpuMatVecRef().resize(count);
+    else
+        list.create(static_cast<int>(count), 1, type);
+    std::vector<_OutputArray> elements;
+    for (int i = 0; i < static_cast<int>(count); ++i)
+    {
+        if (list.isGpuMatVector())
+            elements.emplace_back(list.getGpuMatVecRef()[i]);
+        else if (list.isUMatVector())
+            elements.emplace_back(list.getUMatRef(i));
+        else
+            elements.emplace_back(list.getMatRef(i));
+    }
+    return elements;
 }
 
 void release(std::initializer_list<const _OutputArray*> targets)

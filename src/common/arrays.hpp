@@ -74,6 +74,8 @@ struct Array
     bool onDevice = false;
 
     Array() = default;
+    explicit Array(const Mat& mat) : host(mat) {}
+    explicit Array(const GpuMat& mat) : device(mat), onDevice(true) {}
     //! @param toHost conversion of an array on the host: hostArray(), columnArray() or keptArray().
     Array(const char* name, const _InputArray& array, Mat (*toHost)(const char*, const _InputArray&) = hostArray);
 
@@ -88,6 +90,9 @@ struct Array
                         : listOf(name, host, channels, count, furtherColumns);
     }
 };
+
+//! Returns the elements of an array of arrays, as hostArrays() and deviceArrays() do.
+std::vector<Array> arraysOf(const char* name, const _InputArray& arrays);
 
 //! Rows to copy from device memory to the host.
 struct HostCopy
@@ -142,6 +147,9 @@ private:
     Mat host_;
     GpuMat device_;
 };
+
+/** Resizes a list of Mat, UMat or GpuMat. @return its elements; of noArray() as many that are not needed. */
+std::vector<_OutputArray> elementsOf(const char* name, const _OutputArray& list, size_t count, int type);
 
 //! Empties outputs, or none when one of them cannot be resized; nothing for noArray().
 void release(std::initializer_list<const _OutputArray*> targets);

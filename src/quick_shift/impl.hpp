@@ -30,7 +30,7 @@ public:
 
     UserSettings settings() const { return locked()->user_; }
     //! Returns what compute() uses for images of this size and type. Not locked.
-    Settings settingsFor(int cols, int rows, int type);
+    Settings settingsFor(Size size, int type);
     void setSigma(double sigma) override { locked()->set(SIGMA, sigma); }
     void setMaxDist(double maxDist) override { locked()->set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
@@ -92,13 +92,11 @@ private:
         user_.*setting.member = value;
     }
     std::unique_ptr<Engine>& engineOf(bool device);
-    //! Computes images, Mat or GpuMat, by the engine of their backend.
-    template <typename Array>
-    void run(const std::vector<Array>& images, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
-             bool device, Stream& stream);
-    template <typename Array>
-    void runBatch(const std::vector<Array>& images, const std::vector<Array>& masks, OutputArrayOfArrays labels,
-                  bool device, Stream& stream);
+    //! Computes images by the engine of their backend.
+    void run(const std::vector<detail::Array>& images, const std::vector<detail::Array>& masks,
+             const std::vector<OutputView>& labels, Stream& stream);
+    void runBatch(const std::vector<detail::Array>& images, const std::vector<detail::Array>& masks,
+                  OutputArrayOfArrays labels, Stream& stream);
 
     //! Begins a call on the results that are visible on this stream. @return null before compute().
     ResultsPtr resultsOn(const Stream& stream) const;

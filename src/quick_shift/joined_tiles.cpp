@@ -170,7 +170,7 @@ bool QuickShiftTilesImpl::areExpected(const Settings& settings, Size size)
 {
     try
     {
-        return settings == expected_.settingsFor(size.width, size.height, settings.type);
+        return settings == expected_.settingsFor(size, settings.type);
     }
     catch (const cv::Exception&) // the image has more channels than create() was given factors
     {

@@ -15,6 +15,8 @@ using namespace quick_shift;
 
 namespace quick_shift {
 
+using detail::Array;
+
 namespace {
 
 // A common scale of all channels in this range goes into weights alone, where OUTSIDE is far enough away. Outside of
@@ -23,7 +25,7 @@ const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
 const double LEAST_SCALE =
     1e-30; //!< below it differences of a channel are negligible against those of positions, whatever the values
 
-template <typename Array> void checkImageAndMask(const Array& image, const Array& mask)
+void checkImageAndMask(const Array& image, const Array& mask)
 {
     checkImage("image", image.type(), image.size());
     checkMask("mask", mask.type(), mask.size(), "image", image.size());
@@ -151,7 +153,7 @@ static double splitScales(const std::vector<double>& given, Settings& settings)
     return first == 0. ? 1. : first * first;
 }
 
-Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
+Settings QuickShiftImpl::settingsFor(Size size, int type)
 {
     if (!spatial_ || spatial_->sigma != user_.sigma)
         spatial_ = std::make_shared<const Spatial>(user_.sigma);
@@ -159,7 +161,8 @@ Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
     Settings settings = {};
     Parameters& p = settings.parameters;
     p.radius = spatial_->radius;
-    p.searchRadius = std::min(searchRadius(user_.searchRadius, user_.maxDist, p.radius), std::max(cols, rows));
+    p.searchRadius =
+        std::min(searchRadius(user_.searchRadius, user_.maxDist, p.radius), std::max(size.width, size.height));
     p.shift = keyShift(p.radius);
     const int channels = CV_MAT_CN(type);
     const double colorWeight = splitScales(scalesOf(user_.channelScales, channels), settings);
@@ -182,26 +185,19 @@ std::unique_ptr<Engine>& QuickShiftImpl::engineOf(bool device)
     return engine;
 }
 
-template <typename Array>
 void QuickShiftImpl::run(const std::vector<Array>& images, const std::vector<Array>& masks,
-                         const std::vector<OutputView>& labels, bool device, Stream& stream)
+                         const std::vector<OutputView>& labels, Stream& stream)
 {
     std::vector<ImageView> imageViews, maskViews;
     for (const Array& image : images)
-        imageViews.push_back(detail::viewOf(image));
+        imageViews.push_back(image.view());
     for (const Array& mask : masks)
-        maskViews.push_back(detail::viewOf(mask));
+        maskViews.push_back(mask.view());
     const Array& first = images[0];
-    const Settings settings = settingsFor(first.cols, first.rows, first.type());
-    Engine& engine = *engineOf(device);
+    const Settings settings = settingsFor(first.size(), first.type());
+    Engine& engine = *engineOf(first.onDevice);
     if (engine.compute(imageViews, maskViews, settings, labels, detail::handleOf(stream)))
         engine_ = &engine;
-}
-
-//! Returns a list with the array, or an empty list if the array is empty.
-template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
-{
-    return mask.size().empty() ? std::vector<Array>() : std::vector<Array>{mask};
 }
 
 void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
@@ -211,51 +207,16 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
         return clear();
     if (!detail::isEmpty(mask))
         checkSameMemory("mask", mask, "image", image);
-    const auto computeOne = [&](const auto& array, const auto& valid)
-    {
-        checkImageAndMask(array, valid);
-        run(listOfOne(array), listOfOne(valid), {}, detail::onDevice(image), stream);
-    };
-    if (detail::onDevice(image))
-        computeOne(detail::deviceArray("image", image), detail::deviceArray("mask", mask));
-    else
-        computeOne(detail::hostArray("image", image), detail::hostArray("mask", mask));
+    const Array array("image", image);
+    std::vector<Array> masks;
+    if (!detail::isEmpty(mask))
+        masks.emplace_back("mask", mask);
+    checkImageAndMask(array, masks.empty() ? Array() : masks[0]);
+    run({array}, masks, {}, stream);
 }
 
-//! Makes the outputs of a batch: a list of arrays, one per image.
-static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size,
-                                             const detail::ResultsPlace& place)
-{
-    std::vector<detail::Output> outputs;
-    const int kind = labels.kind();
-    if (!labels.needed())
-        return outputs;
-    if (labels.fixedSize() && labels.total() != static_cast<size_t>(count))
-        CV_Error_(Error::StsUnmatchedSizes,
-                  ("labels: a list of %zu that cannot be resized, but there are %d images", labels.total(), count));
-    const bool there = kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT;
-    if (!there && kind != _InputArray::STD_VECTOR_MAT && kind != _InputArray::STD_VECTOR_UMAT)
-        CV_Error(Error::StsBadArg, "labels: must be a list, which gets one array for each image");
-    detail::checkPlace("labels", there, false, place);
-    if (there)
-        labels.getGpuMatVecRef().resize(count);
-    else
-        labels.create(count, 1, CV_32S);
-    for (int i = 0; i < count; ++i)
-    {
-        if (there)
-            outputs.emplace_back("labels", labels.getGpuMatVecRef()[i], size.height, size.width, CV_32S, place);
-        else if (kind == _InputArray::STD_VECTOR_MAT)
-            outputs.emplace_back("labels", labels.getMatRef(i), size.height, size.width, CV_32S, place);
-        else
-            outputs.emplace_back("labels", labels.getUMatRef(i), size.height, size.width, CV_32S, place);
-    }
-    return outputs;
-}
-
-template <typename Array>
 void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vector<Array>& masks,
-                              OutputArrayOfArrays labels, bool device, Stream& stream)
+                              OutputArrayOfArrays labels, Stream& stream)
 {
     if (!masks.empty() && masks.size() != images.size())
         CV_Error_(Error::StsUnmatchedSizes,
@@ -266,12 +227,13 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     {
         const Array& image = images[i];
         const std::string name = format("images[%zu]", i);
-        if (image.size().empty())
+        if (image.empty())
             CV_Error_(Error::StsBadSize, ("%s: is empty", name.c_str()));
         checkImage(name, image.type(), image.size());
         if (image.size() != first.size())
-            CV_Error_(Error::StsUnmatchedSizes, ("%s: size %d x %d differs from images[0]'s %d x %d", name.c_str(),
-                                                 image.cols, image.rows, first.cols, first.rows));
+            CV_Error_(Error::StsUnmatchedSizes,
+                      ("%s: size %d x %d differs from images[0]'s %d x %d", name.c_str(), image.size().width,
+                       image.size().height, first.size().width, first.size().height));
         if (image.type() != first.type())
             CV_Error_(Error::StsUnmatchedFormats,
                       ("%s: type %s differs from images[0]'s %s", name.c_str(), typeToString(image.type()).c_str(),
@@ -280,12 +242,18 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     for (size_t i = 0; i < masks.size(); ++i)
         checkMask(format("masks[%zu]", i), masks[i].type(), masks[i].size(), "images[0]", first.size());
     checkPixels("images", first.size(), images.size());
-    std::vector<detail::Output> outputs =
-        outputsOf(labels, static_cast<int>(images.size()), first.size(), {device, detail::handleOf(stream)});
+    const detail::ResultsPlace place = {first.onDevice, detail::handleOf(stream)};
+    std::vector<detail::Output> outputs;
     std::vector<OutputView> views;
+    if (labels.needed())
+    {
+        detail::checkPlace("labels", labels.isGpuMatVector(), false, place);
+        for (const _OutputArray& element : detail::elementsOf("labels", labels, images.size(), CV_32S))
+            outputs.emplace_back("labels", element, first.size().height, first.size().width, CV_32S, place);
+    }
     for (detail::Output& output : outputs)
         views.push_back(output.allocate());
-    run(images, masks, views, device, stream);
+    run(images, masks, views, stream);
 }
 
 //! True for one array in place of a list; OpenCV would take it for a list of its rows.
@@ -304,13 +272,9 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
         detail::release({&labels});
         return clear();
     }
-    const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
-    if (masked)
+    if (masks.kind() != _InputArray::NONE && masks.total() > 0)
         checkSameMemory("masks", masks, "images", images);
-    if (device)
-        runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
-    else
-        runBatch(detail::hostArrays("images", images), detail::hostArrays("masks", masks), labels, false, stream);
+    runBatch(detail::arraysOf("images", images), detail::arraysOf("masks", masks), labels, stream);
 }
 
 void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)
@@ -321,13 +285,12 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
     for (const auto& given : {std::make_pair("image", &image), std::make_pair("mask", &mask)})
         if (detail::onDevice(*given.second))
             CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but tiles are cut from a Mat", given.first));
-    const Mat array = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
+    const Array array("image", image), valid("mask", mask);
     checkImageAndMask(array, valid);
     checkTile(tile);
-    const Settings settings = settingsFor(array.cols, array.rows, array.type());
+    const Settings settings = settingsFor(array.size(), array.type());
     const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
-    made_ = quick_shift::computeTiled(detail::viewOf(array), detail::viewOf(valid), tile.width, tile.height, settings,
-                                      *worker);
+    made_ = quick_shift::computeTiled(array.view(), valid.view(), tile.width, tile.height, settings, *worker);
     engine_ = made_.get();
 }
 
@@ -340,12 +303,12 @@ void QuickShiftImpl::computeNoisy(InputArray image, InputArray noise, InputArray
          {std::make_pair("image", &image), std::make_pair("noise", &noise), std::make_pair("mask", &mask)})
         if (detail::onDevice(*given.second))
             CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but noise is added on the CPU", given.first));
-    const Mat array = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
+    const Array array("image", image), valid("mask", mask);
     const Mat added = detail::hostArray("noise", noise);
     checkImageAndMask(array, valid);
     checkNoise(added, array.size());
-    const Settings settings = settingsFor(array.cols, array.rows, array.type());
-    made_ = quick_shift::computeNoisy(detail::viewOf(array), detail::viewOf(valid), detail::viewOf(added), settings);
+    const Settings settings = settingsFor(array.size(), array.type());
+    made_ = quick_shift::computeNoisy(array.view(), valid.view(), detail::viewOf(added), settings);
     engine_ = made_.get();
 }
 

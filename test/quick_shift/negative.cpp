@@ -131,8 +131,8 @@ TEST_F(QuickShift_Messages, batches)
           [&] { q->computeBatch(imageAndMask, noArray()); }},
          {"images[0]: type CV_64FC1, but CV_8U, CV_16U or CV_32F with 1 to 16 channels is needed",
           [&] { q->computeBatch(Mats(1, Mat(4, 4, CV_64F)), noArray()); }},
-         {"labels: a list of 3 that cannot be resized, but there are 2 images", [&] { q->computeBatch(two, three); }},
-         {"labels: must be a list, which gets one array for each image", [&] { q->computeBatch(two, out); }}});
+         {"labels: a list of 3 that cannot be resized, but 2 arrays are needed", [&] { q->computeBatch(two, three); }},
+         {"labels: must be a list of Mat, of UMat or of GpuMat", [&] { q->computeBatch(two, out); }}});
 }
 
 TEST_F(QuickShift_Messages, results)
