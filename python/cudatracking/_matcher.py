@@ -131,7 +131,8 @@ class Matches:
                 match().
             out: Field of an earlier call, or five arrays in the order of its members, for new results. Default: new ones.
         """
-        return field_of(self, grid, stream, out)
+        parts = {name: getattr(self, name) for name in ("refined", "scores", "confidence", "status")}
+        return field_of(parts, self._regions, grid, stream, out)
 
     def __len__(self) -> int:
         return len(self.status)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ from ._errors import ArgumentError, call
 from ._native import cv2
 from ._results import column, table
 from ._work import Work, Worker
-
-if TYPE_CHECKING:
-    from ._matcher import Matches
 
 _PARTS = ("u", "v", "score", "confidence", "valid")
 _OUTS = tuple(f"out.{name}" for name in _PARTS)
@@ -137,8 +134,13 @@ def _motion(offset: Any) -> list[Given]:
     return made
 
 
-def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequence[Any]]) -> Field:
-    """Matches of the windows of a grid as a field."""
+def field_of(matches: dict[str, Array], regions: Optional[npt.NDArray[np.int32]], grid: Windows, stream: Any, out: Optional[Sequence[Any]]) -> Field:
+    """Returns matches of the windows of a grid as a field.
+
+    Args:
+        matches: refined, scores, confidence and status, in this order, with their names.
+        regions: regions that the fragments were cut from, or None.
+    """
     if not isinstance(grid, Windows):
         raise TypeError(f"grid: {type(grid).__name__}: what windows() returns is needed")
     if out is not None and (not isinstance(out, (list, tuple)) or len(out) != len(_PARTS)):
@@ -147,18 +149,19 @@ def field_of(matches: Matches, grid: Windows, stream: Any, out: Optional[Sequenc
     if out is not None and isinstance(valid, np.ndarray) and valid.dtype == np.bool_:  # as fields on the host have it
         out = [*out[:-1], valid.view(np.uint8)]
     rows, columns = grid.shape
-    if len(matches) != rows * columns:
-        raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {len(matches)} matches", "grid", grid.shape)
+    count = len(matches["status"])
+    if count != rows * columns:
+        raise ArgumentError(f"grid: {rows} x {columns} windows, but there are {count} matches", "grid", grid.shape)
     native = call(cv2.cuda.WindowGrid.create, grid.frame, grid.size, grid.step)
-    if matches._regions is not None:
+    if regions is not None:
         places = _regions_of(native)
-        other = np.flatnonzero((places != matches._regions).any(axis=1))
+        other = np.flatnonzero((places != regions).any(axis=1))
         if len(other):
             i = int(other[0])
-            raise ArgumentError(f"grid: window {i} of {rows} x {columns} is {places[i].tolist()}, but fragment {i} was cut from {matches._regions[i].tolist()}",
+            raise ArgumentError(f"grid: window {i} of {rows} x {columns} is {places[i].tolist()}, but fragment {i} was cut from {regions[i].tolist()}",
                                 "grid", grid.shape)
     areas = _arrays.given(grid.areas, "grid.areas")
-    parts = [_arrays.given(getattr(matches, name), name) for name in ("refined", "scores", "confidence", "status")]
+    parts = [_arrays.given(array, name) for name, array in matches.items()]
     if areas.host is not None or parts[0].host is not None:  # only both together stay on a device
         host = _arrays.integers_of(areas, 4)
         areas = Given(areas.name, host.shape, "i4", host)
