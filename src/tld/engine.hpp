@@ -37,6 +37,9 @@ inline ObjectState stateOf(const LearnedObject& object, const Settings& settings
     return state;
 }
 
+//! Copies the templates of an object, whose order and state are set, out of slots of PATCH_STRIDE bytes.
+void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object);
+
 //! Returns the comparisons of all ferns of a new object.
 inline std::vector<Feature> featuresOf(const Settings& settings)
 {

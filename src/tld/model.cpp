@@ -151,6 +151,21 @@ void checkEnding(const std::string& filename)
 
 } // namespace
 
+void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object)
+{
+    const auto append = [&](std::vector<uint8_t>& list, int slot)
+    {
+        const uint8_t* const pixels = slots + static_cast<size_t>(slot) * PATCH_STRIDE;
+        list.insert(list.end(), pixels, pixels + PATCH_PIXELS);
+    };
+    object.positives.clear();
+    object.negatives.clear();
+    for (const uint16_t slot : object.order)
+        append(object.positives, slot);
+    for (int i = 0; i < object.state.negatives; ++i)
+        append(object.negatives, settings.maxPositives + i);
+}
+
 void writeObject(FileStorage& fs, const SavedObject& saved)
 {
     writeParams(fs, saved.params);

@@ -203,17 +203,7 @@ public:
         learned.features = object.features;
         learned.leaves = object.leaves;
         learned.order.assign(object.order.begin(), object.order.begin() + object.state.positives);
-        learned.positives.clear();
-        learned.negatives.clear();
-        const auto append = [&](std::vector<uint8_t>& list, int slot)
-        {
-            const auto pixels = object.templates.begin() + static_cast<ptrdiff_t>(slot) * PATCH_STRIDE;
-            list.insert(list.end(), pixels, pixels + PATCH_PIXELS);
-        };
-        for (uint16_t slot : learned.order)
-            append(learned.positives, slot);
-        for (int i = 0; i < object.state.negatives; ++i)
-            append(learned.negatives, settings_.maxPositives + i);
+        readTemplates(object.templates.data(), settings_, learned);
         learned.filter.clear();
         if (object.state.filter.started)
             learned.filter.push_back(*object.filter);

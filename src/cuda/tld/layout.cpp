@@ -147,17 +147,7 @@ void readModel(const std::vector<uint8_t>& bytes, const Settings& s, LearnedObje
     const gpu::Model model = planModel(parts, s);
     learned.leaves.assign(model.leaves, model.leaves + gpu::leavesOf(s));
     learned.order.assign(model.order, model.order + learned.state.positives);
-    learned.positives.clear();
-    learned.negatives.clear();
-    const auto append = [&](std::vector<uint8_t>& list, int slot)
-    {
-        const uint8_t* const pixels = model.templates + static_cast<size_t>(slot) * PATCH_STRIDE;
-        list.insert(list.end(), pixels, pixels + PATCH_PIXELS);
-    };
-    for (uint16_t slot : learned.order)
-        append(learned.positives, slot);
-    for (int i = 0; i < learned.state.negatives; ++i)
-        append(learned.negatives, s.maxPositives + i);
+    readTemplates(model.templates, s, learned);
 }
 
 size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch& batch)
