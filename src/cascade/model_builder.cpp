@@ -38,6 +38,33 @@ static void mergeCorners(HaarFeature& f)
     f.corners = static_cast<uint8_t>(end - f.corner);
 }
 
+int sortCorners(Corner* corners, int count, int& factor)
+{
+    if (count != 6 && count != 8 && count != 9)
+        return 0;
+    Corner sorted[9];
+    Corner* end = sorted;
+    const auto takes = [&](int weight, int wanted)
+    {
+        Corner* const begin = end;
+        end = std::copy_if(corners, corners + count, begin,
+                           [&](const Corner& corner) { return corner.weight == weight; });
+        return end - begin == wanted;
+    };
+    int most = 0;
+    for (int k = 0; k < count; ++k)
+        most = std::max(most, std::abs(corners[k].weight));
+    factor = most;
+    if (count == 9)
+        factor = std::any_of(corners, corners + 9, [](const Corner& corner) { return corner.weight == 4; }) ? 1 : -1;
+    const int pairs = (count - 4) / 2;
+    const bool fits = count == 9 ? takes(factor, 4) && takes(-2 * factor, 4) && takes(4 * factor, 1)
+                                 : most > 1 && takes(1, 2) && takes(-1, 2) && takes(most, pairs) && takes(-most, pairs);
+    if (fits)
+        std::copy(sorted, end, corners);
+    return fits ? count : 0;
+}
+
 void Builder::haar(const Located& item, const int (*rectangles)[4], const float* weights, int count, bool tilted)
 {
     HaarFeature f = {};

@@ -52,13 +52,13 @@ struct IntegralImages
 };
 
 /** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's
-files have rectangles of weights -1 and 2 or 3, whose merged corners form one of the first three. */
-enum class CornerPattern : uint8_t
+files have rectangles of weights -1 and 2 or 3, whose merged corners form one of the last three. */
+enum class CornerPattern : uint8_t // numbers of corners, see sortCorners()
 {
-    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
-    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
-    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * c8))
-    ANY    //!< each corner times its weight
+    ANY = 0,   //!< each corner times its weight
+    SIX = 6,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
+    EIGHT = 8, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
+    NINE = 9   //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * c8))
 };
 
 //! Range of a feature's corners in Prepared::offsets.

@@ -35,42 +35,6 @@ void IntegralImages::add(const Prepared& prepared)
     tilted = tilted || prepared.model->tilted;
 }
 
-//! Sorts the corners of an exact feature as its pattern needs them. @param factor out: of the pattern.
-static CornerPattern sortCorners(HaarFeature& f, int& factor)
-{
-    Corner sorted[MAX_CORNERS];
-    int count = 0, most = 0;
-    for (int k = 0; k < f.corners; ++k)
-        most = std::max(most, std::abs(f.corner[k].weight));
-    const auto take = [&](int weight)
-    {
-        const Corner* const begin = f.corner;
-        const Corner* const end = std::copy_if(begin, begin + f.corners, sorted + count,
-                                               [&](const Corner& corner) { return corner.weight == weight; });
-        const int taken = static_cast<int>(end - sorted) - count;
-        count += taken;
-        return taken;
-    };
-    CornerPattern pattern = CornerPattern::ANY;
-    if (f.corners == 9)
-    {
-        const bool plus = std::any_of(f.corner, f.corner + 9, [](const Corner& corner) { return corner.weight == 4; });
-        factor = plus ? 1 : -1;
-        if (take(factor) == 4 && take(-2 * factor) == 4 && take(4 * factor) == 1)
-            pattern = CornerPattern::NINE;
-    }
-    else if (most > 1 && take(1) == 2 && take(-1) == 2)
-    {
-        factor = most;
-        const int plus = take(most), minus = take(-most);
-        if (plus == minus && count == f.corners)
-            pattern = plus == 1 ? CornerPattern::SIX : plus == 2 ? CornerPattern::EIGHT : CornerPattern::ANY;
-    }
-    if (pattern != CornerPattern::ANY)
-        std::copy_n(sorted, count, f.corner);
-    return pattern;
-}
-
 //! Sets or clears the bit of a code.
 static void put(uint8_t* set, int code, bool in)
 {
@@ -140,7 +104,8 @@ Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model
     {
         const int first = static_cast<int>(weights.size()), count = f.exact ? f.corners : 4 * f.rectangles;
         int factor = 0;
-        const CornerPattern pattern = f.exact ? sortCorners(f, factor) : CornerPattern::ANY;
+        const CornerPattern pattern =
+            static_cast<CornerPattern>(f.exact ? sortCorners(f.corner, f.corners, factor) : 0);
         features.push_back({first, static_cast<uint8_t>(count), f.exact, f.tilted, pattern, factor});
         for (int k = 0; k < count; ++k)
         {

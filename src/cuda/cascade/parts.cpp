@@ -116,17 +116,6 @@ bool partsOf(const Model& model, const HaarFeature& f, std::vector<FeaturePart>&
     return cutIntoParts(model, rectangles, f.tilted != 0, parts);
 }
 
-//! Removes the corners of one weight. @return them.
-std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
-{
-    std::vector<Corner> taken;
-    const auto end = std::stable_partition(corners.begin(), corners.end(),
-                                           [&](const Corner& corner) { return corner.weight != weight; });
-    taken.assign(end, corners.end());
-    corners.erase(end, corners.end());
-    return taken;
-}
-
 } // namespace
 
 int64_t mostCellPixels(const Model& model)
@@ -168,31 +157,13 @@ uint32_t padToFours(std::vector<FeaturePart>& parts)
 
 gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& factor)
 {
-    const auto add = [&](int weight)
-    {
-        const std::vector<Corner> taken = takeCorners(corners, weight);
-        ordered.insert(ordered.end(), taken.begin(), taken.end());
-        return taken.size();
-    };
-    int most = 0;
-    for (const Corner& corner : corners)
-        most = std::max(most, std::abs(corner.weight));
-    if (corners.size() == 9)
-    {
-        const bool plus = corners.end() != std::find_if(corners.begin(), corners.end(),
-                                                        [](const Corner& corner) { return corner.weight == 4; });
-        factor = plus ? 1 : -1;
-        return add(factor) == 4 && add(-2 * factor) == 4 && add(4 * factor) == 1 ? gpu::NINE : gpu::TERMS;
-    }
-    factor = most;
-    if (most < 2 || most > SCHAR_MAX || add(1) != 2 || add(-1) != 2)
+    const int count = sortCorners(corners.data(), static_cast<int>(corners.size()), factor);
+    if (count == 0 || factor > SCHAR_MAX)
         return gpu::TERMS;
-    const size_t plus = add(most), minus = add(-most);
-    if (plus != minus || !corners.empty())
-        return gpu::TERMS;
-    if (plus == 2)
-        std::swap(ordered[5], ordered[6]);
-    return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
+    if (count == 8)
+        std::swap(corners[5], corners[6]);
+    ordered = std::move(corners);
+    return count == 6 ? gpu::SIX : count == 8 ? gpu::EIGHT : gpu::NINE;
 }
 
 // --- quantised sums --------------------------------------------------------------------------------------------------
