@@ -62,7 +62,10 @@ public:
     {
         wait();
         Outputs outputs;
-        for (const std::string& text : {tld::textOf(*tracker), tld::textOf(*detector), tld::textOf(*several)})
+        std::vector<std::string> texts = {tld::textOf(*tracker), tld::textOf(*detector)};
+        if (!several->getParams().filter) // filters make a text of several objects long
+            texts.push_back(tld::textOf(*several));
+        for (const std::string& text : texts)
             outputs.emplace_back("text", asRow(text).clone());
         for (const int id : several->getIds())
         {
