@@ -14,6 +14,7 @@ similar to the object.
 """
 import argparse
 import csv
+import math
 import os
 import sys
 
@@ -33,9 +34,11 @@ class BoxList:
     """Boxes of a file or of standard input, read as their frames come."""
 
     def __init__(self, name):
-        self._lines = csv.reader(sys.stdin if name == "-" else open(name, newline="", encoding="utf-8"))
+        self._lines = csv.reader(sys.stdin if name == "-" else open(name, newline="", encoding="utf-8-sig"))
         self._name = name
         self._next()
+        if self._frame is None:  # what should have written it may have failed
+            raise ValueError(f"{name}: there is no box")
 
     def _next(self):
         for line in self._lines:
@@ -45,6 +48,8 @@ class BoxList:
                 if 1 < len(line) < 5:
                     raise ValueError("FRAME,X,Y,WIDTH,HEIGHT or FRAME is needed")
                 self._frame, self._box = int(line[0]), [float(value) for value in line[1:5]]
+                if not all(map(math.isfinite, self._box)) or min(self._box[2:], default=1) <= 0:
+                    raise ValueError(f"{','.join(line[1:5])}: finite numbers and a size above 0 are needed")
             except ValueError as error:
                 raise ValueError(f"{self._name}, line {self._lines.line_num}: {error}") from None
             return
@@ -115,13 +120,15 @@ def follow(source, boxes_of, tracker, options, part):
     if writer is None:
         sys.exit(f"error: {options.video}: there is no frame")
     writer.release()
+    if options.propose and not tracker.ids:
+        raise ValueError(f"--boxes={options.boxes}: no box of the frames that were read")
     return number
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
-    parser.add_argument("--every", type=whole, default=5, help="the cascade detects in one of so many frames, default 5")
+    parser.add_argument("--cascade", help="name or file, default: frontalface_alt")
+    parser.add_argument("--every", type=whole, help="the cascade detects in one of so many frames, default 5")
     parser.add_argument("--boxes", help="file of boxes instead of a cascade's, - for standard input")
     parser.add_argument("--propose", action="store_true", help="boxes only propose places; needs --boxes")
     parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
@@ -132,12 +139,14 @@ def main():
     options = parser.parse_args()
     if options.propose and not options.boxes:
         parser.error("--propose needs --boxes")
+    if options.boxes and (options.cascade or options.every):
+        parser.error("--cascade and --every are not for --boxes")
     if options.boxes:
         found = BoxList(options.boxes)
         boxes_of = lambda _, number: found.of(number)
     else:
-        faces = ct.CascadeClassifier(options.cascade, device=options.device)
-        boxes_of = lambda image, number: faces.detect(image) if number % options.every == 0 else None
+        faces = ct.CascadeClassifier(options.cascade or "frontalface_alt", device=options.device)
+        boxes_of = lambda image, number: faces.detect(image) if number % (options.every or 5) == 0 else None
     uses = {"verify_boxes": True} if options.propose else {"correct_by_boxes": True, "start_from_boxes": True, "end_after_misses": 20}
     tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, find_by_boxes=True, **uses)
     source = ct.cv2.VideoCapture(options.video)

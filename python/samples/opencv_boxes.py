@@ -12,9 +12,13 @@ import argparse
 import os
 import sys
 
-import cv2
+try:
+    import cv2
+except ImportError:
+    sys.exit("error: cv2 cannot be imported: pip install opencv-contrib-python")
 
 TRACKERS = ("MIL", "CSRT", "KCF", "Nano")
+LEAST_SIDE = 8  # MIL never ends with boxes of a pixel
 
 
 def box_of(text):
@@ -22,8 +26,8 @@ def box_of(text):
         box = tuple(int(part) for part in text.split(","))
     except ValueError:
         box = ()
-    if len(box) != 4 or min(box[2:]) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed")
+    if len(box) != 4 or min(box[2:]) < LEAST_SIDE:
+        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed, width and height of {LEAST_SIDE} pixels at least")
     return box
 
 
@@ -38,7 +42,10 @@ def tracker_of(options):
             raise ValueError(f"{name}: there is no such file")
     models = cv2.TrackerNano_Params()
     models.backbone, models.neckhead = options.backbone, options.head
-    return make(models)
+    try:
+        return make(models)
+    except cv2.error as error:
+        raise ValueError(f"{options.backbone}, {options.head}: {error.err}") from None
 
 
 def main():
@@ -49,12 +56,15 @@ def main():
     parser.add_argument("--box", type=box_of, required=True, help="X,Y,WIDTH,HEIGHT in the first frame")
     parser.add_argument("video", help="video of any format that this cv2 reads")
     options = parser.parse_args()
-    if (options.tracker == "Nano") != bool(options.backbone and options.head):
+    if (bool(options.backbone), bool(options.head)) != (options.tracker == "Nano",) * 2:
         parser.error("--tracker=Nano needs --backbone and --head, other trackers take none")
     tracker, source = tracker_of(options), cv2.VideoCapture(options.video)
     there, image = source.read()
     if not there:
         raise ValueError(f"{options.video}: there is no frame")
+    x, y, width, height = options.box
+    if x < 0 or y < 0 or x + width > image.shape[1] or y + height > image.shape[0]:
+        raise ValueError(f"--box={x},{y},{width},{height}: is not inside of the first frame, which has {image.shape[1]} x {image.shape[0]} pixels")
     tracker.init(image, options.box)
     found, box, number = True, options.box, 0
     while there:

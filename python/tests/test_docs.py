@@ -176,15 +176,21 @@ class DocsTest(unittest.TestCase):
                     rows = list(csv.DictReader(file))
                 self.assertEqual([(int(row["frame"]), row["id"], row["located"]) for row in rows], [(step, "0", "True") for step in range(15)])
                 self.assertEqual([row["box"] for row in rows], ["0", "-1"] * 7 + ["0"])
-            for text, words in (("0,1,2\n", "line 1: FRAME"), ("frame,x\n1\n0\n", "line 3: frames"), ("0,1,2,3,x\n", "line 1: could not")):
+            for text, words in (("0,1,2\n", "line 1: FRAME"), ("frame,x\n1\n0\n", "line 3: frames"), ("0,1,2,3,x\n", "line 1: could not"), ("", "boxes.csv: there is no box"),
+                                ("0,1,2,nan,9\n", "line 1: 1,2,nan,9: finite"), ("1\n0,1,2,-3,9\n", "line 2: 1,2,-3,9: finite"), ("\ufeff0,1,2,3\n", "line 1: FRAME")):
                 with open(boxes, "w") as file:
                     file.write(text)
                 done = subprocess.run([sys.executable, sample, "--boxes=" + boxes, video, out, table], capture_output=True, text=True, timeout=300)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn(words, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
+            for text in ("40,1,2,9,9\n", "0\n"):
+                with open(boxes, "w") as file:
+                    file.write(text)
+                done = subprocess.run([sys.executable, sample, "--boxes=" + boxes, "--propose", video, out, table], capture_output=True, text=True, timeout=300)
+                self.assertEqual((done.returncode, done.stderr), (1, f"error: --boxes={boxes}: no box of the frames that were read\n"))
             os.remove(boxes)
-            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
+            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--every=2", "--boxes=x", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
                                     (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1),
                                     ((video, os.path.join(folder, "no", "x.avi"), table), 1)):
                 done = subprocess.run([sys.executable, sample, *arguments], capture_output=True, text=True, timeout=300)

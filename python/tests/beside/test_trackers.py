@@ -78,11 +78,15 @@ class TrackersTest(unittest.TestCase):
         self.check("--tracker=Nano", f"--backbone={models[0]}", f"--head={models[1]}")
 
     def test_wrong_arguments(self):
+        self.write_video()
         first = "--box=20,60,56,56"
         for arguments, code, words in (
                 ((first, "x.avi"), 1, "x.avi: there is no frame"), (("x.avi",), 2, "--box"), (("--box=1,2,3", "x.avi"), 2, "'1,2,3': x,y,width,height is needed"),
                 (("--box=1,2,0,4", "x.avi"), 2, "'1,2,0,4': x,y,width,height"), (("--tracker=Kalman", first, "x.avi"), 2, "'Kalman'"),
                 (("--tracker=Nano", first, "x.avi"), 2, "--tracker=Nano needs"), (("--backbone=b", "--head=h", first, "x.avi"), 2, "--tracker=Nano needs"),
+                (("--backbone=b", first, "x.avi"), 2, "--tracker=Nano needs"), (("--box=1,2,7,8", "x.avi"), 2, "of 8 pixels at least"),
+                (("--box=-1,2,9,9", self.path("in.avi")), 1, "--box=-1,2,9,9: is not inside of the first frame, which has"),
+                (("--tracker=Nano", "--backbone=" + __file__, "--head=" + __file__, first, self.path("in.avi")), 1, __file__),
                 (("--tracker=Nano", "--backbone=none.onnx", "--head=h", first, "x.avi"), 1, "none.onnx: there is no such file")):
             done = self.run_sample("opencv_boxes.py", *arguments)
             with self.subTest(arguments):
