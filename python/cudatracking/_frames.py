@@ -15,6 +15,7 @@ from ._native import cv2
 from ._outputs import silent_library
 
 IMAGES = (".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm")
+PATIENCE = 20.  # seconds that a server may take to answer, and for each part of its video
 VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
 
 
@@ -132,7 +133,8 @@ class Source:
         except error as raised:
             raise NoDecoder(str(raised)) from None
         try:
-            container = av.open(self.name)
+            # Signals are handled between calls: one that waits for a server must end by itself.
+            container = av.open(self.name, timeout=PATIENCE) if "://" in self.name else av.open(self.name)
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
         except IndexError:
@@ -172,6 +174,9 @@ class Source:
             try:
                 frame = next(frames)
                 pixels = frame.to_ndarray(format="bgr24")
+                turns = round(getattr(frame, "rotation", 0) / 90) % 4  # phones hold portrait videos as they were not seen
+                if turns:
+                    pixels = np.ascontiguousarray(np.rot90(pixels, turns))
             except StopIteration:
                 if self.count is not None and index < self.count and self._note:
                     self._note(f"note: {self.name}: has {index} frames, {self.count} by its head: it may be cut off\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fractions
+import io
 import json
 import os
 import sys
@@ -167,7 +168,9 @@ class Table:
         self._file = sys.stdout
         if self._beside:
             beside = self._beside
-            self._guard(lambda: setattr(self, "_file", open(beside.temporary, "w", encoding="utf-8", newline="")))
+            self._guard(lambda: setattr(self, "_file", open(beside.temporary, "w", encoding="utf-8", errors="backslashreplace", newline="")))
+        elif isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # names of files may have any bytes
         self._json = path.lower().endswith((".jsonl", ".ndjson"))
         self._writer: Any = None if self._json else csv.writer(self._file, lineterminator="\n")
         self._flushed = time.monotonic()

@@ -141,6 +141,13 @@ def main():
         parser.error("--propose needs --boxes")
     if options.boxes and (options.cascade or options.every):
         parser.error("--cascade and --every are not for --boxes")
+    for name in (options.out_video, options.out_table):
+        if os.path.exists(name) and not os.path.isfile(name):
+            parser.error(f"{name}: is no file that can be written anew")
+        if any(other and os.path.exists(other) and os.path.exists(name) and os.path.samefile(name, other) for other in (options.video, options.boxes)):
+            parser.error(f"{name}: is read, and would be overwritten")
+    if os.path.abspath(options.out_video) == os.path.abspath(options.out_table):
+        parser.error(f"{options.out_table}: is the video, too")
     if options.boxes:
         found = BoxList(options.boxes)
         boxes_of = lambda _, number: found.of(number)

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import unittest
@@ -212,6 +214,41 @@ class CommandTest(CommandCase):
         self.assertNotIn("note:", self.run_command("detect", "in.avi").stderr)
         self.assertIn("NAME", self.run_command("detect", "--help").stdout)
         self.run_command("detect", "http://127.0.0.1:9/none.mp4", code=1)
+
+    @unittest.skipUnless(HAVE_AV, "PyAV is not installed")
+    def test_rotated_videos(self):
+        """As phones write them: the file says how its frames are turned when they are shown."""
+        from cudatracking._frames import Source
+        write_video(self.path("in.avi"), 2)
+        self.run_command("detect", "in.avi", "--draw=t.mp4")
+        with open(self.path("t.mp4"), "rb") as file:
+            data = file.read()
+        at = data.index(b"tkhd") + 44
+        straight = [frame.pixels for frame in Source(self.path("t.mp4"))]
+        for matrix, code in (((0, 1, -1, 0), ct.cv2.ROTATE_90_CLOCKWISE), ((-1, 0, 0, -1), ct.cv2.ROTATE_180), ((0, -1, 1, 0), ct.cv2.ROTATE_90_COUNTERCLOCKWISE)):
+            a, b, c, d = (value << 16 for value in matrix)
+            with open(self.path("r.mp4"), "wb") as file:
+                file.write(data[:at] + struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30) + data[at + 36:])
+            turned = [frame.pixels for frame in Source(self.path("r.mp4"))]
+            self.assertTrue(len(turned) == 2 and all(np.array_equal(one, ct.cv2.rotate(other, code)) for one, other in zip(turned, straight)))
+
+    @unittest.skipUnless(HAVE_AV, "PyAV is not installed")
+    def test_server_that_does_not_answer(self):
+        from cudatracking import _frames
+        with socket.create_server(("127.0.0.1", 0)) as server, mock.patch.object(_frames, "PATIENCE", .5):
+            with self.assertRaisesRegex(ct.error, "127.0.0.1.*PyAV cannot open it"):
+                _frames.Source(f"http://127.0.0.1:{server.getsockname()[1]}/x.mp4")
+
+    def test_names_that_are_not_utf8(self):
+        os.mkdir(self.path("names"))
+        ct.cv2.imwrite(os.fsdecode(os.path.join(os.fsencode(self.folder), b"names", b"\xff.png")), frame(0))
+        for arguments in (("--table=t.csv",), ("--table=t.jsonl",), ()):
+            done = self.run_command("detect", "names", "--cascade=eye", "--min-neighbors=0", *arguments)
+            text = done.stdout
+            if arguments:
+                with open(self.path(arguments[0][8:]), encoding="utf-8") as file:
+                    text = file.read()
+            self.assertRegex(text, r"\\x?(udc)?ff\.png")
 
     @unittest.skipIf(HAVE_AV, "PyAV is installed")
     def test_other_videos_without_av(self):

@@ -270,7 +270,7 @@ class OutputsTest(CommandCase):
         for name in ("p.avi", "p.mp4", "p.png"):
             os.mkfifo(self.path(name))
         for name in ("p.avi", "p.mp4"):
-            self.assertEqual(self.call_command("superpixels", "in.avi", f"--draw={name}", "--quiet", code=1),
+            self.assertEqual(self.call_command("superpixels", "in.avi", f"--draw={name}", "--quiet", code=2),
                              ("", f"error: --draw: {name}: is a device or a pipe; a video needs a file, as its head is written last\n"))
         reader = subprocess.Popen(["cat", "p.png"], cwd=self.folder, stdout=subprocess.PIPE)
         self.call_command("superpixels", "in.png", "--draw=p.png", "--quiet")

@@ -190,7 +190,8 @@ class DocsTest(unittest.TestCase):
                 done = subprocess.run([sys.executable, sample, "--boxes=" + boxes, "--propose", video, out, table], capture_output=True, text=True, timeout=300)
                 self.assertEqual((done.returncode, done.stderr), (1, f"error: --boxes={boxes}: no box of the frames that were read\n"))
             os.remove(boxes)
-            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--every=2", "--boxes=x", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
+            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--every=2", "--boxes=x", video, out, table), 2),
+                                    ((video, video, table), 2), ((video, out, video), 2), ((video, out, out), 2), ((f"--boxes={out}", video, out, table), 2), ((video, out, folder), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
                                     (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1),
                                     ((video, os.path.join(folder, "no", "x.avi"), table), 1)):
                 done = subprocess.run([sys.executable, sample, *arguments], capture_output=True, text=True, timeout=300)
