@@ -77,9 +77,9 @@ ModelPtr parseModel(const char* text, size_t bytes, const std::string& name);
 ModelPtr readModel(const FileNode& cascade, const std::string& name);
 ModelPtr readModel(const detail::PlainNode& cascade, const std::string& name);
 
-/** Sorts merged corners as patterns need them. Six or eight: weights 1, 1, -1, -1, then one or two of w and of -w. Nine:
-four of w, four of -2 w, one of 4 w. @param factor out: w. @return number of corners of the pattern; 0: they form none,
-and their order stays. */
+/** Sorts merged corners as patterns need them. Six or eight: weights 1, 1, -1, -1, then one or two of w and of -w.
+Nine: four of w, four of -2 w, one of 4 w. @param factor out: w. @return number of corners of the pattern; 0: they form
+none, and their order stays. */
 int sortCorners(Corner* corners, int count, int& factor);
 
 //! Writes the members of a cascade in the new format.
