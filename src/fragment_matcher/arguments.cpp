@@ -5,10 +5,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-using detail::deviceArray;
-using detail::deviceArrays;
-using detail::hostArray;
-using detail::hostArrays;
+using detail::Array;
+using detail::arraysOf;
 using detail::onDevice;
 
 static void checkImage(const std::string& name, int type, Size size)
@@ -141,10 +139,15 @@ void checkCount(const char* name, size_t count)
                                          count, MAX_FRAGMENTS));
 }
 
-template <typename Image>
-std::vector<Fragment> makeFragments(const char* name, const std::vector<Image>& templates,
-                                    const std::vector<Image>& weights)
+Fragment makeFragment(const std::string& name, const Array& templ, const std::string& weightsName, const Array& weights)
 {
+    return templ.onDevice ? makeFragment(name, templ.device, weightsName, weights.device)
+                          : makeFragment(name, templ.host, weightsName, weights.host);
+}
+
+std::vector<Fragment> makeFragments(const char* name, const std::vector<Array>& templates, InputArrayOfArrays covers)
+{
+    const std::vector<Array> weights = covers.empty() ? std::vector<Array>() : arraysOf("weights", covers);
     checkCount(name, templates.size());
     if (!weights.empty() && weights.size() != templates.size())
         CV_Error_(Error::StsUnmatchedSizes,
@@ -155,7 +158,7 @@ std::vector<Fragment> makeFragments(const char* name, const std::vector<Image>& 
     {
         const std::string index = format("[%zu]", i);
         fragments.push_back(
-            makeFragment(name + index, templates[i], "weights" + index, weights.empty() ? Image() : weights[i]));
+            makeFragment(name + index, templates[i], "weights" + index, weights.empty() ? Array() : weights[i]));
         if (templates[i].type() != templates[0].type())
             CV_Error_(Error::StsUnmatchedFormats,
                       ("%s[%zu]: type %s, but the templates before are %s; all must be of one type", name, i,
@@ -164,18 +167,19 @@ std::vector<Fragment> makeFragments(const char* name, const std::vector<Image>& 
     return fragments;
 }
 
-template <typename Image> std::vector<Image> cut(const Image& frame, const std::vector<Rect>& regions)
+std::vector<Array> cut(const Array& frame, const std::vector<Rect>& regions)
 {
-    checkImage("frame", frame.type(), frame.size());
+    const Size size = frame.size();
+    checkImage("frame", frame.type(), size);
     checkCount("regions", regions.size());
-    std::vector<Image> pieces;
+    std::vector<Array> pieces;
     for (size_t i = 0; i < regions.size(); ++i)
     {
         const Rect& region = regions[i];
-        if (region.empty() || (region & Rect(0, 0, frame.cols, frame.rows)) != region)
+        if (region.empty() || (region & Rect(Point(), size)) != region)
             CV_Error_(Error::StsOutOfRange, ("regions[%zu]: %d x %d at (%d, %d) is not inside the frame of %d x %d", i,
-                                             region.width, region.height, region.x, region.y, frame.cols, frame.rows));
-        pieces.push_back(frame(region));
+                                             region.width, region.height, region.x, region.y, size.width, size.height));
+        pieces.push_back(frame.onDevice ? Array(frame.device(region)) : Array(frame.host(region)));
     }
     return pieces;
 }
@@ -191,37 +195,28 @@ void checkSameMemory(InputArray weights, InputArray images)
 Fragment fragmentFrom(InputArray templ, InputArray weights)
 {
     checkSameMemory(weights, templ);
-    if (onDevice(templ))
-        return makeFragment("templ", deviceArray("templ", templ), "weights",
-                            detail::isEmpty(weights) ? GpuMat() : deviceArray("weights", weights));
-    return makeFragment("templ", hostArray("templ", templ), "weights", hostArray("weights", weights));
+    return makeFragment("templ", Array("templ", templ), "weights",
+                        detail::isEmpty(weights) ? Array() : Array("weights", weights));
 }
 
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights)
 {
     checkSameMemory(weights, templates);
-    if (onDevice(templates))
-        return makeFragments("templates", deviceArrays("templates", templates),
-                             weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
-    const std::vector<Mat> mats = hostArrays("templates", templates);
-    const std::vector<Mat> covers = weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights);
+    const std::vector<Array> arrays = arraysOf("templates", templates);
     // Python takes an array for a list of its rows where the weights are a list.
-    if (weights.kind() == _InputArray::STD_VECTOR_MAT && covers.size() != mats.size() && detail::areRowsOfOne(mats))
+    if (weights.kind() == _InputArray::STD_VECTOR_MAT && weights.total() != arrays.size() && !onDevice(templates) &&
+        detail::areRowsOfOne(detail::hostArrays("templates", templates)))
         CV_Error_(Error::StsBadArg,
                   ("templates: one array, but a list is needed, as the weights are one; these are the "
                    "%zu rows of an array",
-                   mats.size()));
-    return makeFragments("templates", mats, covers);
+                   arrays.size()));
+    return makeFragments("templates", arrays, weights);
 }
 
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)
 {
     checkSameMemory(weights, frame);
-    if (onDevice(frame))
-        return makeFragments("regions", cut(deviceArray("frame", frame), regions),
-                             weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
-    return makeFragments("regions", cut(hostArray("frame", frame), regions),
-                         weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights));
+    return makeFragments("regions", cut(Array("frame", frame), regions), weights);
 }
 
 // --- areas -----------------------------------------------------------------------------------------------------------
