@@ -37,11 +37,17 @@ CT_HOST_DEVICE Complex secondSpectrum(const Complex& z, const Complex& mirror)
 
 // --- answer ----------------------------------------------------------------------------------------------------------
 
-//! Adds the answer of a channel: the conjugate of its numerator times its spectrum. Channels add up in their order.
+//! Returns the answer of a channel: the conjugate of its numerator times its spectrum.
+CT_HOST_DEVICE Complex answerPart(float modelRe, float modelIm, float re, float im)
+{
+    return {modelRe * re + modelIm * im, modelRe * im - modelIm * re};
+}
+//! Adds the answer of a channel. Channels add up in their order.
 CT_HOST_DEVICE void addAnswer(Complex& sum, float modelRe, float modelIm, float re, float im)
 {
-    sum.re += modelRe * re + modelIm * im;
-    sum.im += modelRe * im - modelIm * re;
+    const Complex part = answerPart(modelRe, modelIm, re, im);
+    sum.re += part.re;
+    sum.im += part.im;
 }
 //! Divides by the denominator. The conjugate is transformed forward, which gives FILTER_CELLS times the answer.
 CT_HOST_DEVICE Complex quotientOf(const Complex& sum, float energy)
@@ -141,16 +147,16 @@ CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTab
     return sum;
 }
 
-//! Returns the index of the size of the largest answer, of equal ones the first.
-CT_HOST_DEVICE int largestSize(const Complex* quotients, const FilterTables& tables)
+//! Returns the index of the size of the largest answer, of equal ones the first. @param answers FILTER_SCALES results of
+//! sizeAnswer().
+CT_HOST_DEVICE int largestSize(const float* answers)
 {
     int best = 0;
-    float most = sizeAnswer(quotients, 0, tables);
+    float most = answers[0];
     for (int i = 1; i < FILTER_SCALES; ++i)
     {
-        const float value = sizeAnswer(quotients, i, tables);
-        best = value > most ? i : best;
-        most = greater(most, value);
+        best = answers[i] > most ? i : best;
+        most = greater(most, answers[i]);
     }
     return best;
 }

@@ -45,10 +45,10 @@ CT_HOST_DEVICE SamplePlan planSurround(double x, double y, const FilterAreas& ar
     return planSamples(floor(x - areas.width / 2. + 0.5), floor(y - areas.height / 2. + 0.5), areas.width, areas.height,
                        FILTER_SIDE, FILTER_SIDE);
 }
-//! Returns the samples of the scale filter for size i.
-CT_HOST_DEVICE SamplePlan planSize(const FilterState& f, int i, const ScaleCells& cells)
+//! Returns the samples of the scale filter for a size. @param factor sizeFactor().
+CT_HOST_DEVICE SamplePlan planSize(const FilterState& f, double factor, const ScaleCells& cells)
 {
-    const double scale = f.scale * sizeFactor(i);
+    const double scale = f.scale * factor;
     const double width = greater(2., f.width * scale), height = greater(2., f.height * scale);
     return planSamples(f.x - width / 2., f.y - height / 2., width, height, FILTER_CELL * cells.cols,
                        FILTER_CELL * cells.rows);
@@ -107,29 +107,23 @@ CT_HOST_DEVICE int directionOf(int orientation, int axis)
 CT_HOST_DEVICE int magnitudeOf(int square) { return static_cast<int>(16.f * sqrtf(static_cast<float>(square))); }
 
 /** Returns the orientation whose direction has the largest product with a gradient. Of equal ones the first, in the
-order 0, 9, 1, 10 and so on. @param dx,dy differences of neighbours, -255 to 255. */
+order 0, 9, 1, 10 and so on. The directions of a quadrant follow each other, and those of the other quadrants are
+mirrored: the orientation is the number of bisectors between them that the gradient is beyond. @param dx,dy differences
+of neighbours, -255 to 255. */
 CT_HOST_DEVICE Gradient gradientOf(int dx, int dy)
 {
-    Gradient g = {magnitudeOf(dx * dx + dy * dy), 0};
-    int best = -1;
+    const int x = dx < 0 ? -dx : dx, y = dy < 0 ? -dy : dy;
+    int own = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-    for (int k = 0; k < ORIENTATIONS; ++k)
-    {
-        const int product = directionOf(k, 0) * dx + directionOf(k, 1) * dy;
-        if (product > best)
-        {
-            best = product;
-            g.orientation = k;
-        }
-        if (-product > best)
-        {
-            best = -product;
-            g.orientation = k + ORIENTATIONS;
-        }
-    }
-    return g;
+    for (int k = 0; 2 * k + 1 < ORIENTATIONS; ++k)
+        own +=
+            (directionOf(k, 0) - directionOf(k + 1, 0)) * x < (directionOf(k + 1, 1) - directionOf(k, 1)) * y ? 1 : 0;
+    const bool left = dx < 0 || (dx == 0 && dy < 0), mirrored = dx < 0 ? dy > 0 : dx > 0 && dy < 0;
+    const int half = left ? ORIENTATIONS : 0, whole = 2 * ORIENTATIONS;
+    const int orientation = mirrored ? (left ? half : whole) - own : half + own;
+    return {magnitudeOf(dx * dx + dy * dy), orientation == whole ? 0 : orientation};
 }
 
 /* A gradient adds its magnitude to its orientation in 2 x 2 cells, with weights per axis: ownWeight() for the cell that

@@ -55,10 +55,10 @@ CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, con
     f.x = places.x[best] + static_cast<double>(answers[best].dx) * a.width / FILTER_SIDE;
     f.y = places.y[best] + static_cast<double>(answers[best].dy) * a.height / FILTER_SIDE;
 }
-//! @param size index of the size of the largest answer, of equal ones the first.
-CT_HOST_DEVICE void scaleByAnswer(FilterState& f, int size, int cols, int rows)
+//! @param factor sizeFactor() of largestSize().
+CT_HOST_DEVICE void scaleByAnswer(FilterState& f, double factor, int cols, int rows)
 {
-    f.scale = limitedScale(f.scale * sizeFactor(size), f.width, f.height, cols, rows);
+    f.scale = limitedScale(f.scale * factor, f.width, f.height, cols, rows);
 }
 
 // --- fusion ----------------------------------------------------------------------------------------------------------

@@ -195,6 +195,25 @@ core::ImageView viewOf(const Mat& gray)
     return {gray.data, gray.step, gray.cols, gray.rows, cv::cuda::detail::DEPTH_8U, 1};
 }
 
+//! The orientation is that of the largest product; of equal ones the first, in the order 0, 9, 1, 10 and so on.
+TEST(Tld_Filter, orientations)
+{
+    const int n = core::ORIENTATIONS;
+    for (int dy = -255; dy <= 255; ++dy)
+        for (int dx = -255; dx <= 255; ++dx)
+        {
+            int best = -1, orientation = 0;
+            for (int k = 0; k < 2 * n; ++k)
+            {
+                const int o = k / 2 + k % 2 * n, sign = k % 2 ? -1 : 1;
+                const int product = sign * (core::directionOf(k / 2, 0) * dx + core::directionOf(k / 2, 1) * dy);
+                orientation = product > best ? o : orientation;
+                best = std::max(best, product);
+            }
+            ASSERT_EQ(orientation, core::gradientOf(dx, dy).orientation) << dx << ", " << dy;
+        }
+}
+
 TEST(Tld_Filter, features)
 {
     const Mat gray = texture(4, Size(150, 110), CV_8UC1, 3);
@@ -428,12 +447,14 @@ TEST(Tld_Filter, sizesOfTheDefinition)
     for (int f = 0; f < core::SCALE_FREQUENCIES; ++f)
         quotients[f] = core::scaleQuotient(core::cpu::scaleSum(*next, scratch->sizes, f), next->scaleEnergy[f]);
     int best = 0;
+    float answers[core::FILTER_SCALES];
     for (int i = 0; i < n; ++i)
     {
-        EXPECT_NEAR(answer[i].real(), core::sizeAnswer(quotients, i, tables), 1e-3) << i;
+        answers[i] = core::sizeAnswer(quotients, i, tables);
+        EXPECT_NEAR(answer[i].real(), answers[i], 1e-3) << i;
         best = answer[i].real() > answer[best].real() ? i : best;
     }
-    EXPECT_EQ(best, core::largestSize(quotients, tables));
+    EXPECT_EQ(best, core::largestSize(answers));
 }
 
 // --- areas -----------------------------------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ void lookAtSizes(const Work& work, const FilterState& f, FilterScratch& scratch)
                   {
                       const ScratchPool::Lease own(*work.scratch);
                       for (int i = range.start; i < range.end; ++i)
-                          cellFeatures(grayOf(*work.frame), planSize(f, i, cells), true, featureScratch(*own),
-                                       scratch.sizeFeatures[i], SCALE_CELLS);
+                          cellFeatures(grayOf(*work.frame), planSize(f, sizeFactor(i), cells), true,
+                                       featureScratch(*own), scratch.sizeFeatures[i], SCALE_CELLS);
                   });
     for (int i = 0; i < FILTER_SCALES; ++i)
         for (int k = 0; k < SCALE_CHANNELS; ++k)
@@ -127,7 +127,10 @@ int askSize(const Work& work, const ObjectView& object, FilterScratch& scratch)
     Complex quotients[SCALE_FREQUENCIES];
     for (int f = 0; f < SCALE_FREQUENCIES; ++f)
         quotients[f] = scaleQuotient(scaleSum(model, scratch.sizes, f), model.scaleEnergy[f]);
-    return largestSize(quotients, filterTables());
+    float answers[FILTER_SCALES];
+    for (int i = 0; i < FILTER_SCALES; ++i)
+        answers[i] = sizeAnswer(quotients, i, filterTables());
+    return largestSize(answers);
 }
 
 //! Learns the frame at the filter's place.
@@ -171,7 +174,7 @@ void filter(const Work& work, const ObjectView& object)
     for (int p = 0; p < places.count; ++p)
         answers[p] = ask(work, object, f, places.x[p], places.y[p], scratch);
     moveByAnswer(f, places, answers, frame.cols, frame.rows);
-    scaleByAnswer(f, askSize(work, object, scratch), frame.cols, frame.rows);
+    scaleByAnswer(f, sizeFactor(askSize(work, object, scratch)), frame.cols, frame.rows);
     const Similarity similarity =
         state.alive ? compareTemplates(object, *work.settings, patchOf(frame, state.box)) : Similarity();
     fuse(state, before, similarity, frame.cols, frame.rows);
