@@ -55,10 +55,12 @@ Fork::Fork(SideStream& side, const Call& call) : lane_(side.take(call.capture())
     open_ = true;
 }
 
-void Fork::join()
+void Fork::join() { joinTo(call_.stream()); }
+void Fork::join(Fork& other) { joinTo(other.lane_.stream); }
+void Fork::joinTo(cudaStream_t stream)
 {
     cudaCheck(cudaEventRecord(lane_.joined, lane_.stream), "joining a stream");
-    cudaCheck(cudaStreamWaitEvent(call_.stream(), lane_.joined, 0), "joining a stream");
+    cudaCheck(cudaStreamWaitEvent(stream, lane_.joined, 0), "joining a stream");
     open_ = false;
 }
 

@@ -51,8 +51,12 @@ public:
     cudaStream_t stream() const { return lane_.stream; }
     //! Lets everything that follows on the call's stream come after the work on the side stream.
     void join();
+    //! Lets everything that follows on another side stream of the call, which joins later, come after it.
+    void join(Fork& other);
 
 private:
+    void joinTo(cudaStream_t stream);
+
     SideStream::Lane& lane_;
     const Call& call_;
     bool open_ = false;

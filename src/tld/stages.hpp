@@ -167,7 +167,9 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
-//! Asks the filter after flow and sumTables().
+//! Asks the filter at the last box. May run concurrently with flow(), after sumTables().
+void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
+//! Asks the filter at flow's box and decides, after flow() and filterLast().
 void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
 memory, MAX_BOXES doubles per object, with Settings::verifyBoxes or findByBoxes, else null. */
@@ -186,7 +188,8 @@ void copyModels(const Batch& batch, detail::StreamHandle stream);
 //! Also computes the codes of positive examples. May run concurrently with learnTemplates(), after copyModels().
 void learnFerns(const Batch& batch, detail::StreamHandle stream);
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
-//! Moves and trains filters after integrate(). @param results one row per object, or none.
+//! Moves and trains filters, after integrate(). May run concurrently with learnFerns() and learnTemplates(). @param
+//! results rows of integrate(), of which those change whose boxes are refused.
 void trainFilter(const Batch& batch, const ImageView& image, RowsView<double> results, detail::StreamHandle stream);
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 

@@ -329,6 +329,42 @@ TEST_F(Tld_Cuda, largeImages)
     pair.follow(crowd, 2, 6);
 }
 
+//! Samples of filters are far from each other, or so along one axis only, and partly outside of the image.
+TEST_F(Tld_Cuda, filtersOfAllSizes)
+{
+    const std::pair<Size, int> cases[] = {
+        {Size(310, 250), CV_8UC1}, {Size(40, 290), CV_8UC3}, {Size(330, 36), CV_8UC1}, {Size(150, 14), CV_8UC4}};
+    for (const auto& [size, type] : cases)
+    {
+        SCOPED_TRACE(size);
+        Crowd crowd(Size(640, 480), 1, type);
+        crowd.scene.objects[0] = texture(77, size, type, 5);
+        Pair pair(paramsOf("scales 1"));
+        ASSERT_NO_FATAL_FAILURE(pair.follow(crowd, 1, 8));
+        ASSERT_TRUE(sameText(textOf(*pair.cpu), textOf(*pair.cuda)));
+    }
+}
+
+//! Histograms of a filter after images of another type.
+TEST_F(Tld_Cuda, filtersOfOtherTypes)
+{
+    std::string text = textOf(*trackerOn(StandardScene(CV_8UC3), Engine::CPU));
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC1})
+    {
+        const StandardScene scene(type);
+        const Ptr<TrackerTLD> cpu = TrackerTLD::create(), cuda = TrackerTLD::create();
+        readText(*cpu, text);
+        readText(*cuda, text);
+        for (int t = 1; t < 6; ++t)
+        {
+            ASSERT_TRUE(sameStep(advance(*cpu, scene.frame(t)), advance(*cuda, uploadRoi(scene.frame(t)))))
+                << "frame " << t;
+            ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
+        }
+        text = textOf(*cpu);
+    }
+}
+
 TEST_F(Tld_Cuda, detectorLearnsAlike)
 {
     const StandardScene scene(CV_8UC3, Size(40, 34), 4);

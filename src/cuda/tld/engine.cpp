@@ -111,25 +111,12 @@ public:
                 ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
                 : nullptr;
         gpu::preprocess(batch, frame, stream);
-        if (settings_.filter)
-            gpu::sumTables(batch, stream);
-        detail::Fork fork(side_, call);
-        gpu::pyramid(batch, gpu::SPARE, fork.stream());
-        gpu::flow(batch, fork.stream());
-        if (settings_.filter)
-            gpu::filter(batch, frame, fork.stream());
-        else
-            gpu::sumTables(batch, stream);
-        detectWindows(batch, stream);
-        fork.join();
+        track(call, batch, frame);
         if (there.list && there.count > 0)
             gpu::associate(batch, there, values, stream);
         gpu::nearestNeighbours(batch, true, stream);
-        gpu::integrate(batch, gpu::UPDATING, {}, settings_.filter ? RowsView<double>() : rows, stream);
-        if (settings_.learning)
-            learn(batch, call);
-        if (settings_.filter)
-            gpu::trainFilter(batch, frame, rows, stream);
+        gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
+        learn(call, batch, frame, rows);
         downloads.finish();
         gpu::commit(batch, gpu::UPDATING, stream);
         replays_.end(call);
@@ -349,11 +336,48 @@ private:
         }
     }
 
+    //! Runs flow, the filter and the detector concurrently, after preprocess().
+    void track(const Call& call, const gpu::Batch& batch, const ImageView& frame)
+    {
+        detail::Fork flow(side_, call);
+        gpu::pyramid(batch, gpu::SPARE, flow.stream());
+        gpu::flow(batch, flow.stream());
+        gpu::sumTables(batch, call.stream());
+        if (!settings_.filter)
+        {
+            detectWindows(batch, call.stream());
+            flow.join();
+            return;
+        }
+        detail::Fork filter(filterSide_, call);
+        gpu::filterLast(batch, frame, filter.stream());
+        detectWindows(batch, call.stream());
+        flow.join(filter);
+        gpu::filter(batch, frame, filter.stream());
+        filter.join();
+    }
+
     //! Detects up to the selected windows, for all objects, after sumTables().
     static void detectWindows(const gpu::Batch& batch, StreamHandle stream)
     {
         gpu::ferns(batch, stream);
         gpu::select(batch, stream);
+    }
+
+    //! Trains filters concurrently with all other learning. @param results rows of integrate().
+    void learn(const Call& call, const gpu::Batch& batch, const ImageView& frame, const RowsView<double>& results)
+    {
+        if (!settings_.filter)
+        {
+            if (settings_.learning)
+                learn(batch, call);
+            return;
+        }
+        detail::Fork fork(filterSide_, call);
+        gpu::trainFilter(batch, frame, results, fork.stream());
+        if (settings_.learning)
+            learn(batch, call);
+        fork.join();
     }
 
     //! Learns the training sets, templates concurrently with ferns.
@@ -420,7 +444,7 @@ private:
     detail::DeviceTable boxTable_{workspace_};
     uint64_t boxVersion_ = 0; //!< each list of boxes is a new one
     detail::DeviceBuffer boxValues_{workspace_};
-    detail::SideStream side_;
+    detail::SideStream side_, filterSide_;
     DeviceMemory memory_{workspace_};
 };
 

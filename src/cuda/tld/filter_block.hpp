@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Device functions that kernels of the correlation filter share: where it looks, gradients of a block in its shared
-// memory, and the Fourier transform of a grid.
+// Device functions that kernels of the correlation filter share: where it looks, the Fourier transform of a grid, its
+// answer, the spectra of the scale filter.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_FILTER_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_FILTER_BLOCK_HPP
 
@@ -13,10 +13,12 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! Why the filter looks at an image.
 enum FilterPass
 {
-    ASKING,   //!< after flow
+    ASKING,   //!< at the last box and at that of flow
     ENDING,   //!< at the box of the frame, to be trained or to verify a box that was found again
     BEGINNING //!< at the user's box
 };
+
+const int KINDS = 2 * ORIENTATIONS; //!< of histograms of gradients
 
 //! Returns the state that a pass writes.
 __device__ __forceinline__ ObjectState& stateOf(Live& live, FilterPass pass)
@@ -27,71 +29,63 @@ __device__ __forceinline__ const FilterModel& modelOf(const ObjectRecord& object
 {
     return *object.filters[object.live->filter];
 }
-//! Returns the model that a pass trains. A new one, which is zero, is trained in place.
-__device__ __forceinline__ FilterModel& nextModelOf(const ObjectRecord& object, FilterPass pass)
+//! Returns the index of the model that a pass trains. A new one, which is zero, is trained in place.
+__device__ __forceinline__ int nextModelOf(const Live& live, FilterPass pass)
 {
-    return *object.filters[pass == BEGINNING ? object.live->filter : 1 - object.live->filter];
+    return pass == BEGINNING ? live.filter : 1 - live.filter;
 }
 
-//! Finds where the filter looks. @param place index of the place. @return whether it looks there.
+//! Finds where the filter looks. @param place 0: at the last box, before or while flow works; 1: at flow's box; always
+//! 0 unless ASKING. @return whether it looks there.
 __device__ __forceinline__ bool findPlace(const ObjectRecord& object, FilterPass pass, int place, FilterState& f,
                                           double& x, double& y)
 {
     Live& live = *object.live;
-    const ObjectState& state = stateOf(live, pass);
-    f = state.filter;
+    const ObjectState& before = live.states[live.current];
+    f = pass == ASKING ? before.filter : stateOf(live, pass).filter;
     x = f.x;
     y = f.y;
     if (pass != ASKING)
         return f.trains != NOT_TRAINED || object.filterWork->inDoubt;
-    const ObjectState& before = live.states[live.current];
-    if (!asksFilter(before))
-        return false;
-    const FilterPlaces places = filterPlaces(state, before);
-    x = places.x[place];
-    y = places.y[place];
-    return place < places.count;
+    if (place == 0 || !asksFilter(before))
+        return asksFilter(before);
+    const FilterPlaces places = filterPlaces(stateOf(live, pass), before);
+    x = places.x[1];
+    y = places.y[1];
+    return places.count > 1;
 }
 
-//! Returns the filter where a pass uses the scale filter. @return whether it does.
-__device__ __forceinline__ bool findSizes(const Batch& batch, const ObjectRecord& object, FilterPass pass,
-                                          FilterState& f)
+//! Whether an object is trained or, if ASKING, asked.
+__device__ __forceinline__ bool usesSizes(const ObjectRecord& object, FilterPass pass)
 {
     Live& live = *object.live;
-    const ObjectState& state = stateOf(live, pass);
-    f = state.filter;
-    if (pass != ASKING)
-        return f.trains != NOT_TRAINED;
-    const ObjectState& before = live.states[live.current];
-    if (!asksFilter(before))
-        return false;
-    moveByAnswer(f, filterPlaces(state, before), object.filterWork->answers, batch.cols, batch.rows);
-    return true;
+    return pass == ASKING ? asksFilter(live.states[live.current]) : stateOf(live, pass).filter.trains != NOT_TRAINED;
 }
 
-//! Returns a sample of the image.
-__device__ __forceinline__ int sampleAt(const Batch& batch, const SamplePlan& plan, int i, int j)
+//! Zeroes the counts of histograms, a part per block.
+__device__ __forceinline__ void clearCounts(FilterWork& work, bool colour, int part, int parts)
 {
-    const int left = plan.left(i), right = left + 2 * plan.halfX, top = plan.top(j), bottom = top + 2 * plan.halfY;
-    const SumTable sums = batch.sumTable();
-    const auto at = [&](int x, int y) { return cornerSum(sums, x, y, batch.cols, batch.rows); };
-    return cellOf(at(left, top), at(right, top), at(left, bottom), at(right, bottom), plan.inverse);
+    const int threads = static_cast<int>(blockDim.x);
+    const int words = (colour ? HISTOGRAM_BINS : COLOUR_LEVELS) / 4; // of four counts
+    uint4* const foreground = reinterpret_cast<uint4*>(work.foreground);
+    uint4* const background = reinterpret_cast<uint4*>(work.background);
+    for (int k = part * threads + static_cast<int>(threadIdx.x); k < words; k += parts * threads)
+        foreground[k] = background[k] = make_uint4(0, 0, 0, 0);
+    if (part == 0 && threadIdx.x < 2)
+        work.counts[threadIdx.x] = 0;
 }
 
-//! Computes the factors of a block of 2 x 2 cells. @param energyAt functor of a cell, which may be outside of the grid
-//! by one.
+//! Returns a feature of HOG. @param sum histogram of an orientation, or of two opposite ones.
+__device__ __forceinline__ float normalizedFeature(int sum, const float* norms, int across)
+{
+    return featureOf(static_cast<float>(sum), {{norms[0], norms[1], norms[across], norms[across + 1]}});
+}
+
+//! Computes the factor of a block of 2 x 2 cells. @param energyAt functor of a cell, which may be outside of the grid by
+//! one.
 template <typename EnergyAt> __device__ __forceinline__ float blockNorm(int x, int y, const EnergyAt& energyAt)
 {
     return normOf(energyAt(x - 1, y - 1) + energyAt(x, y - 1) + energyAt(x - 1, y) + energyAt(x, y));
-}
-
-//! Returns a feature of HOG. @param histogram of a cell. @param channel below 3 * ORIENTATIONS.
-__device__ __forceinline__ float channelOf(const int* histogram, int channel, const CellNorms& norms)
-{
-    const int sum = channel < 2 * ORIENTATIONS
-                        ? histogram[channel]
-                        : histogram[channel - 2 * ORIENTATIONS] + histogram[channel - ORIENTATIONS];
-    return featureOf(static_cast<float>(sum), norms);
 }
 
 // --- transforms ------------------------------------------------------------------------------------------------------
@@ -101,10 +95,13 @@ struct GridMemory
 {
     static const int STEP = FILTER_GRID + 1;
     float re[FILTER_GRID * STEP], im[FILTER_GRID * STEP];
+
+    static __device__ __forceinline__ int at(int cell) { return cell / FILTER_GRID * STEP + cell % FILTER_GRID; }
 };
 
-//! Transforms all columns or all rows. @param from the values, before and after. Begins and ends with a barrier.
-template <bool COLUMNS>
+//! Transforms all columns or all rows by a block of THREADS. @param from the values, before and after. Begins and ends
+//! with a barrier.
+template <int THREADS, bool COLUMNS>
 __device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& to, const FilterTables& tables)
 {
     __syncthreads(); // the values
@@ -112,7 +109,7 @@ __device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& t
         [&](auto radix, auto stride)
         {
             const int R = decltype(radix)::value, STRIDE = decltype(stride)::value;
-            for (int n = threadIdx.x; n < FILTER_GRID / R * FILTER_GRID; n += tuning::THREADS)
+            for (int n = threadIdx.x; n < FILTER_GRID / R * FILTER_GRID; n += THREADS)
             {
                 const int line = n % FILTER_GRID;
                 const FftButterfly<FILTER_GRID, R, STRIDE> b(n / FILTER_GRID);
@@ -136,6 +133,143 @@ __device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& t
             to = from;
             from = done;
         });
+}
+
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+//! Largest value, of equal ones that of the lowest index.
+struct Largest
+{
+    float value;
+    int index; //!< -1: none
+};
+__device__ __forceinline__ Largest largerOf(const Largest& a, const Largest& b)
+{
+    if (a.index < 0 || b.index < 0)
+        return a.index < 0 ? b : a;
+    return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
+}
+__device__ __forceinline__ Largest largestOfWarp(Largest own)
+{
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2)
+        own = largerOf(own, {__shfl_xor_sync(ALL_LANES, own.value, d), __shfl_xor_sync(ALL_LANES, own.index, d)});
+    return own;
+}
+
+struct AnswerMemory
+{
+    GridMemory grids[2];
+    Largest warps[32];
+};
+//! Returns the largest value of a block of THREADS to all threads. The memory is free again after a barrier.
+template <int THREADS> __device__ __forceinline__ Largest largestOfBlock(const Largest& own, Largest* warps)
+{
+    const Largest largest = largestOfWarp(own);
+    if ((threadIdx.x & 31) == 0)
+        warps[threadIdx.x >> 5] = largest;
+    __syncthreads(); // of all warps
+    const int warp = threadIdx.x & 31;
+    return largestOfWarp(warp < THREADS / 32 ? warps[warp] : Largest{0.f, -1});
+}
+
+//! Computes the answer from the products of filterSpectra by a block of THREADS. @return the grid whose real parts are
+//! the answer. Ends with a barrier.
+template <int THREADS>
+__device__ __forceinline__ const GridMemory& answerAt(const FilterModel& model, const FilterWork& work, int place,
+                                                      const FilterTables& tables, AnswerMemory& m)
+{
+    GridMemory *from = &m.grids[0], *to = &m.grids[1];
+    for (int k = threadIdx.x; k < FILTER_SPECTRUM; k += THREADS)
+    {
+        const float energy = model.energy[k];
+        Complex sum = {0.f, 0.f};
+#pragma unroll
+        for (int channel = 0; channel < FILTER_CHANNELS; ++channel)
+        {
+            const float2 part = *reinterpret_cast<const float2*>(&work.products[place][channel][k]);
+            sum.re += part.x;
+            sum.im += part.y;
+        }
+        const Complex quotient = quotientOf(sum, energy);
+        const int r = k % FILTER_GRID, c = k / FILTER_GRID, at = r * GridMemory::STEP + c;
+        from->re[at] = quotient.re;
+        from->im[at] = quotient.im;
+        if (c == 0 || c == FILTER_COLUMNS - 1)
+            continue;
+        const int mirror = conjugatePlace(r) * GridMemory::STEP + conjugatePlace(c);
+        from->re[mirror] = quotient.re;
+        from->im[mirror] = -quotient.im;
+    }
+    transformLines<THREADS, false>(from, to, tables);
+    transformLines<THREADS, true>(from, to, tables);
+    return *from;
+}
+
+// --- sizes -----------------------------------------------------------------------------------------------------------
+
+struct SizeSpectrumMemory
+{
+    Complex products[SCALE_ROWS]; //!< the parts of the sum
+    Complex cells[SCALE_CELLS];
+};
+
+//! Transforms along the sizes, for one frequency by a block of THREADS: computes its part of the answer or, unless
+//! ASKING, learns it.
+template <int THREADS>
+__device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRecord& object, FilterPass pass,
+                                             int frequency, SizeSpectrumMemory& m)
+{
+    FilterWork& work = *object.filterWork;
+    const FilterTables& tables = *batch.filterTables;
+    const FilterModel& model = modelOf(object);
+    FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
+    for (int row = threadIdx.x; row < SCALE_ROWS; row += THREADS)
+    {
+        const float re = model.scaleRe[frequency][row], im = model.scaleIm[frequency][row];
+        Complex sum = {0.f, 0.f};
+#pragma unroll
+        for (int i = 0; i < FILTER_SCALES; ++i)
+            addFrequency(sum, work.sizeFeatures[i][row] * tables.scaleWindow[i], i, frequency, tables);
+        Complex product = {0.f, 0.f};
+        if (pass == ASKING)
+            addScaleAnswer(product, re, im, sum.re, sum.im);
+        else
+        {
+            const Complex numerator = scaleNumerator(sum.re, sum.im, frequency, tables);
+            next.scaleRe[frequency][row] = learned(re, numerator.re, work.rates.scale);
+            next.scaleIm[frequency][row] = learned(im, numerator.im, work.rates.scale);
+            product.re = squareOf(sum.re, sum.im);
+        }
+        m.products[row] = product;
+    }
+    __syncthreads(); // products
+    if (threadIdx.x >= SCALE_CELLS)
+        return;
+    Complex sum = {0.f, 0.f};
+#pragma unroll
+    for (int k = 0; k < SCALE_CHANNELS; ++k)
+    {
+        const Complex& product = m.products[k * SCALE_CELLS + threadIdx.x];
+        sum.re += product.re;
+        sum.im += product.im;
+    }
+    m.cells[threadIdx.x] = sum;
+    static_assert(SCALE_CELLS <= 32, "one warp");
+    __syncwarp(); // sums of cells
+    if (threadIdx.x != 0)
+        return;
+    Complex all = {0.f, 0.f};
+#pragma unroll
+    for (int c = 0; c < SCALE_CELLS; ++c)
+    {
+        all.re += m.cells[c].re;
+        all.im += m.cells[c].im;
+    }
+    if (pass == ASKING)
+        work.quotients[frequency] = scaleQuotient(all, model.scaleEnergy[frequency]);
+    else
+        next.scaleEnergy[frequency] = learned(model.scaleEnergy[frequency], all.re, work.rates.scale);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -6,17 +6,21 @@
 #define OPENCV_CUDATRACKING_CUDA_TLD_FILTER_STEPS_HPP
 
 #include "filter_block.hpp"
+#include "../../common/launch.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Computes features, spectra, bins and counts of bins around the places of all objects. @param places largest number.
-void lookAround(const Batch& batch, const ImageView& image, FilterPass pass, int places, detail::StreamHandle stream);
-//! Computes the answers at these places.
-void answersOf(const Batch& batch, const ImageView& image, FilterPass pass, int places, detail::StreamHandle stream);
-//! Computes the features of all sizes.
-void lookAtSizes(const Batch& batch, FilterPass pass, detail::StreamHandle stream);
-//! Computes the spectra along the sizes: their parts of the answer or, unless ASKING, what is learned of them.
-void spectraOfSizes(const Batch& batch, FilterPass pass, detail::StreamHandle stream);
+//! Whether kernels of the filter begin before those before them end: blocks of many objects would occupy the device
+//! while they wait.
+inline bool beginsEarly(const Batch& batch) { return batch.count <= tuning::EARLY_FILTERS; }
+
+//! Looks at a place where the filter is asked: histograms of gradients, products of spectra and model, likelihoods.
+void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);
+//! Computes the features of all sizes at FilterWork::moved.
+void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
+//! Looks at the filter's place and learns its spectra and those of the sizes or, where a box that was found again is in
+//! doubt, computes the products of spectra and model.
+void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream);
 
 }}}} // namespace cv::cuda::tld::gpu
 

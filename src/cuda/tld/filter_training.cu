@@ -1,128 +1,150 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// trainFilter: moves the correlation filter to the box of the frame, and trains it there.
+// trainFilter: moves the correlation filter to the box of the frame, and trains it there. It runs beside the learning of
+// ferns and templates, which writes nothing that it reads.
 //
-//   endFilters      an object per block: whether it is trained, or verifies a box that was found again; zeros
-//   learnFilter     values of the spectra and bins of the histograms per thread
-//   finishFilters   an object per thread: refuses boxes that the filter does not know, writes the results
+//   endFilters      an object per block: whether it is trained, or verifies a box that was found again
+//   learnFilter     one block per object refuses a box that the filter does not know; others learn the energy of the
+//                   spectra and the histograms
 //
-// Cost per object: 460 KB of model read and written. Bound by latency.
+// Between them is what filter_look.cu does, which learns the spectra. Cost per object: 200 KB of model read and written,
+// 460 KB where images have colours. Bound by latency.
 #include "filter_steps.hpp"
-#include "../../common/launch.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
+const int THREADS = tuning::FILTER_THREADS;
+
 __global__ void __launch_bounds__(tuning::THREADS)
     endFilters(const __grid_constant__ Batch batch, FilterPass pass, int32_t colour)
 {
-    __shared__ int trains;
     const ObjectRecord& object = batch.objects[blockIdx.x];
     FilterWork& work = *object.filterWork;
+    if (pass == BEGINNING) // in frames, filterCells did so
+        clearCounts(work, colour != 0, 0, 1);
+    beginEarly();
+    if (threadIdx.x != 0)
+        return;
     ObjectState& state = stateOf(*object.live, pass);
-    if (threadIdx.x == 0)
+    work.inDoubt = endFilter(state, batch.cols, batch.rows);
+    if (state.filter.trains != NOT_TRAINED)
+        work.rates = beginFilterTraining(state.filter, colour);
+}
+
+const int ENERGY_BLOCKS = (FILTER_SPECTRUM + THREADS - 1) / THREADS;
+
+__device__ __forceinline__ void learnEnergy(const FilterModel& model, const FilterWork& work, int k, FilterModel& next)
+{
+    if (k >= FILTER_SPECTRUM)
+        return;
+    float energy = 0.f;
+#pragma unroll
+    for (int channel = 0; channel < FILTER_CHANNELS; ++channel)
+        energy += work.squares[channel][k];
+    next.energy[k] = learned(model.energy[k], energy * (1.f / FILTER_CELLS), work.rates.filter);
+}
+
+//! Learns bins of the histograms. @param part index of the block among `parts`.
+__device__ __forceinline__ void learnHistograms(const ObjectRecord& object, FilterPass pass, bool colour, int part,
+                                                int parts)
+{
+    Live& live = *object.live;
+    const FilterWork& work = *object.filterWork;
+    const int target = nextModelOf(live, pass);
+    const FilterModel& model = modelOf(object);
+    FilterModel& next = *object.filters[target];
+    const bool all = colour || live.ofColours[live.filter] || live.ofColours[target];
+    const int bins = colour ? HISTOGRAM_BINS : COLOUR_LEVELS, end = all ? HISTOGRAM_BINS : COLOUR_LEVELS;
+    const float rate = work.rates.histogram;
+    bool more = false; // values in bins that gray images do not have
+    for (int bin = part * THREADS + static_cast<int>(threadIdx.x); bin < end; bin += parts * THREADS)
     {
-        work.inDoubt = endFilter(state, batch.cols, batch.rows);
-        trains = state.filter.trains != NOT_TRAINED;
-        if (trains)
-            work.rates = beginFilterTraining(state.filter, colour);
-        work.counts[0] = work.counts[1] = 0;
+        const int foreground = bin < bins ? work.foreground[bin] : 0,
+                  background = bin < bins ? work.background[bin] : 0;
+        const float inner = learned(model.foreground[bin], binPart(foreground, work.counts[0]), rate);
+        const float outer = learned(model.background[bin], binPart(background, work.counts[1]), rate);
+        next.foreground[bin] = inner;
+        next.background[bin] = outer;
+        more = more || (bin >= COLOUR_LEVELS && (inner != 0.f || outer != 0.f));
     }
-    __syncthreads(); // the decision
+    more = __syncthreads_or(more); // and all have read ofColours
+    if (part == 0 && threadIdx.x == 0)
+        live.ofColours[target] = colour || more;
+}
+
+//! Loses an object that was found again, if the filter does not know it there.
+__device__ __forceinline__ void verify(const Batch& batch, const ObjectRecord& object, int index,
+                                       const RowsView<double>& results, AnswerMemory& m)
+{
+    const FilterWork& work = *object.filterWork;
+    const GridMemory& grid = answerAt<THREADS>(modelOf(object), work, 0, *batch.filterTables, m);
+    Largest largest = {0.f, -1};
+    for (int k = threadIdx.x; k < FILTER_CELLS; k += THREADS)
+        largest = largerOf(largest, {grid.re[GridMemory::at(k)], k});
+    largest = largestOfBlock<THREADS>(largest, m.warps);
+    if (threadIdx.x != 0)
+        return;
+    ObjectState& state = stateOf(*object.live, ENDING);
+    verifyFound(state, confidenceOf(largest.value));
+    if (!results)
+        return;
+    double row[RESULT_COLUMNS];
+    resultOf(state, batch.settings, batch.cols, batch.rows, row);
+#pragma unroll
+    for (int k = 0; k < RESULT_COLUMNS; ++k)
+        results.row(index)[k] = row[k];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    learnFilter(const __grid_constant__ Batch batch, FilterPass pass, int32_t colour, RowsView<double> results)
+{
+    __shared__ AnswerMemory m;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    const bool trains = stateOf(*object.live, pass).filter.trains != NOT_TRAINED; // filterSpectra does not write states
+    const int part = static_cast<int>(blockIdx.x) - 1;
+    beginEarly();
+    if (part < 0)
+    {
+        if (object.filterWork->inDoubt)
+            verify(batch, object, static_cast<int>(blockIdx.y), results, m);
+        return;
+    }
     if (!trains)
         return;
-    uint4* const counts = reinterpret_cast<uint4*>(work.foreground); // and those of the background, behind them
-    const int words = 2 * HISTOGRAM_BINS * static_cast<int>(sizeof(int32_t)) / static_cast<int>(sizeof(uint4));
-    for (int k = threadIdx.x; k < words; k += tuning::THREADS)
-        counts[k] = make_uint4(0, 0, 0, 0);
-}
-
-const int SPECTRUM_BLOCKS = (FILTER_SPECTRUM + tuning::THREADS - 1) / tuning::THREADS;
-const int BIN_BLOCKS = HISTOGRAM_BINS / tuning::THREADS;
-
-//! Learns a value of the spectra of all channels.
-__device__ __forceinline__ void learnSpectrum(const FilterModel& model, const FilterWork& work,
-                                              const FilterTarget& target, int k, FilterModel& next)
-{
-    const float desired = target.at(k % FILTER_GRID, k / FILTER_GRID), rate = work.rates.filter;
-    float energy = 0.f;
-#pragma unroll 4
-    for (int channel = 0; channel < FILTER_CHANNELS; ++channel)
-    {
-        const float re = work.re[0][channel][k], im = work.im[0][channel][k];
-        next.re[channel][k] = learned(model.re[channel][k], desired * re, rate);
-        next.im[channel][k] = learned(model.im[channel][k], desired * im, rate);
-        energy += squareOf(re, im);
-    }
-    next.energy[k] = learned(model.energy[k], energy * (1.f / FILTER_CELLS), rate);
-}
-
-__global__ void __launch_bounds__(tuning::THREADS) learnFilter(const __grid_constant__ Batch batch, FilterPass pass)
-{
-    const ObjectRecord& object = batch.objects[blockIdx.y];
-    if (stateOf(*object.live, pass).filter.trains == NOT_TRAINED)
-        return;
-    const FilterWork& work = *object.filterWork;
-    const FilterModel& model = modelOf(object);
-    FilterModel& next = nextModelOf(object, pass);
-    const int k = static_cast<int>(blockIdx.x * tuning::THREADS + threadIdx.x);
-    if (blockIdx.x < SPECTRUM_BLOCKS)
-    {
-        if (k < FILTER_SPECTRUM)
-            learnSpectrum(model, work, *object.filterTarget, k, next);
-        return;
-    }
-    const int bin = k - SPECTRUM_BLOCKS * tuning::THREADS;
-    const float rate = work.rates.histogram;
-    next.foreground[bin] = learned(model.foreground[bin], binPart(work.foreground[bin], work.counts[0]), rate);
-    next.background[bin] = learned(model.background[bin], binPart(work.background[bin], work.counts[1]), rate);
-}
-
-__global__ void __launch_bounds__(tuning::THREADS)
-    finishFilters(const __grid_constant__ Batch batch, RowsView<double> results)
-{
-    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
-    {
-        const FilterWork& work = *batch.objects[o].filterWork;
-        ObjectState& state = stateOf(*batch.objects[o].live, ENDING);
-        if (work.inDoubt)
-            verifyFound(state, work.answers[0].confidence);
-        if (!results)
-            continue;
-        double row[RESULT_COLUMNS];
-        resultOf(state, batch.settings, batch.cols, batch.rows, row);
-#pragma unroll
-        for (int k = 0; k < RESULT_COLUMNS; ++k)
-            results.row(o)[k] = row[k];
-    }
+    if (part < ENERGY_BLOCKS)
+        learnEnergy(modelOf(object), *object.filterWork, part * THREADS + static_cast<int>(threadIdx.x),
+                    *object.filters[nextModelOf(*object.live, pass)]);
+    else
+        learnHistograms(object, pass, colour != 0, part - ENERGY_BLOCKS,
+                        static_cast<int>(gridDim.x) - 1 - ENERGY_BLOCKS);
 }
 
 //! Trains the filters of objects whose states say so after endFilters().
-void train(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)
+void train(const Batch& batch, const ImageView& image, FilterPass pass, const RowsView<double>& results,
+           detail::StreamHandle stream)
 {
+    const int32_t colour = isColour(image);
+    const int bins = colour ? HISTOGRAM_BINS / THREADS : 1;
     detail::launch("tld end filters", endFilters, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch, pass,
-                   isColour(image));
-    lookAround(batch, image, pass, 1, stream);
-    lookAtSizes(batch, pass, stream);
-    spectraOfSizes(batch, pass, stream);
-    detail::launch("tld learn filter", learnFilter, dim3(SPECTRUM_BLOCKS + BIN_BLOCKS, batch.count),
-                   dim3(tuning::THREADS), 0, stream, batch, pass);
+                   colour);
+    lookForTraining(batch, image, pass, stream);
+    detail::launchAs(beginsEarly(batch), "tld learn filter", learnFilter, dim3(1 + ENERGY_BLOCKS + bins, batch.count),
+                     dim3(THREADS), 0, stream, batch, pass, colour, results);
 }
 
 } // namespace
 
 void trainFilter(const Batch& batch, const ImageView& image, RowsView<double> results, detail::StreamHandle stream)
 {
-    train(batch, image, ENDING, stream);
-    answersOf(batch, image, ENDING, 1, stream);
-    detail::launch("tld finish filters", finishFilters, dim3(1), dim3(tuning::THREADS), 0, stream, batch, results);
+    train(batch, image, ENDING, results, stream);
 }
 
 void beginFilter(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
-    train(batch, image, BEGINNING, stream);
+    train(batch, image, BEGINNING, {}, stream);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

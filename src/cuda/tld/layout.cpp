@@ -106,6 +106,7 @@ std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& f
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
     r.live->spareIsOld = 1;
+    r.live->ofColours[0] = state.filter.started; // what a file says is not known here
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
     if (s.filter)
         *const_cast<FilterTarget*>(r.filterTarget) = target;

@@ -273,9 +273,11 @@ void learnFerns(const Batch& batch, detail::StreamHandle stream)
     const int parts = direct ? directParts(batch.count, batch.tileCount, detail::multiprocessors())
                              : partsOf(batch.count, detail::multiprocessors());
     const dim3 grid(parts, batch.count);
+    // Blocks that fill the device while they wait for the examples would leave no room for the training of filters.
+    const bool fills = s.filter && parts * batch.count >= detail::multiprocessors();
     for (int pass = 0; pass < 2; ++pass)
-        detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch,
-                            pass);
+        detail::launchAs(pass > 0 || !fills, "tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS),
+                         posteriors, stream, batch, pass);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

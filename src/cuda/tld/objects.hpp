@@ -75,15 +75,16 @@ struct TrackResult
 struct Live
 {
     ObjectState states[2];
-    int32_t current;    //!< index of the current states and detections
-    int32_t model;      //!< index of the current model
-    int32_t spareIsOld; //!< the other model is not a copy of the current one
-    int32_t filter;     //!< index of the current filter
+    int32_t current;      //!< index of the current states and detections
+    int32_t model;        //!< index of the current model
+    int32_t spareIsOld;   //!< the other model is not a copy of the current one
+    int32_t filter;       //!< index of the current filter
+    int32_t ofColours[2]; //!< histograms of this filter may have values in bins that gray images do not have
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
     TrainingSet trainingSet;
-    unsigned blocksDone, copiesDone; //!< see isLastBlock(); 0 between launches
+    unsigned blocksDone, copiesDone, filterBlocksDone; //!< see isLastBlock(); 0 between launches
     // Used by train().
     int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
     uint32_t worstSum;
@@ -102,20 +103,30 @@ struct Model
     uint16_t* order;
 };
 
+//! Most displacements of an answer: those of a target with four samples a side.
+const int MOST_DISPLACEMENTS = (FILTER_SIDE - 3) * (FILTER_SIDE - 3);
+
 //! Scratch memory of a filter in a frame.
 struct FilterWork
 {
     // At two places.
-    float features[2][FILTER_CHANNELS][FILTER_CELLS];
-    float re[2][FILTER_CHANNELS][FILTER_SPECTRUM], im[2][FILTER_CHANNELS][FILTER_SPECTRUM];
-    uint16_t bins[2][FILTER_SIDE * FILTER_SIDE];
-    int32_t likelihoods[2][(FILTER_SIDE + 1) * (FILTER_SIDE + 1)]; //!< their tables of sums
+    int32_t histograms[2][2 * ORIENTATIONS][FILTER_CELLS]; //!< of gradients
+    int64_t energies[2][FILTER_CELLS];
+    int32_t samples[2][FILTER_CELLS];                      //!< sums over cells
+    Complex products[2][FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of answerPart()
+    alignas(16) uint16_t likelihoods[2][FILTER_SIDE * FILTER_SIDE];
+    int32_t targetSums[2][MOST_DISPLACEMENTS]; //!< of likelihoods over the displaced target
+    Displacements displacements[2];
     FilterAnswer answers[2];
+    FilterState moved; //!< by the better answer
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     Complex quotients[SCALE_FREQUENCIES];
+    Similarity similarity; //!< of flow's box
+    // Of the training.
+    float squares[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of absolute values of spectra
     alignas(16) int32_t foreground[HISTOGRAM_BINS];
-    int32_t background[HISTOGRAM_BINS]; //!< counts of samples
-    int32_t counts[2];                  //!< their sums
+    alignas(16) int32_t background[HISTOGRAM_BINS]; //!< counts of samples
+    int32_t counts[2];                              //!< their sums
     TrainingRates rates;
     int32_t inDoubt; //!< verifyFound() must decide
 };

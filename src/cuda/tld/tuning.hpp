@@ -91,6 +91,15 @@ const int WINDOWS_AT_ONCE = 256;
 //! Blocks per object of copyModel.
 const int COPY_BLOCKS = 64;
 
+// --- filter ----------------------------------------------------------------------------------------------------------
+
+//! Threads per block of filterCells, filterSpectra and learnFilter: one per sample of a size.
+const int FILTER_THREADS = 512;
+//! Threads per block of filterAnswers: the most there can be, as a place has one block.
+const int ANSWER_THREADS = 1024;
+//! Largest number of objects whose filter kernels begin early: waiting blocks of more would occupy the device.
+const int EARLY_FILTERS = 8;
+
 }}}}} // namespace cv::cuda::tld::gpu::tuning
 
 #endif // OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
