@@ -94,21 +94,27 @@ CT_HOST_DEVICE int likelihoodOf(float foreground, float background)
     return all > 0.f ? roundEven(foreground / all * LIKELIHOOD_ONE) : 0;
 }
 
-//! Returns the answer at a displacement, interpolated between cells. @param answer FILTER_CELLS values; that of no
-//! displacement is the first.
-CT_HOST_DEVICE float interpolated(const float* answer, int dx, int dy)
+//! Two columns or rows of an answer, and the weight of the second.
+struct Between
 {
-    const int half = FILTER_GRID / 2, x = dx + half * FILTER_CELL, y = dy + half * FILTER_CELL;
-    const int x0 = x / FILTER_CELL, y0 = y / FILTER_CELL;
-    const auto at = [&](int i, int j)
-    {
-        const int column = (lesser(i, FILTER_GRID - 1) + half) % FILTER_GRID;
-        return answer[(lesser(j, FILTER_GRID - 1) + half) % FILTER_GRID * FILTER_GRID + column];
-    };
-    const float wx = (x % FILTER_CELL) * (1.f / FILTER_CELL), wy = (y % FILTER_CELL) * (1.f / FILTER_CELL);
-    const float above = (1.f - wx) * at(x0, y0) + wx * at(x0 + 1, y0);
-    const float below = (1.f - wx) * at(x0, y0 + 1) + wx * at(x0 + 1, y0 + 1);
-    return (1.f - wy) * above + wy * below;
+    int32_t first, second;
+    float weight;
+};
+//! Returns those around a displacement along an axis. No displacement is the first column or row.
+CT_HOST_DEVICE Between betweenCells(int displacement)
+{
+    const int half = FILTER_GRID / 2, x = displacement + half * FILTER_CELL, x0 = x / FILTER_CELL;
+    const auto at = [&](int i) { return (lesser(i, FILTER_GRID - 1) + half) % FILTER_GRID; };
+    return {at(x0), at(x0 + 1), (x % FILTER_CELL) * (1.f / FILTER_CELL)};
+}
+//! Returns the answer at a displacement, interpolated between cells. @param answer FILTER_CELLS values.
+CT_HOST_DEVICE float interpolated(const float* answer, const Between& x, const Between& y)
+{
+    const float* const first = answer + y.first * FILTER_GRID;
+    const float* const second = answer + y.second * FILTER_GRID;
+    const float above = (1.f - x.weight) * first[x.first] + x.weight * first[x.second];
+    const float below = (1.f - x.weight) * second[x.first] + x.weight * second[x.second];
+    return (1.f - y.weight) * above + y.weight * below;
 }
 //! Returns the merged answer. @param likelihood sum over the displaced target.
 CT_HOST_DEVICE float mergedAnswer(float answer, int likelihood, const Displacements& d)
@@ -147,8 +153,8 @@ CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTab
     return sum;
 }
 
-//! Returns the index of the size of the largest answer, of equal ones the first. @param answers FILTER_SCALES results of
-//! sizeAnswer().
+//! Returns the index of the size of the largest answer, of equal ones the first. @param answers FILTER_SCALES results
+//! of sizeAnswer().
 CT_HOST_DEVICE int largestSize(const float* answers)
 {
     int best = 0;

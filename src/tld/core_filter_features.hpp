@@ -59,16 +59,19 @@ CT_HOST_DEVICE SamplePlan planSize(const FilterState& f, double factor, const Sc
 //! Whether the histograms of an image are those of colours.
 CT_HOST_DEVICE int32_t isColour(const detail::ImageView& image) { return image.channels > 1 ? 1 : 0; }
 
-//! Returns the bin of the pixel in the middle of a sample.
-CT_HOST_DEVICE int binOf(const detail::ImageView& image, const SamplePlan& plan, int i, int j)
+//! Returns the pixel in the middle of a sample.
+CT_HOST_DEVICE const uint8_t* pixelOf(const detail::ImageView& image, const SamplePlan& plan, int i, int j)
 {
     const int x = greater(0, lesser(image.cols - 1, (plan.left(i) + plan.halfX) >> 8));
     const int y = greater(0, lesser(image.rows - 1, (plan.top(j) + plan.halfY) >> 8));
-    const uint8_t* const pixel = image.row<uint8_t>(y) + static_cast<size_t>(x) * image.channels;
+    return image.row<uint8_t>(y) + static_cast<size_t>(x) * image.channels;
+}
+//! Returns the bin of a pixel. @param colour isColour() of its image.
+CT_HOST_DEVICE int binOf(const uint8_t* pixel, bool colour)
+{
     const int width = 256 / COLOUR_LEVELS;
-    return image.channels == 1
-               ? pixel[0] / width
-               : (pixel[0] / width * COLOUR_LEVELS + pixel[1] / width) * COLOUR_LEVELS + pixel[2] / width;
+    return colour ? (pixel[0] / width * COLOUR_LEVELS + pixel[1] / width) * COLOUR_LEVELS + pixel[2] / width
+                  : pixel[0] / width;
 }
 
 //! Part of a surround.

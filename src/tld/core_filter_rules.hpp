@@ -45,12 +45,12 @@ CT_HOST_DEVICE FilterPlaces filterPlaces(const ObjectState& s, const ObjectState
     return places;
 }
 
-//! Moves the filter by the answer of the larger confidence, of equal ones the first.
-CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, const FilterAnswer* answers, int cols,
-                                 int rows)
+//! Moves the filter by the answer of the larger confidence, of equal ones the first. @param a areas of the filter
+//! before.
+CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, const FilterAnswer* answers,
+                                 const FilterAreas& a)
 {
     const int best = places.count > 1 && answers[1].confidence > answers[0].confidence ? 1 : 0;
-    const FilterAreas a = filterAreas(f.width, f.height, f.scale, cols, rows);
     f.confidence = answers[best].confidence;
     f.x = places.x[best] + static_cast<double>(answers[best].dx) * a.width / FILTER_SIDE;
     f.y = places.y[best] + static_cast<double>(answers[best].dy) * a.height / FILTER_SIDE;

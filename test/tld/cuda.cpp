@@ -160,8 +160,8 @@ struct Crowd
     {
         const Size size = scene.background.size();
         Placement p;
-        p.centre = Point2d(size.width * (0.5 + 0.3 * std::cos(0.05 * t + 2.1 * i)),
-                           size.height * (0.5 + 0.3 * std::sin(0.06 * t + 1.3 * i)));
+        p.centre = Point2d(size.width * (0.5 + path * std::cos(0.05 * t + 2.1 * i)),
+                           size.height * (0.5 + path * std::sin(0.06 * t + 1.3 * i)));
         p.scale = 1. + 0.15 * std::sin(0.08 * t + i);
         p.degrees = 6. * std::sin(0.1 * t + i);
         p.present = i > 0 || t % 40 < 25 || t % 40 > 32;
@@ -177,6 +177,7 @@ struct Crowd
     Rect box(int t, int i) const { return scene.box(at(t, i), i); }
 
     Composite scene;
+    double path = 0.3; //!< largest distance from the middle, in sides of the image
 };
 
 //! Runs both backends on the same frames.
@@ -339,6 +340,7 @@ TEST_F(Tld_Cuda, filtersOfAllSizes)
         SCOPED_TRACE(size);
         Crowd crowd(Size(640, 480), 1, type);
         crowd.scene.objects[0] = texture(77, size, type, 5);
+        crowd.path = 0.15;
         Pair pair(paramsOf("scales 1"));
         ASSERT_NO_FATAL_FAILURE(pair.follow(crowd, 1, 8));
         ASSERT_TRUE(sameText(textOf(*pair.cpu), textOf(*pair.cuda)));

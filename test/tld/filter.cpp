@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The correlation filter: its steps against sums in double that share no code with it, and trackers that use it.
+// over budget: the steps of one filter share what computes them in double.
 #include "scenes.hpp"
 #include "../../src/cpu/tld/filter.hpp"
 #include <complex>
@@ -397,7 +398,8 @@ TEST(Tld_Filter, interpolation)
         for (int dx = -60; dx < 60; ++dx)
         {
             const double x = n / 2 + dx / 4., y = n / 2 + dy / 4.;
-            ASSERT_NEAR(3 * x - 7 * y + 0.25 * x * y, core::interpolated(answer.data(), dx, dy), 1e-3);
+            ASSERT_NEAR(3 * x - 7 * y + 0.25 * x * y,
+                        core::interpolated(answer.data(), core::betweenCells(dx), core::betweenCells(dy)), 1e-3);
         }
 }
 

@@ -129,12 +129,13 @@ TEST(Tld_Filter, looksAtBothPlaces)
     EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
     core::FilterState f = a.before.filter;
     const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}};
-    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    const core::FilterAreas areas = core::filterAreas(f.width, f.height, f.scale, 320, 240);
+    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, areas);
     EXPECT_EQ(0.3f, f.confidence);
     EXPECT_EQ(200., f.x);
     EXPECT_EQ(100. - 32., f.y) << "half of a surround of 65 pixels, made odd as the target: 64";
     f = a.before.filter;
-    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, 320, 240);
+    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, areas);
     EXPECT_EQ(120. + 74., f.x);
 }
 

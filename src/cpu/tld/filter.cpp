@@ -51,7 +51,8 @@ void look(const Work& work, const FilterAreas& areas, double x, double y, Filter
                   });
     for (int j = 0; j < FILTER_SIDE; ++j)
         for (int i = 0; i < FILTER_SIDE; ++i)
-            sample.bins[j * FILTER_SIDE + i] = binOf(work.frame->image, plan, i, j);
+            sample.bins[j * FILTER_SIDE + i] =
+                binOf(pixelOf(work.frame->image, plan, i, j), isColour(work.frame->image) != 0);
 }
 
 //! Computes the spectra of the scale filter.
@@ -108,7 +109,8 @@ FilterAnswer ask(const Work& work, const ObjectView& object, const FilterState& 
         {
             const int* const corner = scratch.likelihoods + j * step + i;
             const int sum = corner[d.height * step + d.width] - corner[d.width] - corner[d.height * step] + corner[0];
-            const float value = mergedAnswer(interpolated(scratch.answer, i - d.reachX, j - d.reachY), sum, d);
+            const float value = mergedAnswer(
+                interpolated(scratch.answer, betweenCells(i - d.reachX), betweenCells(j - d.reachY)), sum, d);
             if ((i == 0 && j == 0) || value > most)
             {
                 most = value;
@@ -173,7 +175,7 @@ void filter(const Work& work, const ObjectView& object)
     FilterAnswer answers[2] = {};
     for (int p = 0; p < places.count; ++p)
         answers[p] = ask(work, object, f, places.x[p], places.y[p], scratch);
-    moveByAnswer(f, places, answers, frame.cols, frame.rows);
+    moveByAnswer(f, places, answers, filterAreas(f.width, f.height, f.scale, frame.cols, frame.rows));
     scaleByAnswer(f, sizeFactor(askSize(work, object, scratch)), frame.cols, frame.rows);
     const Similarity similarity =
         state.alive ? compareTemplates(object, *work.settings, patchOf(frame, state.box)) : Similarity();

@@ -417,8 +417,8 @@ void ferns(const Batch& batch, detail::StreamHandle stream)
     const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
     const auto kernel = posteriors > 0 ? kernelFor(s, fernPosteriors<10, 13, true>, fernPosteriors<0, 0, true>)
                                        : kernelFor(s, fernPosteriors<10, 13, false>, fernPosteriors<0, 0, false>);
-    const int parts = direct ? directParts(batch.count, batch.tileCount, detail::multiprocessors())
-                             : partsOf(batch.count, detail::multiprocessors());
+    const int processors = batch.alone ? detail::multiprocessors() : multiprocessorsBesideFilters(batch);
+    const int parts = direct ? directParts(batch.count, batch.tileCount, processors) : partsOf(batch.count, processors);
     detail::launchEarly("tld posteriors", kernel, dim3(parts, batch.count), dim3(tuning::POSTERIOR_THREADS), posteriors,
                         stream, batch);
 }

@@ -9,6 +9,7 @@
 //                   block finds the size, and which box is taken
 //
 // Cost per object and place: 122 KB of products, from the L2 cache. Bound by latency.
+#include "filter_sizes.hpp"
 #include "filter_steps.hpp"
 #include "models.hpp"
 
@@ -16,34 +17,54 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Returns the largest merged answer of a thread. @param answer by rows of GridMemory.
-__device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* sums, const Displacements& d)
+struct AskMemory
 {
+    AnswerMemory answer;
+    Between columns[FILTER_SIDE], rows[FILTER_SIDE]; //!< of all displacements
+};
+
+//! Returns the largest merged answer of a thread. @param answer FILTER_CELLS values.
+__device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* sums, const Displacements& d,
+                                            const AskMemory& m)
+{
+    const int THREADS = tuning::ANSWER_THREADS, cols = d.cols(), all = cols * d.rows();
+    const int stepX = THREADS % cols, stepY = THREADS / cols;
+    int i = static_cast<int>(threadIdx.x) % cols, j = static_cast<int>(threadIdx.x) / cols;
     Largest best = {0.f, -1};
-    const int cols = d.cols(), all = cols * d.rows();
 #pragma unroll 4
-    for (int k = threadIdx.x; k < all; k += tuning::ANSWER_THREADS)
+    for (int k = threadIdx.x; k < all; k += THREADS)
     {
-        const int j = k / cols, i = k - j * cols;
-        best = largerOf(best, {mergedAnswer(interpolated(answer, i - d.reachX, j - d.reachY), sums[k], d), k});
+        const float value = mergedAnswer(interpolated(answer, m.columns[i], m.rows[j]), sums[k], d);
+        best = best.index < 0 || value > best.value ? Largest{value, k} : best;
+        const bool wraps = i + stepX >= cols;
+        i += wraps ? stepX - cols : stepX;
+        j += wraps ? stepY + 1 : stepY;
     }
     return best;
 }
 
 //! Asks the filter at a place.
-__device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& object, int place, AnswerMemory& m)
+__device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& object, int place, AskMemory& m)
 {
     FilterWork& work = *object.filterWork;
-    const GridMemory& grid = answerAt<tuning::ANSWER_THREADS>(modelOf(object), work, place, *batch.filterTables, m);
-    // The answer without the gaps of the grid, in its other half.
-    float* const answer = (&grid == &m.grids[0] ? m.grids[1] : m.grids[0]).re;
-    static_assert(FILTER_CELLS == tuning::ANSWER_THREADS, "a cell per thread");
-    const float own = answer[threadIdx.x] = grid.re[GridMemory::at(threadIdx.x)];
     const Displacements d = work.displacements[place];
-    const Largest highest = largestOfBlock<tuning::ANSWER_THREADS>({own, static_cast<int>(threadIdx.x)}, m.warps);
+    const int t = threadIdx.x;
+    // Warps that have no value of the spectrum.
+    if (t >= tuning::ANSWER_THREADS - FILTER_SIDE)
+        m.columns[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachX) - d.reachX);
+    else if (t >= tuning::ANSWER_THREADS - 2 * FILTER_SIDE)
+        m.rows[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachY) - d.reachY);
+    AnswerMemory& own = m.answer;
+    const GridMemory& grid = answerAt<tuning::ANSWER_THREADS>(modelOf(object), work, place, own);
+    // The answer without the gaps of the grid, in its other half.
+    float* const answer = (&grid == &own.grids[0] ? own.grids[1] : own.grids[0]).re;
+    static_assert(FILTER_CELLS == tuning::ANSWER_THREADS, "a cell per thread");
+    const float value = answer[t] = grid.re[GridMemory::at(t)];
+    const Largest highest = largestOfBlock<tuning::ANSWER_THREADS>({value, t}, own.warps);
     __syncthreads(); // the answer; the memory is free
-    const Largest best = largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d), m.warps);
-    if (threadIdx.x == 0)
+    const Largest best =
+        largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, m), own.warps);
+    if (t == 0)
         work.answers[place] = {confidenceOf(highest.value), best.index % d.cols() - d.reachX,
                                best.index / d.cols() - d.reachY};
 }
@@ -51,22 +72,30 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
 __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     filterAnswers(const __grid_constant__ Batch batch, int place)
 {
-    __shared__ AnswerMemory m;
+    __shared__ AskMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
-    const ObjectState& before = live.states[live.current];
-    FilterState f;
-    double x, y;
-    const bool looks = findPlace(object, ASKING, place, f, x, y); // filterSpectra does not write states
+    FilterWork& work = *object.filterWork;
+    const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
+    const bool moves = place == 1 && threadIdx.x == 0 && asksFilter(live.states[live.current]);
+    FilterState f = {};
+    FilterPlaces places = {};
+    FilterAreas areas = {};
+    if (moves)
+    {
+        const ObjectState& state = stateOf(live, ASKING);
+        f = state.filter;
+        places = filterPlaces(state, live.states[live.current]);
+        areas = work.places[1].areas;
+    }
+    m.answer.turns.load(*batch.filterTables);
     beginEarly();
-    if (looks)
+    if (looks.there)
         askAt(batch, object, place, m);
-    if (place == 0 || threadIdx.x != 0 || !asksFilter(before))
+    if (!moves)
         return;
-    const ObjectState& state = stateOf(live, ASKING);
-    f = state.filter;
-    moveByAnswer(f, filterPlaces(state, before), object.filterWork->answers, batch.cols, batch.rows);
-    object.filterWork->moved = f;
+    moveByAnswer(f, places, work.answers, areas);
+    work.moved = f;
 }
 
 struct CompareMemory
@@ -81,45 +110,67 @@ struct FuseMemory
         SizeSpectrumMemory size;
         CompareMemory compare;
     };
+    ObjectState state, before;
+    FilterState moved;
+    Similarity similarity;
+    Complex quotients[SCALE_FREQUENCIES];
     float answers[FILTER_SCALES];
     double factors[FILTER_SCALES];
 };
 
-__global__ void __launch_bounds__(tuning::THREADS) fuseObjects(const __grid_constant__ Batch batch)
+//! Finds the size and decides which box is taken, by the last block of an object. Global memory is read and written by
+//! all threads, so that no access waits for another.
+__device__ __forceinline__ void decide(const Batch& batch, const FilterWork& work, ObjectState& state, FuseMemory& m)
+{
+    copyWords(&m.moved, &work.moved, 1);
+    copyWords(&m.similarity, &work.similarity, 1);
+    copyWords(m.quotients, work.quotients, SCALE_FREQUENCIES);
+    __syncthreads(); // what was found
+    if (threadIdx.x < FILTER_SCALES)
+        m.answers[threadIdx.x] = sizeAnswer(m.quotients, static_cast<int>(threadIdx.x), *batch.filterTables);
+    __syncthreads(); // answers
+    if (threadIdx.x == 0)
+    {
+        m.state.filter = m.moved;
+        scaleByAnswer(m.state.filter, m.factors[largestSize(m.answers)], batch.cols, batch.rows);
+        fuse(m.state, m.before, m.similarity, batch.cols, batch.rows);
+    }
+    __syncthreads(); // the state
+    copyWords(&state, &m.state, 1);
+}
+
+//! Bounds registers, so that three blocks run at once.
+__global__ void __launch_bounds__(tuning::THREADS, 3) fuseObjects(const __grid_constant__ Batch batch)
 {
     __shared__ FuseMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     FilterWork& work = *object.filterWork;
     ObjectState& state = stateOf(live, ASKING); // of kernels before the last one
-    const bool asks = usesSizes(object, ASKING), compares = state.alive != 0;
+    copyWords(&m.state, &state, 1);
+    copyWords(&m.before, &live.states[live.current], 1);
     if (threadIdx.x < FILTER_SCALES)
         m.factors[threadIdx.x] = sizeFactor(static_cast<int>(threadIdx.x));
+    const int frequency = ::min(static_cast<int>(blockIdx.x), SCALE_FREQUENCIES - 1);
+    const SizeModel<tuning::THREADS> own(modelOf(object), frequency);
+    __syncthreads(); // states
+    const bool asks = asksFilter(m.before), compares = m.state.alive != 0;
     if (asks && compares && blockIdx.x == SCALE_FREQUENCIES)
     {
         BlockPatch& patch = m.compare.patch;
-        makePatch(batch, state.box, patch);
-        compareTemplates(object.models[live.model], batch.settings, state.positives, state.negatives, patch.pixels,
+        makePatch(batch, m.state.box, patch);
+        compareTemplates(object.models[live.model], batch.settings, m.state.positives, m.state.negatives, patch.pixels,
                          patch.stats, m.compare.similarities);
     }
     beginEarly();
     if (!asks)
         return;
     if (blockIdx.x < SCALE_FREQUENCIES)
-        sizeSpectrum<tuning::THREADS>(batch, object, ASKING, blockIdx.x, m.size);
+        sizeSpectrum<tuning::THREADS>(batch, object, ASKING, frequency, own, m.size);
     else if (threadIdx.x == 0)
         work.similarity = compares ? m.compare.similarities.result : Similarity();
-    if (!isLastBlock(live.filterBlocksDone, gridDim.x))
-        return;
-    if (threadIdx.x < FILTER_SCALES)
-        m.answers[threadIdx.x] = sizeAnswer(work.quotients, static_cast<int>(threadIdx.x), *batch.filterTables);
-    __syncthreads(); // answers
-    if (threadIdx.x != 0)
-        return;
-    FilterState f = work.moved;
-    scaleByAnswer(f, m.factors[largestSize(m.answers)], batch.cols, batch.rows);
-    state.filter = f;
-    fuse(state, live.states[live.current], work.similarity, batch.cols, batch.rows);
+    if (isLastBlock(live.filterBlocksDone, gridDim.x))
+        decide(batch, work, state, m);
 }
 
 void answerAtPlace(const Batch& batch, int place, detail::StreamHandle stream)

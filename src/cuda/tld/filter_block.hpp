@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Device functions that kernels of the correlation filter share: where it looks, the Fourier transform of a grid, its
-// answer, the spectra of the scale filter.
+// answer.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_FILTER_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_FILTER_BLOCK_HPP
 
@@ -35,32 +35,33 @@ __device__ __forceinline__ int nextModelOf(const Live& live, FilterPass pass)
     return pass == BEGINNING ? live.filter : 1 - live.filter;
 }
 
-//! Finds where the filter looks. @param place 0: at the last box, before or while flow works; 1: at flow's box; always
-//! 0 unless ASKING. @return whether it looks there.
-__device__ __forceinline__ bool findPlace(const ObjectRecord& object, FilterPass pass, int place, FilterState& f,
-                                          double& x, double& y)
+//! Returns where the filter looks at the image.
+__device__ __forceinline__ FilterLook lookOf(const Batch& batch, const FilterState& f)
 {
-    Live& live = *object.live;
-    const ObjectState& before = live.states[live.current];
-    f = pass == ASKING ? before.filter : stateOf(live, pass).filter;
-    x = f.x;
-    y = f.y;
-    if (pass != ASKING)
-        return f.trains != NOT_TRAINED || object.filterWork->inDoubt;
-    if (place == 0 || !asksFilter(before))
-        return asksFilter(before);
-    const FilterPlaces places = filterPlaces(stateOf(live, pass), before);
-    x = places.x[1];
-    y = places.y[1];
-    return places.count > 1;
+    FilterLook look = {1, f.trains, f.colour, filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows), {}};
+    look.plan = planSurround(f.x, f.y, look.areas);
+    return look;
 }
 
-//! Whether an object is trained or, if ASKING, asked.
-__device__ __forceinline__ bool usesSizes(const ObjectRecord& object, FilterPass pass)
+//! Whether a pass looks at a place, and then whether it trains. @param place 0: at the last box, before or while flow
+//! works; 1: at flow's box; always 0 unless ASKING.
+struct Looks
 {
-    Live& live = *object.live;
-    return pass == ASKING ? asksFilter(live.states[live.current]) : stateOf(live, pass).filter.trains != NOT_TRAINED;
-}
+    bool there, trains;
+
+    __device__ __forceinline__ Looks(const ObjectRecord& object, FilterPass pass, int place)
+    {
+        if (pass == ASKING && place == 0)
+        {
+            there = asksFilter(object.live->states[object.live->current]);
+            trains = false;
+            return;
+        }
+        const FilterLook& look = object.filterWork->places[place];
+        there = look.there != 0;
+        trains = look.trains != NOT_TRAINED;
+    }
+};
 
 //! Zeroes the counts of histograms, a part per block.
 __device__ __forceinline__ void clearCounts(FilterWork& work, bool colour, int part, int parts)
@@ -81,8 +82,8 @@ __device__ __forceinline__ float normalizedFeature(int sum, const float* norms, 
     return featureOf(static_cast<float>(sum), {{norms[0], norms[1], norms[across], norms[across + 1]}});
 }
 
-//! Computes the factor of a block of 2 x 2 cells. @param energyAt functor of a cell, which may be outside of the grid by
-//! one.
+//! Computes the factor of a block of 2 x 2 cells. @param energyAt functor of a cell, which may be outside of the grid
+//! by one.
 template <typename EnergyAt> __device__ __forceinline__ float blockNorm(int x, int y, const EnergyAt& energyAt)
 {
     return normOf(energyAt(x - 1, y - 1) + energyAt(x, y - 1) + energyAt(x - 1, y) + energyAt(x, y));
@@ -99,10 +100,28 @@ struct GridMemory
     static __device__ __forceinline__ int at(int cell) { return cell / FILTER_GRID * STEP + cell % FILTER_GRID; }
 };
 
+//! Tables of a transform, in shared memory.
+struct GridTables
+{
+    float cosine[FILTER_GRID], sine[FILTER_GRID], window[FILTER_GRID];
+
+    //! Copies the values by the first warps of a block. The caller's next barrier completes it.
+    __device__ __forceinline__ void load(const FilterTables& tables)
+    {
+        const int warp = threadIdx.x / FILTER_GRID, k = threadIdx.x % FILTER_GRID;
+        if (warp == 0)
+            cosine[k] = tables.cosine[k];
+        else if (warp == 1)
+            sine[k] = tables.sine[k];
+        else if (warp == 2)
+            window[k] = tables.window[k];
+    }
+};
+
 //! Transforms all columns or all rows by a block of THREADS. @param from the values, before and after. Begins and ends
 //! with a barrier.
 template <int THREADS, bool COLUMNS>
-__device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& to, const FilterTables& tables)
+__device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& to, const GridTables& tables)
 {
     __syncthreads(); // the values
     FilterFft::run(
@@ -160,6 +179,7 @@ __device__ __forceinline__ Largest largestOfWarp(Largest own)
 struct AnswerMemory
 {
     GridMemory grids[2];
+    GridTables turns; //!< loaded by the caller
     Largest warps[32];
 };
 //! Returns the largest value of a block of THREADS to all threads. The memory is free again after a barrier.
@@ -177,7 +197,7 @@ template <int THREADS> __device__ __forceinline__ Largest largestOfBlock(const L
 //! the answer. Ends with a barrier.
 template <int THREADS>
 __device__ __forceinline__ const GridMemory& answerAt(const FilterModel& model, const FilterWork& work, int place,
-                                                      const FilterTables& tables, AnswerMemory& m)
+                                                      AnswerMemory& m)
 {
     GridMemory *from = &m.grids[0], *to = &m.grids[1];
     for (int k = threadIdx.x; k < FILTER_SPECTRUM; k += THREADS)
@@ -201,75 +221,9 @@ __device__ __forceinline__ const GridMemory& answerAt(const FilterModel& model, 
         from->re[mirror] = quotient.re;
         from->im[mirror] = -quotient.im;
     }
-    transformLines<THREADS, false>(from, to, tables);
-    transformLines<THREADS, true>(from, to, tables);
+    transformLines<THREADS, false>(from, to, m.turns);
+    transformLines<THREADS, true>(from, to, m.turns);
     return *from;
-}
-
-// --- sizes -----------------------------------------------------------------------------------------------------------
-
-struct SizeSpectrumMemory
-{
-    Complex products[SCALE_ROWS]; //!< the parts of the sum
-    Complex cells[SCALE_CELLS];
-};
-
-//! Transforms along the sizes, for one frequency by a block of THREADS: computes its part of the answer or, unless
-//! ASKING, learns it.
-template <int THREADS>
-__device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRecord& object, FilterPass pass,
-                                             int frequency, SizeSpectrumMemory& m)
-{
-    FilterWork& work = *object.filterWork;
-    const FilterTables& tables = *batch.filterTables;
-    const FilterModel& model = modelOf(object);
-    FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
-    for (int row = threadIdx.x; row < SCALE_ROWS; row += THREADS)
-    {
-        const float re = model.scaleRe[frequency][row], im = model.scaleIm[frequency][row];
-        Complex sum = {0.f, 0.f};
-#pragma unroll
-        for (int i = 0; i < FILTER_SCALES; ++i)
-            addFrequency(sum, work.sizeFeatures[i][row] * tables.scaleWindow[i], i, frequency, tables);
-        Complex product = {0.f, 0.f};
-        if (pass == ASKING)
-            addScaleAnswer(product, re, im, sum.re, sum.im);
-        else
-        {
-            const Complex numerator = scaleNumerator(sum.re, sum.im, frequency, tables);
-            next.scaleRe[frequency][row] = learned(re, numerator.re, work.rates.scale);
-            next.scaleIm[frequency][row] = learned(im, numerator.im, work.rates.scale);
-            product.re = squareOf(sum.re, sum.im);
-        }
-        m.products[row] = product;
-    }
-    __syncthreads(); // products
-    if (threadIdx.x >= SCALE_CELLS)
-        return;
-    Complex sum = {0.f, 0.f};
-#pragma unroll
-    for (int k = 0; k < SCALE_CHANNELS; ++k)
-    {
-        const Complex& product = m.products[k * SCALE_CELLS + threadIdx.x];
-        sum.re += product.re;
-        sum.im += product.im;
-    }
-    m.cells[threadIdx.x] = sum;
-    static_assert(SCALE_CELLS <= 32, "one warp");
-    __syncwarp(); // sums of cells
-    if (threadIdx.x != 0)
-        return;
-    Complex all = {0.f, 0.f};
-#pragma unroll
-    for (int c = 0; c < SCALE_CELLS; ++c)
-    {
-        all.re += m.cells[c].re;
-        all.im += m.cells[c].im;
-    }
-    if (pass == ASKING)
-        work.quotients[frequency] = scaleQuotient(all, model.scaleEnergy[frequency]);
-    else
-        next.scaleEnergy[frequency] = learned(model.scaleEnergy[frequency], all.re, work.rates.scale);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

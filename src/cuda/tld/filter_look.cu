@@ -3,14 +3,15 @@
 
 // What the correlation filter sees of an image, and the spectra of it.
 //
-//   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block, or a size of the object: samples, gradients into
-//                   histograms by atomics in shared memory, likelihoods or counts of bins
+//   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block, or a size of the object: samples, gradients
+//                   into histograms by atomics in shared memory, likelihoods or counts of bins
 //   filterSpectra   a pair of channels of a place per block: norms, features, transform, product with the model or what
 //                   is learned; further blocks sum likelihoods over displaced targets, or learn frequencies of sizes
 //
-// Cost per place: 23,000 samples with the borders of tiles, 300 instructions each; 28 transforms; 0.5 MB of model and
-// products, from the L2 cache. Bound by latency with one object, by instructions with many.
-#include "filter_samples.hpp"
+// Cost per place: 23,000 samples with the borders of tiles; 28 transforms; 0.5 MB of model and products, from the L2
+// cache. Bound by latency with one object, by instructions with many.
+#include "filter_cells.hpp"
+#include "filter_sizes.hpp"
 #include "filter_steps.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -21,168 +22,44 @@ const int THREADS = tuning::FILTER_THREADS, WARPS = THREADS / 32;
 
 // --- cells -----------------------------------------------------------------------------------------------------------
 
-const int TILE_CELLS = 8, ACROSS = FILTER_GRID / TILE_CELLS, TILES = ACROSS * ACROSS;
-static_assert(FILTER_GRID % TILE_CELLS == 0, "whole tiles");
-const int TILE_SIDE = TILE_CELLS * FILTER_CELL; //!< samples
-//! Samples beyond the tile: a gradient reaches half a cell beyond its own, and differences one sample more.
-const int BORDER = FILTER_CELL / 2 + 1, SAMPLES = TILE_SIDE + 2 * BORDER;
-//! Words per histogram: odd, so that the same orientation of neighbouring cells is in different banks.
-const int HISTOGRAM_STEP = KINDS + 1;
-
-struct LookMemory
-{
-    SampleMemory<SAMPLES * SAMPLES, 2 * (SAMPLES + 1) * SAMPLES> sampled;
-    int histograms[TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP];
-    int counts[2][COLOUR_LEVELS]; //!< of gray levels in the foreground and the background
-    int parts[2];                 //!< samples of foreground and background
-    bool looks, counting, known;
-    FilterAreas areas;
-    SamplePlan plan;
-    // Of a size.
-    ScaleCells cells;
-    int64_t energies[SCALE_CELLS];
-    float norms[2 * SCALE_CELLS + 8]; //!< (cols + 1) * (rows + 1) with at least two cells along each side
-};
-static_assert(SAMPLES * SAMPLES >= SCALE_PIXELS && 2 * (SAMPLES + 1) * SAMPLES >= 4 * SCALE_PIXELS &&
-                  TILE_CELLS * TILE_CELLS >= SCALE_CELLS,
-              "room for a size");
-
-/** Adds the gradients of the tile and its border to histograms. Ends with a barrier. Threads of a warp take the same
-sample of different squares of 4 x 4, which lie between the centres of cells, so that few of them add to one cell.
-@param x0,y0 first cell of the tile. */
-__device__ __forceinline__ void addGradients(int x0, int y0, LookMemory& m)
-{
-    const int squares = TILE_CELLS + 1;
-    for (int k = threadIdx.x; k < squares * squares * FILTER_CELL * FILTER_CELL; k += THREADS)
-    {
-        const int square = k % (squares * squares), phase = k / (squares * squares);
-        const int cx = square % squares, cy = square / squares; // the cell to the right and below, in the tile
-        const int i = phase % FILTER_CELL, j = phase / FILTER_CELL;
-        const int px = cx * FILTER_CELL + i, py = cy * FILTER_CELL + j; // in the tile with half a cell around it
-        const int x = x0 * FILTER_CELL + px - FILTER_CELL / 2, y = y0 * FILTER_CELL + py - FILTER_CELL / 2;
-        if (x < 0 || x >= FILTER_SIDE || y < 0 || y >= FILTER_SIDE)
-            continue;
-        const auto at = [&](int column, int row)
-        { return static_cast<int>(m.sampled.samples[row * SAMPLES + column]); };
-        const int right = at(px + (x < FILTER_SIDE - 1 ? 2 : 1), py + 1), left = at(px + (x > 0 ? 0 : 1), py + 1);
-        const int below = at(px + 1, py + (y < FILTER_SIDE - 1 ? 2 : 1)), above = at(px + 1, py + (y > 0 ? 0 : 1));
-        const Gradient g = gradientOf(right - left, below - above);
-        if (g.magnitude == 0)
-            continue;
-        // Those of ownWeight(), and the rest of 8.
-        const int toLeft = 2 * (FILTER_CELL - i) - 1, toRight = 2 * i + 1;
-        const int up = g.magnitude * (2 * (FILTER_CELL - j) - 1), down = g.magnitude * (2 * j + 1);
-        int* const cell = m.histograms + (cy * TILE_CELLS + cx) * HISTOGRAM_STEP + g.orientation;
-        const int row = TILE_CELLS * HISTOGRAM_STEP;
-        if (cx > 0 && cy > 0)
-            atomicAdd(cell - row - HISTOGRAM_STEP, up * toLeft);
-        if (cx < TILE_CELLS && cy > 0)
-            atomicAdd(cell - row, up * toRight);
-        if (cx > 0 && cy < TILE_CELLS)
-            atomicAdd(cell - HISTOGRAM_STEP, down * toLeft);
-        if (cx < TILE_CELLS && cy < TILE_CELLS)
-            atomicAdd(cell, down * toRight);
-    }
-    __syncthreads(); // histograms
-}
-
-//! Writes histograms, energies and sums of the samples of the tile's cells.
-__device__ __forceinline__ void writeCells(int x0, int y0, const LookMemory& m, FilterWork& work, int place)
-{
-    const int cells = TILE_CELLS * TILE_CELLS;
-    const auto at = [&](int cell) { return (y0 + cell / TILE_CELLS) * FILTER_GRID + x0 + cell % TILE_CELLS; };
-    for (int k = threadIdx.x; k < KINDS * cells; k += THREADS)
-        work.histograms[place][k / cells][at(k % cells)] = m.histograms[k % cells * HISTOGRAM_STEP + k / cells];
-    const int cell = threadIdx.x % cells;
-    if (threadIdx.x < cells)
-        work.energies[place][at(cell)] = cellEnergy([&](int o) { return m.histograms[cell * HISTOGRAM_STEP + o]; });
-    else if (threadIdx.x < 2 * cells)
-    {
-        const uint8_t* const first = m.sampled.samples + (cell / TILE_CELLS * FILTER_CELL + BORDER) * SAMPLES +
-                                     cell % TILE_CELLS * FILTER_CELL + BORDER;
-        int sum = 0;
-#pragma unroll
-        for (int k = 0; k < FILTER_CELL * FILTER_CELL; ++k)
-            sum += first[k / FILTER_CELL * SAMPLES + k % FILTER_CELL];
-        work.samples[place][at(cell)] = sum;
-    }
-}
-
-//! Computes likelihoods or counts bins.
-__device__ __forceinline__ void findBins(const ImageView& image, const FilterModel& model, int x0, int y0,
-                                         LookMemory& m, FilterWork& work, int place)
-{
-    SamplePlan plan = m.plan;
-    plan.cols = plan.rows = FILTER_SIDE; // known to the compiler
-    const bool colour = isColour(image);
-    for (int k = threadIdx.x; k < TILE_SIDE * TILE_SIDE; k += THREADS)
-    {
-        const int i = x0 * FILTER_CELL + k % TILE_SIDE, j = y0 * FILTER_CELL + k / TILE_SIDE;
-        const int bin = binOf(image, plan, i, j);
-        if (!m.counting)
-        {
-            work.likelihoods[place][j * FILTER_SIDE + i] =
-                static_cast<uint16_t>(m.known ? likelihoodOf(model.foreground[bin], model.background[bin]) : 0);
-            continue;
-        }
-        const FilterPart part = partOf(m.areas, i, j);
-        const unsigned inner = __ballot_sync(ALL_LANES, part == INNER), outer = __ballot_sync(ALL_LANES, part == OUTER);
-        if ((threadIdx.x & 31) == 0)
-        {
-            atomicAdd(&m.parts[0], __popc(inner));
-            atomicAdd(&m.parts[1], __popc(outer));
-        }
-        if (part == EDGE)
-            continue;
-        if (colour)
-            atomicAdd(part == INNER ? &work.foreground[bin] : &work.background[bin], 1);
-        else
-            atomicAdd(&m.counts[part == INNER ? 0 : 1][bin], 1);
-    }
-    if (!m.counting)
-        return;
-    __syncthreads(); // counts
-    if (threadIdx.x < 2)
-        atomicAdd(&work.counts[threadIdx.x], m.parts[threadIdx.x]);
-    if (threadIdx.x < 2 * COLOUR_LEVELS && !colour)
-    {
-        const int bin = threadIdx.x % COLOUR_LEVELS, background = threadIdx.x / COLOUR_LEVELS;
-        atomicAdd(background ? &work.background[bin] : &work.foreground[bin], m.counts[background][bin]);
-    }
-}
-
 __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecord& object, const ImageView& image,
                                            FilterPass pass, int place, int tile, LookMemory& m)
 {
     FilterWork& work = *object.filterWork;
     const int x0 = tile % ACROSS * TILE_CELLS, y0 = tile / ACROSS * TILE_CELLS;
-    if (threadIdx.x == 0)
+    if (pass != ASKING || place != 0)
+        copyWords(&m.look, &work.places[place], 1);
+    else if (threadIdx.x == 0)
     {
-        FilterState f;
-        double x, y;
-        m.looks = findPlace(object, pass, place, f, x, y);
-        if (m.looks)
-        {
-            m.areas = filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows);
-            m.plan = planSurround(x, y, m.areas);
-        }
-        m.counting = pass != ASKING && f.trains != NOT_TRAINED;
-        m.known = f.colour == isColour(image);
-        m.parts[0] = m.parts[1] = 0;
+        const ObjectState& before = object.live->states[object.live->current];
+        m.look.there = asksFilter(before);
+        if (m.look.there)
+            m.look = lookOf(batch, before.filter);
     }
     if (threadIdx.x < 2 * COLOUR_LEVELS)
         m.counts[threadIdx.x / COLOUR_LEVELS][threadIdx.x % COLOUR_LEVELS] = 0;
+    if (threadIdx.x < 2)
+        m.parts[threadIdx.x] = 0;
     __syncthreads(); // the place, zeros
-    if (!m.looks)
+    const FilterLook& look = m.look;
+    if (!look.there)
         return;
+    const bool counts = pass != ASKING && look.trains != NOT_TRAINED, colour = isColour(image) != 0;
+    TilePixels own;
+    own.load(image, look.plan, x0, y0);
     if (tile == 0 && threadIdx.x == THREADS - 1)
-        work.displacements[place] = displacementsOf(m.areas);
-    takeSamples<THREADS>(batch, m.plan, x0 * FILTER_CELL - BORDER, y0 * FILTER_CELL - BORDER, SAMPLES, SAMPLES,
+        work.displacements[place] = displacementsOf(look.areas);
+    takeSamples<THREADS>(batch, look.plan, x0 * FILTER_CELL - BORDER, y0 * FILTER_CELL - BORDER, SAMPLES, SAMPLES,
                          m.sampled);
+    own.findBins(colour);
+    if (pass == ASKING)
+        own.load(modelOf(object));
     addGradients(x0, y0, m);
     writeCells(x0, y0, m, work, place);
-    if (pass == ASKING || m.counting)
-        findBins(image, modelOf(object), x0, y0, m, work, place);
+    if (pass == ASKING)
+        writeLikelihoods(own, look.colour == isColour(image), x0, y0, work, place);
+    else if (counts)
+        countBins(own, colour, x0, y0, m, work);
 }
 
 //! Returns a feature of a cell of a size.
@@ -204,24 +81,28 @@ __device__ __forceinline__ float sizeFeature(int channel, int i, int j, const Lo
     return sum * TEXTURE_FACTOR;
 }
 
-//! @param factor sizeFactor() of the size.
-__device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, FilterPass pass, int size,
-                                           double factor, LookMemory& m)
+//! Finds where the samples of a size are. Ends with a barrier.
+__device__ __forceinline__ void planSizes(const ObjectRecord& object, FilterPass pass, double factor, LookMemory& m)
+{
+    if (threadIdx.x == 0)
+    {
+        const Live& live = *object.live;
+        FilterWork& work = *object.filterWork;
+        const ObjectState& before = live.states[live.current];
+        m.cells = scaleCells(before.filter.width, before.filter.height); // the same in all states
+        beginEarly();
+        m.looks = pass == ASKING ? asksFilter(before) : work.places[0].trains != NOT_TRAINED;
+        if (m.looks)
+            m.plan = planSize(pass == ASKING ? work.moved : stateOf(*object.live, pass).filter, factor, m.cells);
+    }
+    else
+        beginEarly();
+    __syncthreads(); // the plan, zeros
+}
+
+__device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, int size, LookMemory& m)
 {
     const int t = threadIdx.x;
-    if (t == 0)
-    {
-        m.looks = usesSizes(object, pass);
-        if (m.looks)
-        {
-            const FilterState& f = pass == ASKING ? object.filterWork->moved : stateOf(*object.live, pass).filter;
-            m.cells = scaleCells(f.width, f.height);
-            m.plan = planSize(f, factor, m.cells);
-        }
-    }
-    __syncthreads(); // the plan, zeros
-    if (!m.looks)
-        return;
     const int cols = m.cells.cols, rows = m.cells.rows, cells = cols * rows;
     const int wide = FILTER_CELL * cols, high = FILTER_CELL * rows;
     takeSamples<THREADS>(batch, m.plan, 0, 0, wide, high, m.sampled);
@@ -264,31 +145,39 @@ __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecor
     }
 }
 
-//! @param first number of the first block: tiles, then sizes.
-__global__ void __launch_bounds__(THREADS)
+//! Bounds registers, so that three blocks run at once. @param first number of the first block: tiles, then sizes.
+__global__ void __launch_bounds__(THREADS, 3)
     filterCells(const __grid_constant__ Batch batch, const ImageView image, FilterPass pass, int place, int first)
 {
     __shared__ LookMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     const int part = first + static_cast<int>(blockIdx.x);
-    const double factor = part < TILES ? 1. : sizeFactor(part - TILES);
     for (int k = threadIdx.x; k < TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP; k += THREADS)
         m.histograms[k] = 0;
+    if (part >= TILES)
+    {
+        planSizes(object, pass, sizeFactor(part - TILES), m);
+        if (m.looks)
+            lookAtSize(batch, object, part - TILES, m);
+        return;
+    }
     beginEarly();
-    if (pass == ASKING && part < TILES && place == 0) // of the training in this frame
-        clearCounts(*object.filterWork, isColour(image), part, TILES);
-    if (part < TILES)
-        lookAtTile(batch, object, image, pass, place, part, m);
-    else
-        lookAtSize(batch, object, pass, part - TILES, factor, m);
+    if (pass == ASKING && place == 0) // for the training in this frame
+        clearCounts(*object.filterWork, isColour(image) != 0, part, TILES);
+    lookAtTile(batch, object, image, pass, place, part, m);
 }
 
 // --- spectra ---------------------------------------------------------------------------------------------------------
 
 struct PairMemory
 {
-    GridMemory grids[2];
+    union
+    {
+        GridMemory grids[2];
+        int64_t energies[FILTER_CELLS];
+    };
     float norms[(FILTER_GRID + 1) * (FILTER_GRID + 1)];
+    GridTables turns;
 };
 //! Displacements along x that a block sums likelihoods for.
 const int STRIP = 32, SUM_STRIPS = FILTER_SIDE / STRIP;
@@ -299,31 +188,53 @@ struct StripMemory
     int groups[WARPS][STRIP];
 };
 
-//! Computes the norms of all blocks of cells. Ends with a barrier.
-__device__ __forceinline__ void normalize(const int64_t* energies, float* norms)
+//! Computes the norms of all blocks of cells. Begins and ends with a barrier.
+__device__ __forceinline__ void normalize(PairMemory& m)
 {
+    __syncthreads(); // energies
     const auto energyAt = [&](int x, int y)
     {
         const int i = ::min(FILTER_GRID - 1, ::max(0, x)), j = ::min(FILTER_GRID - 1, ::max(0, y));
-        return energies[j * FILTER_GRID + i];
+        return m.energies[j * FILTER_GRID + i];
     };
     const int across = FILTER_GRID + 1;
     for (int k = threadIdx.x; k < across * across; k += THREADS)
-        norms[k] = blockNorm(k % across, k / across, energyAt);
+        m.norms[k] = blockNorm(k % across, k / across, energyAt);
     __syncthreads(); // norms
 }
 
-//! Returns a feature of a cell.
-__device__ __forceinline__ float featureAt(const FilterWork& work, int place, int channel, int cell, const float* norms)
+//! Histograms of two channels, at the cells of a thread.
+struct PairCells
 {
-    const auto& histograms = work.histograms[place];
-    if (channel == FILTER_CHANNELS - 1)
-        return grayFeature(work.samples[place][cell]);
-    const int sum = channel < KINDS ? histograms[channel][cell]
-                                    : histograms[channel - KINDS][cell] + histograms[channel - ORIENTATIONS][cell];
-    const int across = FILTER_GRID + 1;
-    return normalizedFeature(sum, norms + cell / FILTER_GRID * across + cell % FILTER_GRID, across);
-}
+    static const int COUNT = FILTER_CELLS / THREADS;
+    int first[2][COUNT], opposite[2][COUNT]; //!< opposite: 0, or of the other orientation of a channel without sign
+
+    __device__ __forceinline__ PairCells(const FilterWork& work, int place, int channel)
+    {
+#pragma unroll
+        for (int c = 0; c < 2; ++c)
+        {
+            const int own = channel + c;
+            const bool isGray = own == FILTER_CHANNELS - 1, isBoth = own >= KINDS && !isGray;
+            const int* const from = isGray ? work.samples[place] : work.histograms[place][isBoth ? own - KINDS : own];
+#pragma unroll
+            for (int n = 0; n < COUNT; ++n)
+            {
+                first[c][n] = from[threadIdx.x + n * THREADS];
+                opposite[c][n] = isBoth ? from[threadIdx.x + n * THREADS + ORIENTATIONS * FILTER_CELLS] : 0;
+            }
+        }
+    }
+    __device__ __forceinline__ float feature(int channel, int c, int n, const float* norms) const
+    {
+        if (channel + c == FILTER_CHANNELS - 1)
+            return grayFeature(first[c][n]);
+        const int cell = static_cast<int>(threadIdx.x) + n * THREADS, across = FILTER_GRID + 1;
+        return normalizedFeature(first[c][n] + opposite[c][n], norms + cell / FILTER_GRID * across + cell % FILTER_GRID,
+                                 across);
+    }
+};
+static_assert(FILTER_CELLS % THREADS == 0, "all threads have as many cells");
 
 //! A value of the model of two channels.
 struct PairModel
@@ -346,18 +257,23 @@ __device__ __forceinline__ void transformPair(const Batch& batch, const ObjectRe
                                               int place, bool trains, int channel, const PairModel& own, PairMemory& m)
 {
     FilterWork& work = *object.filterWork;
-    const FilterTables& tables = *batch.filterTables;
     const FilterModel& model = modelOf(object);
-    normalize(work.energies[place], m.norms);
+    const PairCells cells(work, place, channel);
+#pragma unroll
+    for (int n = 0; n < PairCells::COUNT; ++n)
+        m.energies[threadIdx.x + n * THREADS] = work.energies[place][threadIdx.x + n * THREADS];
+    normalize(m);
     GridMemory *from = &m.grids[0], *to = &m.grids[1];
-    for (int k = threadIdx.x; k < FILTER_CELLS; k += THREADS)
+#pragma unroll
+    for (int n = 0; n < PairCells::COUNT; ++n)
     {
-        const float weight = tables.window[k / FILTER_GRID] * tables.window[k % FILTER_GRID];
-        from->re[GridMemory::at(k)] = featureAt(work, place, channel, k, m.norms) * weight;
-        from->im[GridMemory::at(k)] = featureAt(work, place, channel + 1, k, m.norms) * weight;
+        const int k = static_cast<int>(threadIdx.x) + n * THREADS;
+        const float weight = m.turns.window[k / FILTER_GRID] * m.turns.window[k % FILTER_GRID];
+        from->re[GridMemory::at(k)] = cells.feature(channel, 0, n, m.norms) * weight;
+        from->im[GridMemory::at(k)] = cells.feature(channel, 1, n, m.norms) * weight;
     }
-    transformLines<THREADS, true>(from, to, tables);
-    transformLines<THREADS, false>(from, to, tables);
+    transformLines<THREADS, true>(from, to, m.turns);
+    transformLines<THREADS, false>(from, to, m.turns);
     FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
     for (int k = threadIdx.x; k < FILTER_SPECTRUM; k += THREADS)
     {
@@ -436,7 +352,7 @@ __device__ __forceinline__ void sumLikelihoods(FilterWork& work, int place, int 
             m.sums[j + d.height - 1][lane] - (j > 0 ? m.sums[j - 1][lane] : 0);
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 3)
     filterSpectra(const __grid_constant__ Batch batch, FilterPass pass, int place)
 {
     __shared__ union
@@ -447,21 +363,21 @@ __global__ void __launch_bounds__(THREADS)
     } m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     const int part = blockIdx.x, channel = 2 * ::min(part, FILTER_PAIRS - 1);
-    // filterCells writes neither states nor models.
-    FilterState f;
-    double x, y;
-    const bool looks = findPlace(object, pass, place, f, x, y), trains = pass != ASKING && f.trains != NOT_TRAINED;
+    const Looks looks(object, pass, place); // filterCells writes neither places nor models
     const PairModel own(modelOf(object), channel, threadIdx.x);
     static_assert(THREADS <= FILTER_SPECTRUM, "a value per thread");
+    if (part < FILTER_PAIRS)
+        m.pair.turns.load(*batch.filterTables);
     beginEarly();
-    if (!looks)
+    if (!looks.there)
         return;
     if (part < FILTER_PAIRS)
-        transformPair(batch, object, pass, place, trains, channel, own, m.pair);
+        transformPair(batch, object, pass, place, looks.trains, channel, own, m.pair);
     else if (pass == ASKING)
         sumLikelihoods(*object.filterWork, place, part - FILTER_PAIRS, m.strip);
-    else if (trains)
-        sizeSpectrum<THREADS>(batch, object, pass, part - FILTER_PAIRS, m.size);
+    else if (looks.trains)
+        sizeSpectrum<THREADS>(batch, object, pass, part - FILTER_PAIRS,
+                              SizeModel<THREADS>(modelOf(object), part - FILTER_PAIRS), m.size);
 }
 
 void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, int place, bool early, int first,

@@ -32,38 +32,47 @@ template <int SAMPLES, int VALUES> struct SampleMemory
     uint8_t samples[SAMPLES];
 };
 
-/** Takes samples as cellOf() of cornerSum() does, all differences of which are exact. Ends with a barrier.
-@param i0,j0 the first sample, which may be outside of the plan. @param cols,rows number of samples.
-@param m with room for 4 * rows * cols values; for 2 * (rows + 1) * cols, if samples of a plan that is that high touch.
-*/
-template <int THREADS, typename Memory>
-__device__ __forceinline__ void takeSamples(const Batch& batch, const SamplePlan& plan, int i0, int j0, int cols,
-                                            int rows, Memory& m)
+//! Rows of the table that some samples need.
+struct NeededRows
 {
-    const auto edgeAt = [](int position, int limit)
-    {
-        const int at = ::max(0, ::min(limit - 1, position >> 8));
-        return SampleEdge{at, position - 256 * at};
-    };
+    int first;
+    bool isRange; //!< `count` rows from `first` on, else those that are listed in SampleMemory
+    bool touch;   //!< the lower edge of a sample is the upper one of the next
+    int count;
+};
+
+__device__ __forceinline__ SampleEdge sampleEdge(int position, int limit)
+{
+    const int at = ::max(0, ::min(limit - 1, position >> 8));
+    return {at, position - 256 * at};
+}
+
+//! Finds the edges of samples and the rows that they need. Ends with a barrier.
+template <typename Memory>
+__device__ __forceinline__ NeededRows findEdges(const Batch& batch, const SamplePlan& plan, int i0, int j0, int cols,
+                                                int rows, Memory& m)
+{
     const int high = 2 * plan.halfY, t = threadIdx.x;
-    const int first = edgeAt(plan.top(j0), batch.rows).at;
-    const int all = edgeAt(plan.top(j0 + rows - 1) + high, batch.rows).at + 2 - first;
-    const bool touch = plan.height == plan.rows * high; // the lower edge of a sample is the upper one of the next
-    const int step = touch ? 2 : 4, listed = touch ? 2 * (rows + 1) : 4 * rows;
-    const bool isRange = all <= listed;
-    const int needed = isRange ? all : listed;
+    NeededRows needed;
+    needed.first = sampleEdge(plan.top(j0), batch.rows).at;
+    needed.touch = plan.height == plan.rows * high;
+    const int all = sampleEdge(plan.top(j0 + rows - 1) + high, batch.rows).at + 2 - needed.first;
+    const int step = needed.touch ? 2 : 4, listed = needed.touch ? 2 * (rows + 1) : 4 * rows;
+    needed.isRange = all <= listed;
+    needed.count = ::min(all, listed);
     if (t < cols)
     {
         const int left = plan.left(i0 + t);
-        m.left[t] = edgeAt(left, batch.cols);
-        m.right[t] = edgeAt(left + 2 * plan.halfX, batch.cols);
+        m.left[t] = sampleEdge(left, batch.cols);
+        m.right[t] = sampleEdge(left + 2 * plan.halfX, batch.cols);
     }
     else if (t >= MOST_SAMPLES && t < MOST_SAMPLES + rows)
     {
         const int j = t - MOST_SAMPLES, position = plan.top(j0 + j);
-        SampleEdge top = edgeAt(position, batch.rows), bottom = edgeAt(position + high, batch.rows);
-        const int above = isRange ? top.at - first : step * j, below = isRange ? bottom.at - first : step * j + 2;
-        if (!isRange)
+        SampleEdge top = sampleEdge(position, batch.rows), bottom = sampleEdge(position + high, batch.rows);
+        const int above = needed.isRange ? top.at - needed.first : step * j;
+        const int below = needed.isRange ? bottom.at - needed.first : step * j + 2;
+        if (!needed.isRange)
         {
             m.rows[above] = top.at;
             m.rows[above + 1] = top.at + 1;
@@ -74,19 +83,47 @@ __device__ __forceinline__ void takeSamples(const Batch& batch, const SamplePlan
         m.bottom[j] = {below, bottom.part};
     }
     __syncthreads(); // edges, rows
+    return needed;
+}
+
+/** Takes samples as cellOf() of cornerSum() does, all differences of which are exact. Ends with a barrier.
+@param i0,j0 the first sample, which may be outside of the plan. @param cols,rows number of samples.
+@param m with room for 4 * rows * cols values; for 2 * (rows + 1) * cols, if samples of a plan that is that high touch.
+*/
+template <int THREADS, typename Memory>
+__device__ __forceinline__ void takeSamples(const Batch& batch, const SamplePlan& plan, int i0, int j0, int cols,
+                                            int rows, Memory& m)
+{
+    const NeededRows needed = findEdges(batch, plan, i0, j0, cols, rows, m);
     const SumTable sums = batch.sumTable();
-    for (int k = t; k < needed * cols; k += THREADS)
+    const int AT_ONCE = 2, all = needed.count * cols;
+    for (int k0 = threadIdx.x; k0 < all; k0 += AT_ONCE * THREADS)
     {
-        const int n = k / cols, i = k - n * cols;
-        const uint32_t* const row = sums.data + static_cast<size_t>(isRange ? first + n : m.rows[n]) * sums.step;
-        const SampleEdge l = m.left[i], r = m.right[i];
-        const uint32_t l0 = row[2 * l.at], l1 = row[2 * l.at + 2], r0 = row[2 * r.at], r1 = row[2 * r.at + 2];
-        m.values[k] = static_cast<int64_t>(static_cast<int32_t>(r0 - l0)) * 256 +
-                      static_cast<int64_t>(r.part) * static_cast<int32_t>(r1 - r0) -
-                      static_cast<int64_t>(l.part) * static_cast<int32_t>(l1 - l0);
+        uint32_t l[AT_ONCE][2], r[AT_ONCE][2];
+        int l256[AT_ONCE], r256[AT_ONCE];
+#pragma unroll
+        for (int a = 0; a < AT_ONCE; ++a)
+        {
+            const int k = ::min(k0 + a * THREADS, all - 1), n = k / cols, i = k - n * cols;
+            const size_t y = static_cast<size_t>(needed.isRange ? needed.first + n : m.rows[n]);
+            const uint32_t* const row = sums.data + y * sums.step;
+            const SampleEdge left = m.left[i], right = m.right[i];
+            l[a][0] = row[2 * left.at];
+            l[a][1] = row[2 * left.at + 2];
+            r[a][0] = row[2 * right.at];
+            r[a][1] = row[2 * right.at + 2];
+            l256[a] = left.part;
+            r256[a] = right.part;
+        }
+#pragma unroll
+        for (int a = 0; a < AT_ONCE; ++a)
+            if (k0 + a * THREADS < all)
+                m.values[k0 + a * THREADS] = static_cast<int64_t>(static_cast<int32_t>(r[a][0] - l[a][0])) * 256 +
+                                             static_cast<int64_t>(r256[a]) * static_cast<int32_t>(r[a][1] - r[a][0]) -
+                                             static_cast<int64_t>(l256[a]) * static_cast<int32_t>(l[a][1] - l[a][0]);
     }
     __syncthreads(); // values
-    for (int k = t; k < rows * cols; k += THREADS)
+    for (int k = threadIdx.x; k < rows * cols; k += THREADS)
     {
         const int j = k / cols, i = k - j * cols;
         const SampleEdge top = m.top[j], bottom = m.bottom[j];

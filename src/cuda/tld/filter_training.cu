@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// trainFilter: moves the correlation filter to the box of the frame, and trains it there. It runs beside the learning of
-// ferns and templates, which writes nothing that it reads.
+// trainFilter: moves the correlation filter to the box of the frame, and trains it there. It runs beside the learning
+// of ferns and templates, which writes nothing that it reads.
 //
 //   endFilters      an object per block: whether it is trained, or verifies a box that was found again
 //   learnFilter     one block per object refuses a box that the filter does not know; others learn the energy of the
 //                   spectra and the histograms
 //
-// Between them is what filter_look.cu does, which learns the spectra. Cost per object: 200 KB of model read and written,
-// 460 KB where images have colours. Bound by latency.
+// Between them is the work of filter_look.cu, which learns the spectra. Cost per object: 200 KB of model read and
+// written, 460 KB where images have colours. Bound by latency.
 #include "filter_steps.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -29,9 +29,13 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (threadIdx.x != 0)
         return;
     ObjectState& state = stateOf(*object.live, pass);
-    work.inDoubt = endFilter(state, batch.cols, batch.rows);
-    if (state.filter.trains != NOT_TRAINED)
+    const bool inDoubt = endFilter(state, batch.cols, batch.rows), trains = state.filter.trains != NOT_TRAINED;
+    work.inDoubt = inDoubt;
+    work.places[0].there = work.places[0].trains = 0;
+    if (trains)
         work.rates = beginFilterTraining(state.filter, colour);
+    if (trains || inDoubt)
+        work.places[0] = lookOf(batch, state.filter);
 }
 
 const int ENERGY_BLOCKS = (FILTER_SPECTRUM + THREADS - 1) / THREADS;
@@ -80,7 +84,7 @@ __device__ __forceinline__ void verify(const Batch& batch, const ObjectRecord& o
                                        const RowsView<double>& results, AnswerMemory& m)
 {
     const FilterWork& work = *object.filterWork;
-    const GridMemory& grid = answerAt<THREADS>(modelOf(object), work, 0, *batch.filterTables, m);
+    const GridMemory& grid = answerAt<THREADS>(modelOf(object), work, 0, m);
     Largest largest = {0.f, -1};
     for (int k = threadIdx.x; k < FILTER_CELLS; k += THREADS)
         largest = largerOf(largest, {grid.re[GridMemory::at(k)], k});
@@ -103,16 +107,18 @@ __global__ void __launch_bounds__(THREADS)
 {
     __shared__ AnswerMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
-    const bool trains = stateOf(*object.live, pass).filter.trains != NOT_TRAINED; // filterSpectra does not write states
+    const Looks looks(object, pass, 0); // endFilters was not the last kernel
     const int part = static_cast<int>(blockIdx.x) - 1;
     beginEarly();
     if (part < 0)
     {
-        if (object.filterWork->inDoubt)
-            verify(batch, object, static_cast<int>(blockIdx.y), results, m);
+        if (!object.filterWork->inDoubt)
+            return;
+        m.turns.load(*batch.filterTables);
+        verify(batch, object, static_cast<int>(blockIdx.y), results, m);
         return;
     }
-    if (!trains)
+    if (!looks.trains)
         return;
     if (part < ENERGY_BLOCKS)
         learnEnergy(modelOf(object), *object.filterWork, part * THREADS + static_cast<int>(threadIdx.x),

@@ -161,7 +161,8 @@ static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a po
 
 struct MotionMemory
 {
-    ObjectState state;
+    ObjectState state, before;
+    FilterLook look; //!< of the filter at the new box
     FlowTask task;
     TrackedPoint points[FLOW_POINTS];
     TrackedPoint kept[FLOW_POINTS];
@@ -346,11 +347,19 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
     Live& live = *object.live;
     // The kernel before writes the tracked points only.
     copyWords(&m.state, &live.states[live.current], 1);
+    copyWords(&m.before, &live.states[live.current], 1);
     if (threadIdx.x == 0)
         m.found = m.keptCount = m.pairs = 0;
     __syncthreads(); // the state, zeros
     if (threadIdx.x == 0)
         m.task = beginFrame(m.state);
+    else if (threadIdx.x == 32 && batch.settings.filter)
+    {
+        const FilterState& f = m.before.filter;
+        m.look.there = asksFilter(m.before);
+        m.look.colour = f.colour;
+        m.look.areas = filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows);
+    }
     beginEarly();
     __syncthreads(); // the task
     if (m.task.age != 0)
@@ -362,8 +371,17 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         if (threadIdx.x == 0)
             endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
     }
-    __syncthreads(); // the state
+    if (threadIdx.x == 0 && batch.settings.filter)
+    {
+        const FilterPlaces places = filterPlaces(m.state, m.before);
+        m.look.there = m.look.there && places.count > 1;
+        m.look.trains = NOT_TRAINED;
+        m.look.plan = planSurround(places.x[1], places.y[1], m.look.areas);
+    }
+    __syncthreads(); // the state, and where the filter looks
     copyWords(&live.states[1 - live.current], &m.state, 1);
+    if (batch.settings.filter)
+        copyWords(&object.filterWork->places[1], &m.look, 1);
 }
 
 } // namespace

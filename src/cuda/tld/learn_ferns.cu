@@ -270,14 +270,12 @@ void learnFerns(const Batch& batch, detail::StreamHandle stream)
     const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
     const auto kernel = posteriors > 0 ? kernelFor(s, learnNegatives<10, 13, true>, learnNegatives<0, 0, true>)
                                        : kernelFor(s, learnNegatives<10, 13, false>, learnNegatives<0, 0, false>);
-    const int parts = direct ? directParts(batch.count, batch.tileCount, detail::multiprocessors())
-                             : partsOf(batch.count, detail::multiprocessors());
+    const int processors = multiprocessorsBesideFilters(batch);
+    const int parts = direct ? directParts(batch.count, batch.tileCount, processors) : partsOf(batch.count, processors);
     const dim3 grid(parts, batch.count);
-    // Blocks that fill the device while they wait for the examples would leave no room for the training of filters.
-    const bool fills = s.filter && parts * batch.count >= detail::multiprocessors();
     for (int pass = 0; pass < 2; ++pass)
-        detail::launchAs(pass > 0 || !fills, "tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS),
-                         posteriors, stream, batch, pass);
+        detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch,
+                            pass);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

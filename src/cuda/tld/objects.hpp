@@ -106,10 +106,19 @@ struct Model
 //! Most displacements of an answer: those of a target with four samples a side.
 const int MOST_DISPLACEMENTS = (FILTER_SIDE - 3) * (FILTER_SIDE - 3);
 
+//! A place where a filter looks, or whether it does.
+struct FilterLook
+{
+    int32_t there, trains, colour; //!< colour: of FilterState
+    FilterAreas areas;
+    SamplePlan plan;
+};
+
 //! Scratch memory of a filter in a frame.
 struct FilterWork
 {
-    // At two places.
+    FilterLook places[2]; //!< 0: of the training; 1: flow's box
+    // At two places, the last box and that of flow, or at that of the training.
     int32_t histograms[2][2 * ORIENTATIONS][FILTER_CELLS]; //!< of gradients
     int64_t energies[2][FILTER_CELLS];
     int32_t samples[2][FILTER_CELLS];                      //!< sums over cells

@@ -30,6 +30,16 @@ inline int partsOf(int objects, int multiprocessors)
     return greater(1, rounds * multiprocessors / greater(1, objects));
 }
 
+//! Returns the multiprocessors that blocks of POSTERIOR_THREADS, which leave no room for others, may occupy while they
+//! wait: a few are left to the filters of few objects.
+inline int multiprocessorsBesideFilters(const Batch& batch)
+{
+    const int all = detail::multiprocessors();
+    return batch.settings.filter && batch.count <= tuning::TEAM_OBJECTS && all > 2 * tuning::FILTER_MULTIPROCESSORS
+               ? all - tuning::FILTER_MULTIPROCESSORS
+               : all;
+}
+
 /** Whether blocks read posteriors from device memory although they fit into shared memory: where there are few windows,
 copies of all posteriors take longer than their look-ups. @param tiles number of tiles of all groups. */
 inline bool readsPosteriors(int objects, int tiles)

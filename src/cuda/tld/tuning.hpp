@@ -99,6 +99,9 @@ const int FILTER_THREADS = 512;
 const int ANSWER_THREADS = 1024;
 //! Largest number of objects whose filter kernels begin early: waiting blocks of more would occupy the device.
 const int EARLY_FILTERS = 8;
+//! Multiprocessors that blocks of POSTERIOR_THREADS leave to the filters of up to TEAM_OBJECTS objects: room for two
+//! blocks of each of the 16 tiles of a place. With eight objects they are missed more.
+const int FILTER_MULTIPROCESSORS = 16;
 
 }}}}} // namespace cv::cuda::tld::gpu::tuning
 
