@@ -6,9 +6,9 @@
 // reject most windows per node is counted once, by the first call that detects, on two images that have what images of
 // cameras have: one of discs and rectangles of all sizes that hide each other, one of noise of all scales.
 #include "../precomp.hpp"
+#include "../common/for_number.hpp"
 #include "model.hpp"
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace cv { namespace cuda { namespace cascade {
@@ -161,15 +161,8 @@ void addTree(const Model& model, const Tree& tree, const Window* windows, int co
             addStump<decltype(corners)::value>(f, node.threshold, model.leaves[~node.left], model.leaves[~node.right],
                                                windows, count, sums);
         };
-        switch (f.corners)
-        {
-        case 6:
-            return add(std::integral_constant<int, 6>());
-        case 8:
-            return add(std::integral_constant<int, 8>());
-        case 9:
-            return add(std::integral_constant<int, 9>());
-        }
+        if (detail::forNumber<6, 8, 9>(f.corners, add))
+            return;
     }
     for (int i = 0; i < count; ++i)
     {
@@ -262,20 +255,26 @@ public:
         : model_(model), windows_(std::move(windows)), known_(model.stages.size())
     {}
     int count() const { return static_cast<int>(windows_.size()); }
-    //! Returns how many windows a stage rejects.
-    int rejected(int stage)
+    /** Counts the windows that a stage rejects, as long as they could be enough for it to be chosen.
+    @param isEnough whether a number of rejected windows is.
+    @return the number; where it is not enough, an upper bound that is not enough either. */
+    template <class IsEnough> int rejected(int stage, const IsEnough& isEnough)
     {
         std::vector<char>& known = known_[stage];
-        const int first = static_cast<int>(known.size());
-        known.resize(windows_.size());
-        for (int i = first; i < count(); i += BLOCK)
-            evaluate(model_, stage, windows_.data() + i, std::min(BLOCK, count() - i), known.data() + i);
-        return static_cast<int>(std::count(known.begin(), known.end(), 0));
+        int bound = static_cast<int>(std::count(known.begin(), known.end(), 0)) + unknown(known);
+        while (unknown(known) > 0 && isEnough(bound))
+        {
+            const int first = static_cast<int>(known.size()), block = std::min(BLOCK, unknown(known));
+            known.resize(static_cast<size_t>(first) + block);
+            evaluate(model_, stage, windows_.data() + first, block, known.data() + first);
+            bound -= block - static_cast<int>(std::count(known.begin() + first, known.end(), 0));
+        }
+        return bound;
     }
     //! Removes the windows that a stage rejects.
     void choose(int stage)
     {
-        rejected(stage);
+        rejected(stage, [](int) { return true; });
         const std::vector<char> passed = known_[stage];
         const auto keep = [&](auto& values)
         {
@@ -291,6 +290,8 @@ public:
     }
 
 private:
+    int unknown(const std::vector<char>& known) const { return count() - static_cast<int>(known.size()); }
+
     const Model& model_;
     std::vector<Window> windows_;
     std::vector<std::vector<char>> known_; //!< for each stage, whether windows pass it; empty: not asked yet
@@ -317,14 +318,14 @@ std::vector<int> orderOfStages(const Model& model)
         nodes.push_back(nodesOf(model, s));
     for (int place = FIRST_STAGES; place < stages - 1 && survivors.count() >= LEAST_WINDOWS; ++place)
     {
-        // The stage that rejects most windows per node. No stage rejects more than all.
+        // The stage that rejects most windows per node.
         int best = place;
         double mostPerNode = -1.;
         for (int i = place; i < stages - 1; ++i)
         {
-            if (survivors.count() <= mostPerNode * nodes[order[i]])
-                continue;
-            const double perNode = static_cast<double>(survivors.rejected(order[i])) / nodes[order[i]];
+            const auto perNodeOf = [&](int rejected) { return static_cast<double>(rejected) / nodes[order[i]]; };
+            const double perNode = perNodeOf(
+                survivors.rejected(order[i], [&](int rejected) { return perNodeOf(rejected) > mostPerNode; }));
             if (perNode > mostPerNode)
             {
                 mostPerNode = perNode;

@@ -9,10 +9,10 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Calls body(std::integral_constant<int, n>()) if n is one of NUMBERS.
-template <int... NUMBERS, typename Body> void forNumber(int n, const Body& body)
+//! Calls body(std::integral_constant<int, n>()) if n is one of NUMBERS. @return whether it is.
+template <int... NUMBERS, typename Body> bool forNumber(int n, const Body& body)
 {
-    ((n == NUMBERS ? body(std::integral_constant<int, NUMBERS>()) : void()), ...);
+    return ((n == NUMBERS && (body(std::integral_constant<int, NUMBERS>()), true)) || ...);
 }
 
 }}} // namespace cv::cuda::detail
