@@ -163,8 +163,12 @@ const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model
         CT_HOLDS(last < shape.words);
         if (pairs) // corners are in 16 bits
             CT_HOLDS(shape.words * (model.tilted ? 2 : 1) <= 65536 && shape.patchCols <= cascadeTuning::PAIR_PIXELS);
-        const int norms = model.kind == cascade::HAAR ? 4 * windows : 0, lists = 4 * windows;
-        const int patch = shape.patchStep * shape.patchRows, tables = 4 * shape.words * (model.tilted ? 2 : 1);
+        // Two lists of windows; or one of pairs, which are half as many, and 32 pairs for each warp.
+        const int norms = model.kind == cascade::HAAR ? 4 * windows : 0,
+                  lists = pairs ? windows + 2 * cascadeTuning::THREADS : 4 * windows;
+        const bool copied = !pairs || model.kind == cascade::HAAR; // pairs with LBP features have no patch
+        const int patch = copied ? shape.patchStep * shape.patchRows : 0,
+                  tables = 4 * shape.words * (model.tilted ? 2 : 1);
         CT_HOLDS(layout.norms + norms <= layout.lists);
         if (layout.global)
         {

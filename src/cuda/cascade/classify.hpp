@@ -32,7 +32,15 @@ struct Shape
     CT_HOST_DEVICE int windowStep() const { return step << shift; }
 };
 
-//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use.
+//! Lists of a tile's pairs, entries of 16 bits: that of the tile, half as many as its windows, then 32 for each warp.
+struct PairLists
+{
+    CT_HOST_DEVICE static int ofTile(int windows) { return windows / 2; }
+    CT_HOST_DEVICE static int all(int windows) { return ofTile(windows) + tuning::THREADS; }
+};
+
+//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use. Pairs
+//! with LBP features have no patch.
 struct Layout
 {
     int norms, lists, patch, tables;

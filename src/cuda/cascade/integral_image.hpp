@@ -97,17 +97,21 @@ const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels per lan
 
 /** Computes sums along rows of up to 16 * PAIR_EACH pixels, for two rows in one word: the sum of the first row plus
 2^16 times that of the second. The sums of pixel rows 2 j and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes
-handle two rows, with three words of four pixels each per lane and row. */
-__device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch)
+handle two rows, with three words of four pixels each per lane and row. @param pixels first pixel of the patch, in
+shared or in device memory; rows are multiples of 4 bytes. */
+__device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch, const uint8_t* pixels,
+                                               int pixelStep)
 {
-    const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
+    const int lane = threadIdx.x & 15, step = shape.step;
     const int shift = shape.shift, half = shape.half, cols = patch.cols - lane * PAIR_EACH;
     for (int y = 2 * static_cast<int>(threadIdx.x >> 4); y < ((patch.rows + 3) & ~3); y += blockThreads() / 8)
     {
         const uint32_t* const upper =
-            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y, patch.rows - 1) * pixelStep) + 3 * lane;
+            reinterpret_cast<const uint32_t*>(pixels + static_cast<size_t>(::min(y, patch.rows - 1)) * pixelStep) +
+            3 * lane;
         const uint32_t* const lower =
-            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y + 1, patch.rows - 1) * pixelStep) + 3 * lane;
+            reinterpret_cast<const uint32_t*>(pixels + static_cast<size_t>(::min(y + 1, patch.rows - 1)) * pixelStep) +
+            3 * lane;
         uint32_t a[3], b[3];
         uint32_t sumA = 0, sumB = 0;
 #pragma unroll

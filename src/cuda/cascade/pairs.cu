@@ -4,12 +4,13 @@
 // Stage classify for pairs of windows (see pairs.hpp).
 // over budget: one kernel, from the pixels of a tile to its candidates.
 //
-// A block copies a tile's pixels from the pyramid, measures contrast, and computes an integral image for pairs. Then
-// its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with neighbouring columns
-// in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that are
-// left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their
-// number falls, 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter. Before the
-// late stages, the few pairs that are left leave the tile, so that no block takes much longer than others (late.cu).
+// A block copies a tile's pixels from the pyramid, measures contrast, and computes an integral image for pairs. For LBP
+// features it computes that from the pyramid: their pixels are needed once only. Then its warps work independently.
+// Dense: a warp evaluates the first stages on a row of pairs, with neighbouring columns in its lanes; records are
+// kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that are left go to a list of the
+// tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls, 2 to 32
+// lanes share a pair and its trees: sums are integers, so their order does not matter. Before the late stages, the few
+// pairs that are left leave the tile, so that no block takes much longer than others (late.cu).
 #include "contrast.hpp"
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
@@ -456,7 +457,7 @@ template <class Kind, TreeShape TREES, bool LATE> __device__ __forceinline__ voi
     const int lane = threadIdx.x & 31;
     const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
     const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
-    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // this warp's part of the second list
+    volatile uint16_t* const own = t.listsOfWarps() + (threadIdx.x & ~31);
     for (;;)
     {
         int first = 0;
@@ -477,11 +478,15 @@ template <class Kind, TreeShape TREES, bool LATE>
 __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
-    copyPatch<uint4>(t);
-    __syncthreads(); // pixels
-    if (Kind::NORM)
+    if constexpr (Kind::NORM)
+    {
+        copyPatch<uint4>(t);
+        __syncthreads(); // pixels
         measureContrast(t);
-    sumPairsOfRows(t.shape, t.patch);
+        sumPairsOfRows(t.shape, t.patch, t.patch.pixels, t.shape.patchStep);
+    }
+    else
+        sumPairsOfRows(t.shape, t.patch, t.pixels(), t.shared.grid.pixelStep);
     __syncthreads(); // rows are complete
     sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
     if (Kind::NORM && model.tilted)

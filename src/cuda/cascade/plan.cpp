@@ -39,8 +39,18 @@ Shape shapeOf(const Model& model, int step, int cols, int rows)
     return shape;
 }
 
-//! Lays out shared memory for both steps. @param global whether patch and tables are in device memory.
-Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
+//! Lays out shared memory for windows in pairs with LBP features. @param tables bytes of the integral image.
+Layout layoutWithoutPatch(int windows, int tables)
+{
+    Layout layout = {};
+    layout.tables = detail::roundUp(gpu::PairLists::all(windows) * static_cast<int>(sizeof(uint16_t)), 16);
+    layout.bytes = layout.tables + detail::roundUp(tables, 16);
+    return layout;
+}
+
+//! Lays out shared memory for both steps. @param pairs whether windows are in pairs. @param global whether patch and
+//! tables are in device memory.
+Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool pairs, bool global)
 {
     int patch = 0, tables = 0;
     for (const Shape& shape : shapes)
@@ -49,6 +59,8 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
         tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
     }
     const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
+    if (pairs && !usesNorm(model.featureType()))
+        return layoutWithoutPatch(windows, tables);
     Layout layout = {};
     layout.global = global;
     layout.lists = usesNorm(model.featureType()) ? detail::roundUp(windows * 4, 16) : 0; // after the norms
@@ -67,12 +79,12 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
 
 } // namespace
 
-static TileForm formOf(const Model& model, int cols, int rows, bool global)
+static TileForm formOf(const Model& model, int cols, int rows, bool pairs, bool global)
 {
     TileForm form = {};
     for (int step : {1, 2})
         form.shapes[step - 1] = shapeOf(model, step, cols, rows);
-    form.layout = layoutOf(model, form.shapes, global);
+    form.layout = layoutOf(model, form.shapes, pairs, global);
     form.threads = tuning::THREADS;
     return form;
 }
@@ -82,11 +94,11 @@ void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedMod
     packed.half = {};
     for (const auto& tile : tuning::TILES)
     {
-        packed.form = formOf(model, tile[0], tile[1], false);
+        packed.form = formOf(model, tile[0], tile[1], false, false);
         if (static_cast<size_t>(packed.form.layout.bytes) <= shared.dynamicBytes(gpu::STATIC_BYTES))
             return;
     }
-    packed.form = formOf(model, tuning::GLOBAL_TILE[0], tuning::GLOBAL_TILE[1], true);
+    packed.form = formOf(model, tuning::GLOBAL_TILE[0], tuning::GLOBAL_TILE[1], false, true);
 }
 
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
@@ -94,7 +106,7 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
     for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
         for (const auto& tile : tuning::PAIR_TILES)
         {
-            packed.form = formOf(model, tile[0], tile[1], false);
+            packed.form = formOf(model, tile[0], tile[1], true, false);
             const Shape(&shapes)[2] = packed.form.shapes;
             if (std::max(shapes[0].patchCols, shapes[1].patchCols) > tuning::PAIR_PIXELS ||
                 static_cast<size_t>(packed.form.layout.bytes) >
@@ -103,7 +115,7 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
             packed.half = {};
             if (usesNorm(model.featureType()) && !model.tilted && tile[0] == 64 && tile[1] % 4 == 0)
             {
-                packed.half = formOf(model, tile[0], tile[1] / 2, false);
+                packed.half = formOf(model, tile[0], tile[1] / 2, true, false);
                 packed.half.threads = tuning::THREADS / 2;
             }
             return true;

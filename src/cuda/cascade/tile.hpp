@@ -32,7 +32,7 @@ struct Tile
     Shared& shared;
     const Shape& shape;
     float* norms;    //!< norm of each window, 0 without contrast; LBP: unused
-    uint16_t* lists; //!< two lists, used in turn
+    uint16_t* lists; //!< one window per thread: two lists, used in turn; pairs: see PairLists
     Patch patch;
     int cols, rows; //!< number of windows, at most those of the shape
 
@@ -44,7 +44,16 @@ struct Tile
     {
         return rowOf(window) * shape.windowStep() + columnOf(window);
     }
+    //! Returns the first pixel in the pyramid.
+    __device__ __forceinline__ const uint8_t* pixels() const
+    {
+        const GridRecord& grid = shared.grid;
+        return job.pixels + shared.source.pixels + grid.pixels +
+               static_cast<size_t>(shared.tile.row * grid.step) * grid.pixelStep + shared.tile.col * grid.step;
+    }
     __device__ __forceinline__ int windows() const { return shape.cols * shape.rows; }
+    //! Returns the lists of warps, for pairs.
+    __device__ __forceinline__ uint16_t* listsOfWarps() const { return lists + PairLists::ofTile(windows()); }
     __device__ __forceinline__ uint16_t* listOf(int turn) const { return lists + (turn & 1) * windows(); }
 };
 
@@ -93,9 +102,7 @@ template <typename Word> __device__ __forceinline__ void copyPatch(const Tile& t
     int bits = 0;
     while (1 << bits < words && bits < 5)
         ++bits; // 2^bits threads per row
-    const uint8_t* const from = t.job.pixels + t.shared.source.pixels + grid.pixels +
-                                static_cast<size_t>(t.shared.tile.row * grid.step) * grid.pixelStep +
-                                t.shared.tile.col * grid.step;
+    const uint8_t* const from = t.pixels();
     for (int x = threadIdx.x & ((1 << bits) - 1); x < words; x += 1 << bits)
     {
 #pragma unroll 4
