@@ -41,6 +41,7 @@ const double LEAST_FILTER_SCALE = 5. / 32.;
 const double WEAK_CONFIDENCE = 0.08;   //!< least confidence of a weak answer
 const double STRONG_CONFIDENCE = 0.10; //!< least confidence of a strong answer
 const double STRONG_PART = 0.5;        //!< least confidence of a strong answer, in mean confidences
+const double COVER_PART = 0.4;         //!< below: the answer may be of a cover; in mean confidences
 const int CONFIDENCES = 10;            //!< confidences whose arithmetic mean is taken; then it is a moving one
 const double CONFIDENCE_RATE = 0.1;    //!< part of a confidence in the moving mean
 const double FILTER_SAME_AREA = 1.1;   //!< above: the box's size replaces the filter's own

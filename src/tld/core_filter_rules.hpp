@@ -83,7 +83,10 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.event = FILTERED;
         s.valid = f.strong || flowed ? before.valid : 0;
         s.alive = s.fast = 1;
-        s.retries = s.few = 0;
+        // Where most points are wrong, such an answer is verified by updateSimilarity(), as flow's own box would be.
+        const bool doubtful = s.few && f.confidence < COVER_PART * f.meanConfidence;
+        s.few = doubtful ? 1 : 0;
+        s.retries = doubtful ? s.retries : 0;
     }
     // Confidences fall before an object is gone, so support asks for more of the mean than the box does.
     f.supports = f.strong && f.confidence >= SUPPORT_PART * f.meanConfidence && s.alive && s.valid &&

@@ -114,7 +114,8 @@ struct ObjectState
     int32_t started;   //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
     int32_t fast;                     //!< flow moved the box by more than half a step of windows in this frame
-    int32_t few; //!< only returned points moved the box in this frame: updateSimilarity() verifies it
+    int32_t few; //!< only returned points moved the box in this frame, or a low answer of the filter did where
+                 //!< they would have: updateSimilarity() verifies it
     // The frame and box from which failed flow is retried.
     Box keptBox;
     int32_t retries;     //!< number of retries that are left

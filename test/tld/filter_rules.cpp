@@ -37,13 +37,17 @@ struct Asked
         now.filter.confidence = confidence;
         now.filter.x = 125;
     }
+    //! @param conservative one of the result.
+    static core::Similarity similar(double conservative)
+    {
+        core::Similarity s = {conservative, conservative, 0., 0}; // dN / (dP + dN) with dN = 1
+        s.early = conservative > 0. ? 2. - 1. / conservative : -1e9;
+        return s;
+    }
     //! @param similarity conservative one of flow's box.
     const core::ObjectState& fuse(double similarity)
     {
-        const core::Similarity s = {similarity, similarity, 0., 0}; // dN / (dP + dN) with dN = 1
-        core::Similarity exact = s;
-        exact.early = similarity > 0. ? 2. - 1. / similarity : -1e9;
-        core::fuse(now, before, exact, 320, 240);
+        core::fuse(now, before, similar(similarity), 320, 240);
         return now;
     }
 };
@@ -79,6 +83,31 @@ TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
     Asked outside(0.5);
     outside.now.filter.x = -30.;
     EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
+}
+
+//! Where most points of flow are wrong, the box of an answer below .4 of the mean must be similar to the object, as that
+//! of flow would have to be. Otherwise the object is lost, and flow is tried again.
+TEST(Tld_Filter, verifiesItsBoxWhereFlowHasFewPoints)
+{
+    const auto after = [](double confidence, double similarity, bool few = true)
+    {
+        Asked a(confidence, true, few);
+        a.now.filter.meanConfidence = 0.5;
+        a.now.filter.confidences = 10;
+        a.now.retries = few ? 3 : 0;
+        EXPECT_EQ(core::FILTERED, a.fuse(0.4).event);
+        core::updateSimilarity(a.now, Asked::similar(similarity));
+        return a.now;
+    };
+    const core::ObjectState lost = after(0.199, 0.5);
+    EXPECT_EQ(core::BECAME_LOST, lost.event);
+    EXPECT_TRUE(!lost.alive && lost.retries == 3);
+    const core::ObjectState similar = after(0.199, 0.501);
+    EXPECT_EQ(core::FILTERED, similar.event);
+    EXPECT_TRUE(similar.alive && similar.retries == 0);
+    EXPECT_TRUE(after(0.201, 0.1).alive);
+    EXPECT_EQ(0, after(0.201, 0.1).retries);
+    EXPECT_TRUE(after(0.199, 0.1, false).alive) << "flow has moved the box by all its points";
 }
 
 //! The score of the last box speaks for flow only while the object is not valid; flow must have moved the box itself.
