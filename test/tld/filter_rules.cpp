@@ -85,8 +85,8 @@ TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
     EXPECT_EQ(core::FLOWED, outside.fuse(0.6).event);
 }
 
-//! Where most points of flow are wrong, the box of an answer below .4 of the mean must be similar to the object, as that
-//! of flow would have to be. Otherwise the object is lost, and flow is tried again.
+//! Where most points of flow are wrong, the box of an answer below .4 of the mean must be similar to the object, as
+//! flow's would have to be. Otherwise the object is lost, and flow is tried again.
 TEST(Tld_Filter, verifiesItsBoxWhereFlowHasFewPoints)
 {
     const auto after = [](double confidence, double similarity, bool few = true)
