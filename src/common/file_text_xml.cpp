@@ -8,6 +8,8 @@
 // these), and a type_id other than opencv-...: with "binary" FileStorage may never return, with "str" and an empty
 // element it reads a length nobody wrote.
 #include "text_cursor.hpp"
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace cv { namespace cuda { namespace detail {
@@ -28,9 +30,10 @@ bool isBasedOnAscii(std::string encoding)
 {
     for (char& c : encoding)
         c = isTextLetter(c) ? static_cast<char>(c | 0x20) : c; // lower case
-    const auto begins = [&](std::string_view word) { return encoding.compare(0, word.size(), word) == 0; };
-    return encoding == "utf-8" || encoding == "ascii" || encoding == "us-ascii" || begins("iso-8859-") ||
-           begins("windows-125");
+    const std::string_view known[] = {"utf-8",    "utf8",  "ascii",       "us-ascii", "iso-8859-",
+                                      "iso8859-", "latin", "windows-125", "cp125",    "koi8"};
+    return std::any_of(std::begin(known), std::end(known),
+                       [&](std::string_view word) { return encoding.compare(0, word.size(), word) == 0; });
 }
 
 void takeAttribute(TextCursor& at)
@@ -47,7 +50,7 @@ void takeAttribute(TextCursor& at)
     if (at.peek() != quote)
         at.fail("an attribute's value has no end in its line");
     if (name == "encoding" && !isBasedOnAscii(value))
-        at.fail("encoding=\"" + value.substr(0, 20) + "\": the text is not; save it as UTF-8");
+        at.fail("encoding=\"" + value.substr(0, 20) + "\": save the text as UTF-8, or in an encoding based on ASCII");
     if (name == "type_id" && value.compare(0, 7, "opencv-") != 0)
         at.fail("type_id=\"" + value.substr(0, 20) + "\": only OpenCV's own types (opencv-...) are read" +
                 (value == "binary" ? ", no binary data" : ""));

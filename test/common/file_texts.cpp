@@ -141,7 +141,8 @@ TEST(Common_FileTexts, encodingsThatTheTextHasNot)
         ASSERT_EQ(0u, text.find(head));
         const auto with = [&](const std::string& encoding)
         { return head + " encoding=\"" + encoding + "\"" + text.substr(head.size()); };
-        for (const char* const encoding : {"UTF-8", "utf-8", "US-ASCII", "ISO-8859-1", "windows-1252"})
+        for (const char* const encoding :
+             {"UTF-8", "utf-8", "US-ASCII", "ISO-8859-1", "windows-1252", "latin1", "cp1252", "KOI8-R", "utf8"})
             EXPECT_NO_THROW(read(reader, ".xml", with(encoding))) << encoding;
         for (const char* const encoding : {"UTF-16", "utf-16le", "UTF-32", "UCS-2", "IBM037", "UTF-7", ""})
             expectRefused([&] { read(reader, ".xml", with(encoding)); },
