@@ -124,12 +124,13 @@ CT_HOST_DEVICE float mergedAnswer(float answer, int likelihood, const Displaceme
 
 // --- size ------------------------------------------------------------------------------------------------------------
 
-//! Adds size i of a row to its frequency f.
-CT_HOST_DEVICE void addFrequency(Complex& sum, float value, int i, int f, const FilterTables& tables)
+//! Returns the part of a turn, in FILTER_SCALES-ths, by which frequency f turns size i back.
+CT_HOST_DEVICE int sizeTurn(int i, int f) { return i * f % FILTER_SCALES; }
+//! Adds a size of a row to a frequency. @param cosine,sine of sizeTurn().
+CT_HOST_DEVICE void addFrequency(Complex& sum, float value, float cosine, float sine)
 {
-    const int turn = i * f % FILTER_SCALES;
-    sum.re += value * tables.scaleCosine[turn];
-    sum.im -= value * tables.scaleSine[turn];
+    sum.re += value * cosine;
+    sum.im -= value * sine;
 }
 CT_HOST_DEVICE void addScaleAnswer(Complex& sum, float modelRe, float modelIm, float re, float im)
 {
@@ -147,7 +148,7 @@ CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTab
     float sum = quotients[0].re;
     for (int f = 1; f < SCALE_FREQUENCIES; ++f)
     {
-        const int turn = i * f % FILTER_SCALES;
+        const int turn = sizeTurn(i, f);
         sum += 2.f * (quotients[f].re * tables.scaleCosine[turn] - quotients[f].im * tables.scaleSine[turn]);
     }
     return sum;

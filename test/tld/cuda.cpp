@@ -347,6 +347,23 @@ TEST_F(Tld_Cuda, filtersOfAllSizes)
     }
 }
 
+//! Kernels of many filters are others than those of up to eight.
+TEST_F(Tld_Cuda, filtersOfManyObjects)
+{
+    for (const int type : {CV_8UC1, CV_8UC3})
+    {
+        SCOPED_TRACE(type);
+        const Crowd crowd(Size(320, 240), 9, type);
+        Pair pair(paramsOf("scales 1"));
+        ASSERT_NO_FATAL_FAILURE(pair.follow(crowd, 9, 12));
+        ASSERT_TRUE(sameText(textOf(*pair.cpu), textOf(*pair.cuda)));
+        pair.remove(pair.cpu->getIds()[4]);
+        for (int t = 12; t < 18; ++t)
+            ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
+        ASSERT_TRUE(sameText(textOf(*pair.cpu), textOf(*pair.cuda)));
+    }
+}
+
 //! Histograms of a filter after images of another type.
 TEST_F(Tld_Cuda, filtersOfOtherTypes)
 {

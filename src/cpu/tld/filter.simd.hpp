@@ -334,10 +334,11 @@ void spectraOfSizes(const float* features, const FilterTables& tables, SizeSampl
         for (int i = 0; i < FILTER_SCALES; ++i)
         {
             const float* const from = features + static_cast<size_t>(i) * SCALE_ROWS;
+            const float cosine = tables.scaleCosine[sizeTurn(i, f)], sine = tables.scaleSine[sizeTurn(i, f)];
             for (int k = 0; k < SCALE_ROWS; ++k)
             {
                 Complex sum = {re[k], im[k]};
-                addFrequency(sum, from[k] * tables.scaleWindow[i], i, f, tables);
+                addFrequency(sum, from[k] * tables.scaleWindow[i], cosine, sine);
                 re[k] = sum.re;
                 im[k] = sum.im;
             }

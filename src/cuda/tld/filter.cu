@@ -3,8 +3,8 @@
 
 // filter: asks the correlation filter at the last box, beside flow, and then at flow's box.
 //
-//   filterAnswers   a place of an object per block: sums over the channels, transform, the largest merged answer; after
-//                   the second place, moves the filter
+//   filterAnswers   a place of an object per block: sums over the channels, transform, the largest merged answer; then
+//                   moves the filter, and finds where the sizes are sampled
 //   fuseObjects     a frequency of the sizes of an object per block, and one for the similarity of flow's box; the last
 //                   block finds the size, and which box is taken
 //
@@ -20,6 +20,8 @@ namespace {
 struct AskMemory
 {
     AnswerMemory answer;
+    FilterState moved;
+    bool sizes;
     Between columns[FILTER_SIDE], rows[FILTER_SIDE]; //!< of all displacements
 };
 
@@ -77,25 +79,35 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     Live& live = *object.live;
     FilterWork& work = *object.filterWork;
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
-    const bool moves = place == 1 && threadIdx.x == 0 && asksFilter(live.states[live.current]);
+    const ObjectState& before = live.states[live.current];
+    const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || beginsEarly(batch));
     FilterState f = {};
     FilterPlaces places = {};
     FilterAreas areas = {};
     if (moves)
     {
-        const ObjectState& state = stateOf(live, ASKING);
+        const ObjectState& state = place == 0 ? before : stateOf(live, ASKING);
         f = state.filter;
-        places = filterPlaces(state, live.states[live.current]);
-        areas = work.places[1].areas;
+        places = filterPlaces(state, before);
+        places.count = place == 0 ? 1 : places.count;
+        areas = place == 0 ? filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows) : work.places[1].areas;
     }
     m.answer.turns.load(*batch.filterTables);
     beginEarly();
     if (looks.there)
         askAt(batch, object, place, m);
-    if (!moves)
+    if (place == 0 && !beginsEarly(batch))
         return;
-    moveByAnswer(f, places, work.answers, areas);
-    work.moved = f;
+    if (moves)
+    {
+        const FilterState first = work.moved;
+        moveByAnswer(f, places, work.answers, areas);
+        // Few objects: the sizes were taken where the first answer is.
+        m.sizes = place == 0 || !beginsEarly(batch) || f.x != first.x || f.y != first.y;
+        work.moved = m.moved = f;
+    }
+    __syncthreads(); // where the filter is
+    planSizes(work, asks && m.sizes, m.moved, threadIdx.x);
 }
 
 struct CompareMemory
@@ -139,8 +151,9 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
     copyWords(&state, &m.state, 1);
 }
 
-//! Bounds registers, so that three blocks run at once.
-__global__ void __launch_bounds__(tuning::THREADS, 3) fuseObjects(const __grid_constant__ Batch batch)
+//! @tparam BLOCKS that run at once: bounds registers. All blocks of 64 objects run at once, if five do.
+template <int BLOCKS>
+__global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __grid_constant__ Batch batch)
 {
     __shared__ FuseMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
@@ -153,7 +166,9 @@ __global__ void __launch_bounds__(tuning::THREADS, 3) fuseObjects(const __grid_c
         m.factors[threadIdx.x] = sizeFactor(static_cast<int>(threadIdx.x));
     const int frequency = ::min(static_cast<int>(blockIdx.x), SCALE_FREQUENCIES - 1);
     const SizeModel<tuning::THREADS> own(modelOf(object), frequency);
-    __syncthreads(); // states
+    if (blockIdx.x < SCALE_FREQUENCIES)
+        m.size.load(*batch.filterTables, frequency);
+    __syncthreads(); // states, tables
     const bool asks = asksFilter(m.before), compares = m.state.alive != 0;
     if (asks && compares && blockIdx.x == SCALE_FREQUENCIES)
     {
@@ -185,6 +200,8 @@ void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle
 {
     lookAtPlace(batch, image, 0, stream);
     answerAtPlace(batch, 0, stream);
+    if (beginsEarly(batch)) // else they would be taken twice
+        lookAtSizes(batch, image, stream);
 }
 
 void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
@@ -192,8 +209,8 @@ void filter(const Batch& batch, const ImageView& image, detail::StreamHandle str
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
     lookAtSizes(batch, image, stream);
-    detail::launchAs(beginsEarly(batch), "tld fuse", fuseObjects, dim3(SCALE_FREQUENCIES + 1, batch.count),
-                     dim3(tuning::THREADS), 0, stream, batch);
+    detail::launchAs(beginsEarly(batch), "tld fuse", beginsEarly(batch) ? fuseObjects<3> : fuseObjects<5>,
+                     dim3(SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

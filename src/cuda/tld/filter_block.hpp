@@ -43,6 +43,17 @@ __device__ __forceinline__ FilterLook lookOf(const Batch& batch, const FilterSta
     return look;
 }
 
+//! Finds where the samples of all sizes are, one by each of FILTER_SCALES threads. @param there whether they are taken.
+__device__ __forceinline__ void planSizes(FilterWork& work, bool there, const FilterState& f, int size)
+{
+    if (size < 0 || size >= FILTER_SCALES)
+        return;
+    SizePlan& own = work.sizePlans[size];
+    own.there = there;
+    if (there)
+        own.plan = planSize(f, sizeFactor(size), scaleCells(f.width, f.height));
+}
+
 //! Whether a pass looks at a place, and then whether it trains. @param place 0: at the last box, before or while flow
 //! works; 1: at flow's box; always 0 unless ASKING.
 struct Looks
@@ -152,6 +163,50 @@ __device__ __forceinline__ void transformLines(GridMemory*& from, GridMemory*& t
             to = from;
             from = done;
         });
+}
+
+//! Transforms a line of a grid in the registers of a thread. @param first index of its first value. @param step between
+//! its values.
+__device__ __forceinline__ void transformLine(GridMemory& grid, int first, int step, const GridTables& tables)
+{
+    float re[2][FILTER_GRID], im[2][FILTER_GRID]; // before and after a stage
+#pragma unroll
+    for (int k = 0; k < FILTER_GRID; ++k)
+    {
+        re[0][k] = grid.re[first + k * step];
+        im[0][k] = grid.im[first + k * step];
+    }
+    FilterFft::run(
+        [&](auto radix, auto stride)
+        {
+            const int R = decltype(radix)::value, STRIDE = decltype(stride)::value;
+#pragma unroll
+            for (int n = 0; n < FILTER_GRID / R; ++n)
+                runButterfly(
+                    FftButterfly<FILTER_GRID, R, STRIDE>(n), tables.cosine, tables.sine,
+                    [&](int k, float& a, float& b)
+                    {
+                        a = re[0][k];
+                        b = im[0][k];
+                    },
+                    [&](int k, float a, float b)
+                    {
+                        re[1][k] = a;
+                        im[1][k] = b;
+                    });
+#pragma unroll
+            for (int k = 0; k < FILTER_GRID; ++k)
+            {
+                re[0][k] = re[1][k];
+                im[0][k] = im[1][k];
+            }
+        });
+#pragma unroll
+    for (int k = 0; k < FILTER_GRID; ++k)
+    {
+        grid.re[first + k * step] = re[0][k];
+        grid.im[first + k * step] = im[0][k];
+    }
 }
 
 // --- answers ---------------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@
 //
 //   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block, or a size of the object: samples, gradients
 //                   into histograms by atomics in shared memory, likelihoods or counts of bins
-//   filterSpectra   a pair of channels of a place per block: norms, features, transform, product with the model or what
-//                   is learned; further blocks sum likelihoods over displaced targets, or learn frequencies of sizes
+//   filterSpectra   a pair of channels of a place per block, or two: norms, features, transform, product with the model
+//                   or what is learned; further blocks sum likelihoods over displaced targets, or learn frequencies of
+//                   sizes
 //
 // Cost per place: 23,000 samples with the borders of tiles; 28 transforms; 0.5 MB of model and products, from the L2
-// cache. Bound by latency with one object, by instructions with many.
+// cache. Bound by latency.
 #include "filter_cells.hpp"
 #include "filter_sizes.hpp"
 #include "filter_steps.hpp"
@@ -18,7 +19,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int THREADS = tuning::FILTER_THREADS, WARPS = THREADS / 32;
+const int THREADS = tuning::FILTER_THREADS;
 
 // --- cells -----------------------------------------------------------------------------------------------------------
 
@@ -65,9 +66,9 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
 //! Returns a feature of a cell of a size.
 __device__ __forceinline__ float sizeFeature(int channel, int i, int j, const LookMemory& m)
 {
-    const int across = m.cells.cols + 1;
+    const int cols = m.size.plan.cols / FILTER_CELL, across = cols + 1;
     const float* const norms = m.norms + j * across + i;
-    const int* const histogram = m.histograms + (j * m.cells.cols + i) * HISTOGRAM_STEP;
+    const int* const histogram = m.histograms + (j * cols + i) * HISTOGRAM_STEP;
     if (channel < KINDS)
         return normalizedFeature(histogram[channel], norms, across);
     if (channel < KINDS + ORIENTATIONS)
@@ -81,31 +82,16 @@ __device__ __forceinline__ float sizeFeature(int channel, int i, int j, const Lo
     return sum * TEXTURE_FACTOR;
 }
 
-//! Finds where the samples of a size are. Ends with a barrier.
-__device__ __forceinline__ void planSizes(const ObjectRecord& object, FilterPass pass, double factor, LookMemory& m)
-{
-    if (threadIdx.x == 0)
-    {
-        const Live& live = *object.live;
-        FilterWork& work = *object.filterWork;
-        const ObjectState& before = live.states[live.current];
-        m.cells = scaleCells(before.filter.width, before.filter.height); // the same in all states
-        beginEarly();
-        m.looks = pass == ASKING ? asksFilter(before) : work.places[0].trains != NOT_TRAINED;
-        if (m.looks)
-            m.plan = planSize(pass == ASKING ? work.moved : stateOf(*object.live, pass).filter, factor, m.cells);
-    }
-    else
-        beginEarly();
-    __syncthreads(); // the plan, zeros
-}
-
 __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, int size, LookMemory& m)
 {
     const int t = threadIdx.x;
-    const int cols = m.cells.cols, rows = m.cells.rows, cells = cols * rows;
-    const int wide = FILTER_CELL * cols, high = FILTER_CELL * rows;
-    takeSamples<THREADS>(batch, m.plan, 0, 0, wide, high, m.sampled);
+    copyWords(&m.size, &object.filterWork->sizePlans[size], 1);
+    __syncthreads(); // the plan, zeros
+    if (!m.size.there)
+        return;
+    const int wide = m.size.plan.cols, high = m.size.plan.rows;
+    const int cols = wide / FILTER_CELL, rows = high / FILTER_CELL, cells = cols * rows;
+    takeSamples<THREADS>(batch, m.size.plan, 0, 0, wide, high, m.sampled);
     static_assert(THREADS >= SCALE_PIXELS, "a sample per thread");
     if (t < wide * high)
     {
@@ -154,14 +140,12 @@ __global__ void __launch_bounds__(THREADS, 3)
     const int part = first + static_cast<int>(blockIdx.x);
     for (int k = threadIdx.x; k < TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP; k += THREADS)
         m.histograms[k] = 0;
+    beginEarly();
     if (part >= TILES)
     {
-        planSizes(object, pass, sizeFactor(part - TILES), m);
-        if (m.looks)
-            lookAtSize(batch, object, part - TILES, m);
+        lookAtSize(batch, object, part - TILES, m);
         return;
     }
-    beginEarly();
     if (pass == ASKING && place == 0) // for the training in this frame
         clearCounts(*object.filterWork, isColour(image) != 0, part, TILES);
     lookAtTile(batch, object, image, pass, place, part, m);
@@ -169,11 +153,14 @@ __global__ void __launch_bounds__(THREADS, 3)
 
 // --- spectra ---------------------------------------------------------------------------------------------------------
 
-struct PairMemory
+//! Pairs of channels that a block of filterSpectra processes: one of few objects, by butterflies of all threads; of
+//! many objects several, a line per thread.
+template <int PAIRS> struct PairMemory
 {
+    static const bool IS_ONE = PAIRS == 1;
     union
     {
-        GridMemory grids[2];
+        GridMemory grids[IS_ONE ? 2 : PAIRS]; //!< one: before and after a stage
         int64_t energies[FILTER_CELLS];
     };
     float norms[(FILTER_GRID + 1) * (FILTER_GRID + 1)];
@@ -181,7 +168,7 @@ struct PairMemory
 };
 //! Displacements along x that a block sums likelihoods for.
 const int STRIP = 32, SUM_STRIPS = FILTER_SIDE / STRIP;
-struct StripMemory
+template <int WARPS> struct StripMemory
 {
     int row[WARPS][FILTER_SIDE + 1]; //!< sums over the samples before each
     int sums[FILTER_SIDE][STRIP];    //!< over the samples of a displaced target in a row; then over all rows above, too
@@ -189,7 +176,7 @@ struct StripMemory
 };
 
 //! Computes the norms of all blocks of cells. Begins and ends with a barrier.
-__device__ __forceinline__ void normalize(PairMemory& m)
+template <int THREADS, typename Memory> __device__ __forceinline__ void normalize(Memory& m)
 {
     __syncthreads(); // energies
     const auto energyAt = [&](int x, int y)
@@ -204,9 +191,10 @@ __device__ __forceinline__ void normalize(PairMemory& m)
 }
 
 //! Histograms of two channels, at the cells of a thread.
-struct PairCells
+template <int THREADS> struct PairCells
 {
     static const int COUNT = FILTER_CELLS / THREADS;
+    static_assert(FILTER_CELLS % THREADS == 0, "all threads have as many cells");
     int first[2][COUNT], opposite[2][COUNT]; //!< opposite: 0, or of the other orientation of a channel without sign
 
     __device__ __forceinline__ PairCells(const FilterWork& work, int place, int channel)
@@ -233,8 +221,19 @@ struct PairCells
         return normalizedFeature(first[c][n] + opposite[c][n], norms + cell / FILTER_GRID * across + cell % FILTER_GRID,
                                  across);
     }
+    //! Writes the features of a pair, times the window.
+    __device__ __forceinline__ void write(int channel, const float* norms, const float* window, GridMemory& grid) const
+    {
+#pragma unroll
+        for (int n = 0; n < COUNT; ++n)
+        {
+            const int k = static_cast<int>(threadIdx.x) + n * THREADS;
+            const float weight = window[k / FILTER_GRID] * window[k % FILTER_GRID];
+            grid.re[GridMemory::at(k)] = feature(channel, 0, n, norms) * weight;
+            grid.im[GridMemory::at(k)] = feature(channel, 1, n, norms) * weight;
+        }
+    }
 };
-static_assert(FILTER_CELLS % THREADS == 0, "all threads have as many cells");
 
 //! A value of the model of two channels.
 struct PairModel
@@ -252,35 +251,58 @@ struct PairModel
     }
 };
 
-//! @param own value threadIdx.x of the model.
-__device__ __forceinline__ void transformPair(const Batch& batch, const ObjectRecord& object, FilterPass pass,
-                                              int place, bool trains, int channel, const PairModel& own, PairMemory& m)
+//! Transforms the grids of a block in place, each of their lines by a thread. Begins and ends with a barrier.
+template <int PAIRS, int THREADS>
+__device__ __forceinline__ void transformGrids(GridMemory* grids, const GridTables& tables)
+{
+    static_assert(PAIRS * FILTER_GRID <= THREADS, "a thread per line");
+    const int pair = static_cast<int>(threadIdx.x) / FILTER_GRID, line = static_cast<int>(threadIdx.x) % FILTER_GRID;
+    __syncthreads(); // the values
+    if (pair < PAIRS)
+        transformLine(grids[pair], line, GridMemory::STEP, tables);
+    __syncthreads(); // columns
+    if (pair < PAIRS)
+        transformLine(grids[pair], line * GridMemory::STEP, 1, tables);
+    __syncthreads(); // rows
+}
+
+//! @param first number of the block's first pair. @param own value threadIdx.x of the model, of this pair.
+template <int PAIRS, int THREADS>
+__device__ __forceinline__ void transformPairs(const Batch& batch, const ObjectRecord& object, FilterPass pass,
+                                               int place, bool trains, int first, const PairModel& own,
+                                               PairMemory<PAIRS>& m)
 {
     FilterWork& work = *object.filterWork;
     const FilterModel& model = modelOf(object);
-    const PairCells cells(work, place, channel);
+    PairCells<THREADS> cells(work, place, 2 * first);
 #pragma unroll
-    for (int n = 0; n < PairCells::COUNT; ++n)
+    for (int n = 0; n < PairCells<THREADS>::COUNT; ++n)
         m.energies[threadIdx.x + n * THREADS] = work.energies[place][threadIdx.x + n * THREADS];
-    normalize(m);
-    GridMemory *from = &m.grids[0], *to = &m.grids[1];
-#pragma unroll
-    for (int n = 0; n < PairCells::COUNT; ++n)
+    normalize<THREADS>(m);
+    const int pairs = ::min(PAIRS, FILTER_PAIRS - first);
+    for (int p = 0; p < pairs; ++p)
     {
-        const int k = static_cast<int>(threadIdx.x) + n * THREADS;
-        const float weight = m.turns.window[k / FILTER_GRID] * m.turns.window[k % FILTER_GRID];
-        from->re[GridMemory::at(k)] = cells.feature(channel, 0, n, m.norms) * weight;
-        from->im[GridMemory::at(k)] = cells.feature(channel, 1, n, m.norms) * weight;
+        cells.write(2 * (first + p), m.norms, m.turns.window, m.grids[p]);
+        if (p + 1 < pairs)
+            cells = PairCells<THREADS>(work, place, 2 * (first + p + 1));
     }
-    transformLines<THREADS, true>(from, to, m.turns);
-    transformLines<THREADS, false>(from, to, m.turns);
-    FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
-    for (int k = threadIdx.x; k < FILTER_SPECTRUM; k += THREADS)
+    GridMemory *from = &m.grids[0], *to = &m.grids[1];
+    if constexpr (PAIRS > 1)
+        transformGrids<PAIRS, THREADS>(m.grids, m.turns);
+    else
     {
-        const PairModel old = k < THREADS ? own : PairModel(model, channel, k);
+        transformLines<THREADS, true>(from, to, m.turns);
+        transformLines<THREADS, false>(from, to, m.turns);
+    }
+    FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
+    for (int i = threadIdx.x; i < pairs * FILTER_SPECTRUM; i += THREADS)
+    {
+        const int p = i / FILTER_SPECTRUM, k = i % FILTER_SPECTRUM, channel = 2 * (first + p);
+        const PairModel old = i < THREADS ? own : PairModel(model, channel, k);
         const int r = k % FILTER_GRID, c = k / FILTER_GRID;
         const int at = r * GridMemory::STEP + c, mirror = conjugatePlace(r) * GridMemory::STEP + conjugatePlace(c);
-        const Complex z = {from->re[at], from->im[at]}, other = {from->re[mirror], from->im[mirror]};
+        const GridMemory& grid = from[p];
+        const Complex z = {grid.re[at], grid.im[at]}, other = {grid.re[mirror], grid.im[mirror]};
         const Complex both[2] = {firstSpectrum(z, other), secondSpectrum(z, other)};
         const float desired = trains ? object.filterTarget->at(r, c) : 0.f, rate = work.rates.filter;
 #pragma unroll
@@ -299,7 +321,8 @@ __device__ __forceinline__ void transformPair(const Batch& batch, const ObjectRe
 }
 
 //! Sums likelihoods over the target for all displacements along y and STRIP ones along x.
-__device__ __forceinline__ void sumLikelihoods(FilterWork& work, int place, int strip, StripMemory& m)
+template <int WARPS>
+__device__ __forceinline__ void sumLikelihoods(FilterWork& work, int place, int strip, StripMemory<WARPS>& m)
 {
     const Displacements d = work.displacements[place];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, column = strip * STRIP + lane;
@@ -352,32 +375,40 @@ __device__ __forceinline__ void sumLikelihoods(FilterWork& work, int place, int 
             m.sums[j + d.height - 1][lane] - (j > 0 ? m.sums[j - 1][lane] : 0);
 }
 
-__global__ void __launch_bounds__(THREADS, 3)
+//! Blocks of pairs come first. @tparam PAIRS per block. @tparam BLOCKS that run at once: bounds registers.
+template <int PAIRS, int THREADS, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     filterSpectra(const __grid_constant__ Batch batch, FilterPass pass, int place)
 {
     __shared__ union
     {
-        PairMemory pair;
-        StripMemory strip;
+        PairMemory<PAIRS> pairs;
+        StripMemory<THREADS / 32> strip;
         SizeSpectrumMemory size;
     } m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
-    const int part = blockIdx.x, channel = 2 * ::min(part, FILTER_PAIRS - 1);
+    const int blocks = (FILTER_PAIRS + PAIRS - 1) / PAIRS, block = blockIdx.x, other = block - blocks;
+    const int first = ::min(block, blocks - 1) * PAIRS;
     const Looks looks(object, pass, place); // filterCells writes neither places nor models
-    const PairModel own(modelOf(object), channel, threadIdx.x);
+    const PairModel own(modelOf(object), 2 * first, threadIdx.x);
     static_assert(THREADS <= FILTER_SPECTRUM, "a value per thread");
-    if (part < FILTER_PAIRS)
-        m.pair.turns.load(*batch.filterTables);
+    if (other < 0)
+        m.pairs.turns.load(*batch.filterTables);
+    else if (pass != ASKING)
+        m.size.load(*batch.filterTables, other);
     beginEarly();
     if (!looks.there)
         return;
-    if (part < FILTER_PAIRS)
-        transformPair(batch, object, pass, place, looks.trains, channel, own, m.pair);
+    if (other < 0)
+        transformPairs<PAIRS, THREADS>(batch, object, pass, place, looks.trains, first, own, m.pairs);
     else if (pass == ASKING)
-        sumLikelihoods(*object.filterWork, place, part - FILTER_PAIRS, m.strip);
+        sumLikelihoods(*object.filterWork, place, other, m.strip);
     else if (looks.trains)
-        sizeSpectrum<THREADS>(batch, object, pass, part - FILTER_PAIRS,
-                              SizeModel<THREADS>(modelOf(object), part - FILTER_PAIRS), m.size);
+    {
+        const SizeModel<THREADS> size(modelOf(object), other);
+        __syncthreads(); // tables
+        sizeSpectrum<THREADS>(batch, object, pass, other, size, m.size);
+    }
 }
 
 void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, int place, bool early, int first,
@@ -387,10 +418,20 @@ void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, in
                      image, pass, place, first);
 }
 
+template <int PAIRS, int THREADS, int BLOCKS>
 void launchSpectra(const Batch& batch, FilterPass pass, int place, int others, detail::StreamHandle stream)
 {
-    detail::launchAs(beginsEarly(batch), "tld filter spectra", filterSpectra, dim3(FILTER_PAIRS + others, batch.count),
-                     dim3(THREADS), 0, stream, batch, pass, place);
+    detail::launchAs(beginsEarly(batch), "tld filter spectra", filterSpectra<PAIRS, THREADS, BLOCKS>,
+                     dim3(detail::ceilDiv(FILTER_PAIRS, PAIRS) + others, batch.count), dim3(THREADS), 0, stream, batch,
+                     pass, place);
+}
+//! @param others number of blocks that process no pairs.
+void spectra(const Batch& batch, FilterPass pass, int place, int others, detail::StreamHandle stream)
+{
+    if (beginsEarly(batch))
+        launchSpectra<1, tuning::FILTER_THREADS, 2>(batch, pass, place, others, stream);
+    else
+        launchSpectra<tuning::SPECTRA_PAIRS, tuning::SPECTRA_THREADS, 3>(batch, pass, place, others, stream);
 }
 
 } // namespace
@@ -398,7 +439,7 @@ void launchSpectra(const Batch& batch, FilterPass pass, int place, int others, d
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
     launchCells(batch, image, ASKING, place, false, 0, TILES, stream);
-    launchSpectra(batch, ASKING, place, SUM_STRIPS, stream);
+    spectra(batch, ASKING, place, SUM_STRIPS, stream);
 }
 
 void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
@@ -409,7 +450,7 @@ void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandl
 void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)
 {
     launchCells(batch, image, pass, 0, beginsEarly(batch), 0, TILES + FILTER_SCALES, stream);
-    launchSpectra(batch, pass, 0, SCALE_FREQUENCIES, stream);
+    spectra(batch, pass, 0, SCALE_FREQUENCIES, stream);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

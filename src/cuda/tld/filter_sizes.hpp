@@ -11,8 +11,21 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 struct SizeSpectrumMemory
 {
+    //! Tables of the sizes, for a frequency.
+    float window[FILTER_SCALES], cosine[FILTER_SCALES], sine[FILTER_SCALES];
     Complex products[SCALE_ROWS]; //!< the parts of the sum
     Complex cells[SCALE_CELLS];
+
+    //! The caller's next barrier completes it.
+    __device__ __forceinline__ void load(const FilterTables& tables, int frequency)
+    {
+        const int i = threadIdx.x;
+        if (i >= FILTER_SCALES)
+            return;
+        window[i] = tables.scaleWindow[i];
+        cosine[i] = tables.scaleCosine[sizeTurn(i, frequency)];
+        sine[i] = tables.scaleSine[sizeTurn(i, frequency)];
+    }
 };
 
 //! Values of the model of the scale filter, of one frequency: those of the rows of a thread.
@@ -61,7 +74,7 @@ __device__ __forceinline__ Complex sumOfRows(SizeSpectrumMemory& m)
 }
 
 //! Transforms along the sizes, for one frequency by a block of THREADS: computes its part of the answer or, unless
-//! ASKING, learns it. @param own of the current model.
+//! ASKING, learns it. @param own of the current model. @param m loaded.
 template <int THREADS>
 __device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRecord& object, FilterPass pass,
                                              int frequency, const SizeModel<THREADS>& own, SizeSpectrumMemory& m)
@@ -83,7 +96,7 @@ __device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRec
         Complex sum = {0.f, 0.f};
 #pragma unroll
         for (int i = 0; i < FILTER_SCALES; ++i)
-            addFrequency(sum, features[i] * tables.scaleWindow[i], i, frequency, tables);
+            addFrequency(sum, features[i] * m.window[i], m.cosine[i], m.sine[i]);
         Complex product = {0.f, 0.f};
         if (pass == ASKING)
             addScaleAnswer(product, own.re[n], own.im[n], sum.re, sum.im);

@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 //! Whether kernels of the filter begin before those before them end: blocks of many objects would occupy the device
 //! while they wait.
-inline bool beginsEarly(const Batch& batch) { return batch.count <= tuning::EARLY_FILTERS; }
+CT_HOST_DEVICE bool beginsEarly(const Batch& batch) { return batch.count <= tuning::EARLY_FILTERS; }
 
 //! Looks at a place where the filter is asked: histograms of gradients, products of spectra and model, likelihoods.
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);

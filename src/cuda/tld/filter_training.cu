@@ -23,19 +23,27 @@ __global__ void __launch_bounds__(tuning::THREADS)
 {
     const ObjectRecord& object = batch.objects[blockIdx.x];
     FilterWork& work = *object.filterWork;
+    __shared__ FilterState f;
     if (pass == BEGINNING) // in frames, filterCells did so
         clearCounts(work, colour != 0, 0, 1);
     beginEarly();
-    if (threadIdx.x != 0)
-        return;
-    ObjectState& state = stateOf(*object.live, pass);
-    const bool inDoubt = endFilter(state, batch.cols, batch.rows), trains = state.filter.trains != NOT_TRAINED;
-    work.inDoubt = inDoubt;
-    work.places[0].there = work.places[0].trains = 0;
-    if (trains)
-        work.rates = beginFilterTraining(state.filter, colour);
-    if (trains || inDoubt)
-        work.places[0] = lookOf(batch, state.filter);
+    if (threadIdx.x == 0)
+    {
+        ObjectState& state = stateOf(*object.live, pass);
+        work.inDoubt = endFilter(state, batch.cols, batch.rows);
+        if (state.filter.trains != NOT_TRAINED)
+            work.rates = beginFilterTraining(state.filter, colour);
+        f = state.filter;
+    }
+    __syncthreads(); // the filter
+    const bool trains = f.trains != NOT_TRAINED;
+    if (threadIdx.x == 0)
+    {
+        work.places[0].there = work.places[0].trains = 0;
+        if (trains || work.inDoubt)
+            work.places[0] = lookOf(batch, f);
+    }
+    planSizes(work, trains, f, static_cast<int>(threadIdx.x) - 32); // by another warp
 }
 
 const int ENERGY_BLOCKS = (FILTER_SPECTRUM + THREADS - 1) / THREADS;

@@ -114,6 +114,13 @@ struct FilterLook
     SamplePlan plan;
 };
 
+//! Where the samples of a size are, or whether they are taken.
+struct SizePlan
+{
+    int32_t there;
+    SamplePlan plan;
+};
+
 //! Scratch memory of a filter in a frame.
 struct FilterWork
 {
@@ -128,6 +135,7 @@ struct FilterWork
     Displacements displacements[2];
     FilterAnswer answers[2];
     FilterState moved; //!< by the better answer
+    SizePlan sizePlans[FILTER_SCALES];
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     Complex quotients[SCALE_FREQUENCIES];
     Similarity similarity; //!< of flow's box

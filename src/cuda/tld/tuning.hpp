@@ -93,8 +93,12 @@ const int COPY_BLOCKS = 64;
 
 // --- filter ----------------------------------------------------------------------------------------------------------
 
-//! Threads per block of filterCells, filterSpectra and learnFilter: one per sample of a size.
+//! Threads per block of filterCells and learnFilter, and of filterSpectra of few objects: one per sample of a size.
 const int FILTER_THREADS = 512;
+//! Pairs of channels per block of filterSpectra, of many objects: at least two, which share the norms.
+const int SPECTRA_PAIRS = 2;
+//! Threads per block of filterSpectra, of many objects.
+const int SPECTRA_THREADS = 256;
 //! Threads per block of filterAnswers: the most there can be, as a place has one block.
 const int ANSWER_THREADS = 1024;
 //! Largest number of objects whose filter kernels begin early: waiting blocks of more would occupy the device.
