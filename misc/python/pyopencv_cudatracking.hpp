@@ -26,7 +26,7 @@ typedef std::vector<cv::cuda::GpuMat> GpuMat;
 // Linux has file names of any bytes, which Python represents by lone surrogates, and messages quote files. OpenCV's
 // conversions end the process at both.
 
-//! Bytes that are not UTF-8 as \\x and two digits.
+//! Writes bytes that are not UTF-8 as \x and two digits.
 static std::string cudatracking_utf8(const std::string& text)
 {
     std::string valid;

@@ -25,7 +25,7 @@ struct LookMemory
     int counts[2][COLOUR_LEVELS]; //!< of gray levels in the foreground and the background
     int parts[2];                 //!< samples of foreground and background
     FilterLook look;
-    // Of a size.
+    // When the block looks at a size instead of a tile.
     SizePlan size;
     int64_t energies[SCALE_CELLS];
     float norms[2 * SCALE_CELLS + 8]; //!< (cols + 1) * (rows + 1) with at least two cells along each side

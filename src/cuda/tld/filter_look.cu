@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the correlation filter sees of an image, and the spectra of it.
+// Histograms, features and spectra of what the correlation filter sees of an image.
 //
 //   filterCells     TILE_CELLS x TILE_CELLS cells of a place per block, or a size of the object: samples, gradients
 //                   into histograms by atomics in shared memory, likelihoods or counts of bins

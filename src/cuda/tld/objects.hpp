@@ -103,7 +103,7 @@ struct Model
     uint16_t* order;
 };
 
-//! Most displacements of an answer: those of a target with four samples a side.
+//! Most displacements of an answer: those of a target with four samples per side.
 const int MOST_DISPLACEMENTS = (FILTER_SIDE - 3) * (FILTER_SIDE - 3);
 
 //! A place where a filter looks, or whether it does.
@@ -139,7 +139,7 @@ struct FilterWork
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     Complex quotients[SCALE_FREQUENCIES];
     Similarity similarity; //!< of flow's box
-    // Of the training.
+    // What the training of the filter takes from the frame.
     float squares[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of absolute values of spectra
     alignas(16) int32_t foreground[HISTOGRAM_BINS];
     alignas(16) int32_t background[HISTOGRAM_BINS]; //!< counts of samples
