@@ -395,7 +395,8 @@ def given(value: Any, name: str) -> Given:
         return found
     if isinstance(value, (list, tuple)):
         for i, row in enumerate(value):
-            _refuse_masked(row, f"{name}[{i}]")
+            if isinstance(row, np.ma.MaskedArray):
+                raise _masked(f"{name}[{i}]")
     try:
         array = np.asarray(value)
     except Exception as raised:
@@ -407,17 +408,16 @@ def given(value: Any, name: str) -> Given:
     return _on_host(array, name)
 
 
-def _refuse_masked(value: Any, name: str) -> None:
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: a masked array, whose mask would be lost; {name}.data and, where a mask is taken, mask=~numpy.ma.getmaskarray({name}) "
-                        "are possible")
+def _masked(name: str) -> TypeError:
+    return TypeError(f"{name}: a masked array, whose mask would be lost; {name}.data and, where a mask is taken, mask=~numpy.ma.getmaskarray({name}) are possible")
 
 
 def _of_object(value: Any, name: str) -> Optional[Given]:
     """What an object says about its memory; None for one that says nothing."""
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
-    _refuse_masked(value, name)
+    if isinstance(value, np.ma.MaskedArray):
+        raise _masked(name)
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:

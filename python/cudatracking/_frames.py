@@ -15,8 +15,8 @@ from ._native import cv2
 from ._outputs import silent_library
 
 IMAGES = (".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm")
-PATIENCE = 20.  # seconds that a server may take to answer, and for each part of its video
 VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
+PATIENCE = 20.  # seconds that a server may take to answer, and for each part of its video
 
 
 class Frame(NamedTuple):
@@ -174,7 +174,7 @@ class Source:
             try:
                 frame = next(frames)
                 pixels = frame.to_ndarray(format="bgr24")
-                turns = round(getattr(frame, "rotation", 0) / 90) % 4  # phones hold portrait videos as they were not seen
+                turns = round(getattr(frame, "rotation", 0) / 90) % 4  # phones write frames as the sensor has them, and how to turn these
                 if turns:
                     pixels = np.ascontiguousarray(np.rot90(pixels, turns))
             except StopIteration:

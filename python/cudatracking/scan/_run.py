@@ -614,9 +614,9 @@ class Scan:
             return
         for video in self._unopened:
             if video.bytes_unopened is None:
+                video.bytes_unopened = 0  # of a file that is gone
                 with contextlib.suppress(OSError):
                     video.bytes_unopened = os.path.getsize(video.path)
-                video.bytes_unopened = video.bytes_unopened or 0
         opened = [video for video in self._videos if video.index]
         left = float(sum(video.bytes_unopened or 0 for video in self._unopened))
         left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
@@ -803,7 +803,7 @@ def _check_run(workers: Optional[str], per_gpu: int, decoders: Optional[int], de
         raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
     if address is not None and (not address or executor == "processes"):
         raise ArgumentError(f"address: {address!r}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
-    for name, value in (("per_gpu", per_gpu), *(() if decoders is None else (("decoders", decoders),))):
+    for name, value in (("per_gpu", per_gpu), ("decoders", 1 if decoders is None else decoders)):
         if _arrays.number(value, name, whole=True) < 1:
             raise ArgumentError(f"{name}: {value}: 1 or more is possible", name, value)
     if workers is not None and not re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers)):
