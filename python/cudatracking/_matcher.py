@@ -22,7 +22,7 @@ from ._native import cv2
 from ._quickshift import _choice
 from ._results import Form, Memory, column, places, table, taken, views
 from ._windows import Field, Windows, field_of
-from ._work import Work, Worker, on_host
+from ._work import Work, Worker, fit, on_host
 
 _METRICS = ("sad", "ssd", "zncc")
 _PIXELS = ("u1", "u2")
@@ -31,6 +31,7 @@ _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
 _FITS = ("parabola", "gaussian")
 _PARTS = ("locations", "scores", "confidence", "status", "refined")
+_parts_of = operator.attrgetter(*_PARTS)
 _OUTS = tuple(f"out.{name}" for name in _PARTS)
 
 
@@ -362,7 +363,7 @@ class FragmentMatcher(Worker):
             stream: for arrays on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
             out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
-                if the frame is on the host. Default: new ones.
+                if the frame is on the host; not in memory of frame, areas or predictions. Default: new ones.
         """
         if self._place is not None and stream is None and predictions is None and not self._predicted:
             matches = self._match_at(self._place, frame, areas, out)
@@ -407,14 +408,16 @@ class FragmentMatcher(Worker):
             return None
         if type(areas) is not list and areas is not None and _BOXES.at(place, areas, count, 4) is None:
             return None
-        if out is not None:
-            found = None if type(areas) is list else self._results_at(place, self._native.match, frame, areas, held=(), forms=forms, out=_parts(out))
-            return None if found is None else Matches(*found, _regions=self._regions)
+        targets = () if out is None else _parts(out)
+        if targets and not (count and fit(targets, forms)):
+            return None
         try:
-            values = self._native.match(frame, areas)
+            values = self._native.match(frame, areas, *targets)  # writes to targets
         except Exception:  # lists of numbers that are no integers of 32 bits, and all that is wrong: the long way converts them, or says what it is
             return None
-        return Matches(*on_host(values, forms), _regions=self._regions)
+        if type(out) is Matches and out._regions is self._regions:
+            return out
+        return Matches(*(targets or on_host(values, forms)), _regions=self._regions)
 
     def _match_tensors(self, place: Place, frame: Any, areas: Any, count: int, forms: tuple[Form, ...], out: Any) -> Optional[Matches]:
         """match() with tensors of torch, and areas of predict_areas(), that are on the device and used on the stream of the last call."""
@@ -579,7 +582,7 @@ def _part(mats: Sequence[Any], forms: tuple[Form, ...], memory: Memory, place: P
 
 
 def _parts(out: Any) -> list[Any]:
-    parts = [getattr(out, name) for name in _PARTS] if isinstance(out, Matches) else out
+    parts = _parts_of(out) if isinstance(out, Matches) else out
     if not isinstance(parts, (list, tuple)) or len(parts) != len(_PARTS):
         raise TypeError(f"out: {type(out).__name__}: Matches, or a list of {', '.join(_PARTS)}, is needed")
     return list(parts)

@@ -95,8 +95,7 @@ class Worker:
                     out: Optional[Sequence[Any]], **named: Any) -> Optional[list[Array]]:
         """As _at(), for a method that has results, with what Work.call() returns. None, and nothing was called, where that is needed for `out`."""
         if place.device is None:
-            if out is not None and not all(type(array) is np.ndarray and array.dtype == form.kind and array.shape == form.shape and array.flags.writeable
-                                           for array, form in zip(out, forms)):
+            if out is not None and not fit(out, forms):
                 return None
             made = on_host(self._at(place, method, *args, held=held, **named), forms)
             if out is not None:
@@ -330,6 +329,14 @@ def on_host(values: Any, forms: tuple[Form, ...]) -> list[Any]:
     """Results of a call on the CPU, or with an image of the host."""
     return [value if value is not None and value.shape == form.shape else _of_form(value, form)
             for value, form in zip((values,) if len(forms) == 1 else values, forms)]
+
+
+def fit(out: Sequence[Any], forms: tuple[Form, ...]) -> bool:
+    """Whether the extension can write results of the host to arrays of the caller: a C array is contiguous and can be written."""
+    for array, form in zip(out, forms):
+        if type(array) is not np.ndarray or array.dtype != form.kind or array.shape != form.shape or not array.flags.carray:
+            return False
+    return True
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:

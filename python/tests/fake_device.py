@@ -253,6 +253,8 @@ class Native:
             if mats or stream:
                 note(name, stream)
             args, outputs = (args[:OUTPUTS[name]], args[OUTPUTS[name]:]) if name in OUTPUTS else (args, ())
+            if outputs and isinstance(outputs[-1], np.ndarray):  # in memory of the host
+                args, outputs = args + outputs, ()
             if name == "getStatistics" and args[0] is None:  # the overload for arrays of the host
                 outputs = ()
             result = function(*[plain(value) for value in args], **{key: plain(value) for key, value in named.items()})

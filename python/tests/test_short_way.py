@@ -290,6 +290,20 @@ class ShortWayTest(unittest.TestCase):
                     function(out=given if len(given) > 1 else given[0])
                 self.assertEqual({value for array in given for value in array.reshape(-1).tolist()}, {7})
 
+    def test_out_of_match_on_the_host(self):
+        """Matches of a call before come back themselves, and arrays that are no C arrays take results, too."""
+        made = Objects(np.array, device="cpu")
+        wanted = [array.copy() for _, array in parts("", made.matcher.match(made.image, AREAS))]
+        out = made.matcher.match(frame(0), AREAS)
+        with long_way_refused():
+            self.assertIs(made.matcher.match(made.image, AREAS, out=out), out)
+        spread = [np.full((2 * len(array), *array.shape[1:]), 7, array.dtype) for array in wanted]
+        made.matcher.match(made.image, AREAS, out=[array[::2] for array in spread])
+        for (_, own), large, array in zip(parts("", out), spread, wanted):
+            np.testing.assert_array_equal(own, array)
+            np.testing.assert_array_equal(large[::2], array)
+            self.assertEqual(set(large[1::2].reshape(-1).tolist()), {7})
+
     def test_results_are_made_when_they_are_asked_for(self):
         made = Objects(Tensor)
         made.matcher.match(made.image, made.areas)
