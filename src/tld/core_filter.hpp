@@ -275,6 +275,7 @@ struct FilterState
     int32_t confidences;   //!< number of these, at most CONFIDENCES
     int32_t weak, strong;  //!< answer in the last frame
     int32_t supports;      //!< its answer counts as support in this frame
+    int32_t denies;        //!< windows do not support its box in this frame, unless that is valid
     int32_t trains;        //!< Training of this frame
 };
 

@@ -72,6 +72,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     const Box box = filterBox(f);
     f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
     f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE && f.confidence >= STRONG_PART * f.meanConfidence;
+    f.denies = f.confidence < COVER_PART * f.meanConfidence ? 1 : 0;
     const bool flowed = s.alive && !s.few;
     const bool keeps = flowed && (conservative(similarity, s.positives, s.negatives) > s.validThreshold ||
                                   (!before.valid && before.score >= FILTER_SURE_SCORE));
@@ -84,7 +85,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.valid = f.strong || flowed ? before.valid : 0;
         s.alive = s.fast = 1;
         // Where most points are wrong, such an answer is verified by updateSimilarity(), as flow's own box would be.
-        const bool doubtful = s.few && f.confidence < COVER_PART * f.meanConfidence;
+        const bool doubtful = s.few && f.denies;
         s.few = doubtful ? 1 : 0;
         s.retries = doubtful ? s.retries : 0;
     }

@@ -159,7 +159,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
-    s.filter.weak = s.filter.strong = s.filter.supports = s.filter.trains = 0;
+    s.filter.weak = s.filter.strong = s.filter.supports = s.filter.denies = s.filter.trains = 0;
     s.filter.confidence = 0.;
     if (s.alive)
         return {last, 0, s.box};
@@ -302,12 +302,14 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint
 // --- support and probation -------------------------------------------------------------------------------------------
 
 /** Sets the score, and counts frames without support. A detector's box is support, unless it only proposes: of the
-places that a source proposes in many frames, some resemble the object by chance. @param sum largest sum of posteriors
-of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
+places that a source proposes in many frames, some resemble the object by chance. Windows are none where the filter
+denies a box that is not valid: ferns learn what covers an object slowly. @param sum largest sum of posteriors of a
+fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
     s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
-    const bool supported = sum > 0 || (s.matched && !settings.verifyBoxes) || s.filter.supports;
+    const bool byWindows = sum > 0 && (s.valid || !s.filter.denies);
+    const bool supported = byWindows || (s.matched && !settings.verifyBoxes) || s.filter.supports;
     s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);

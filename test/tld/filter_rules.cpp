@@ -143,6 +143,36 @@ TEST(Tld_Filter, supportsWhereItsConfidenceHasNotFallen)
         }
 }
 
+//! Below .4 of the mean, windows do not support a box that is not valid. A detector's box supports it still.
+TEST(Tld_Filter, deniesTheSupportOfWindows)
+{
+    const core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
+    const auto supported = [&](double confidence, bool valid, double similarity, bool matched = false)
+    {
+        Asked a(confidence);
+        a.now.filter.meanConfidence = 0.5;
+        a.now.filter.confidences = 10;
+        a.fuse(similarity);
+        a.now.valid = valid;
+        a.now.matched = matched;
+        core::updateSimilarity(a.now, Asked::similar(similarity));
+        core::updateSupport(a.now, core::fernPositiveSum(), settings);
+        return a.now.alive != 0;
+    };
+    EXPECT_FALSE(supported(0.199, false, 0.6));
+    EXPECT_FALSE(supported(0.05, false, 0.1)) << "not even weak";
+    EXPECT_TRUE(supported(0.201, false, 0.6));
+    EXPECT_TRUE(supported(0.199, true, 0.6));
+    EXPECT_TRUE(supported(0.199, false, 0.8)) << "so similar that it becomes valid";
+    EXPECT_TRUE(supported(0.199, false, 0.6, true)) << "a detector's box";
+    Asked a(0.199);
+    a.now.filter.meanConfidence = 0.5;
+    a.fuse(0.4);
+    EXPECT_TRUE(a.now.filter.denies);
+    core::beginFrame(a.now);
+    EXPECT_FALSE(a.now.filter.denies) << "it has not been asked in this frame";
+}
+
 TEST(Tld_Filter, looksAtBothPlaces)
 {
     Asked a(0.);
