@@ -89,8 +89,12 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.few = doubtful ? 1 : 0;
         s.retries = doubtful ? s.retries : 0;
     }
-    // Confidences fall before an object is gone, so support asks for more of the mean than the box does.
-    f.supports = f.strong && f.confidence >= SUPPORT_PART * f.meanConfidence && s.alive && s.valid &&
+    // Confidences fall before an object is gone, so support asks for more of the mean than the box does; less where the
+    // box reaches out of the image, as windows do not.
+    const Box part = clipped(s.box, cols, rows);
+    const bool reachesOut = part.w * part.h < (1. - OUTSIDE_PART) * s.box.w * s.box.h;
+    const double least = reachesOut ? OUTSIDE_SUPPORT : SUPPORT_PART;
+    f.supports = f.strong && f.confidence >= least * f.meanConfidence && s.alive && s.valid &&
                  (takes || overlap(s.box, box) > FILTER_SUPPORT);
 }
 

@@ -143,6 +143,25 @@ TEST(Tld_Filter, supportsWhereItsConfidenceHasNotFallen)
         }
 }
 
+//! Where more than a fifth of the box is outside of the image .6 of the mean will do, as no window can lie there.
+TEST(Tld_Filter, supportsBoxesThatReachOutOfTheImageFromALowerConfidence)
+{
+    for (const double outside : {0.199, 0.201})
+        for (const double confidence : {0.239, 0.241})
+            for (const bool across : {true, false})
+                for (const double similarity : {0.6, 0.8}) // the box is the filter's, or flow's near it
+                {
+                    Asked a(confidence);
+                    (across ? a.now.box.x : a.now.box.y) = across ? 320 - 40 * (1 - outside) : -30 * outside;
+                    a.now.filter.x = a.now.box.x + 20;
+                    a.now.filter.y = a.now.box.y + 15;
+                    a.now.filter.meanConfidence = 0.4;
+                    a.now.filter.confidences = 10;
+                    EXPECT_EQ(outside > 0.2 && confidence > 0.24, a.fuse(similarity).filter.supports != 0)
+                        << outside << ", " << confidence << ", " << across << ", " << similarity;
+                }
+}
+
 //! Below .4 of the mean, windows do not support a box that is not valid. A detector's box supports it still.
 TEST(Tld_Filter, deniesTheSupportOfWindows)
 {
