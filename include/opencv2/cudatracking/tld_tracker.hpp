@@ -50,10 +50,11 @@ __State__ after a frame:
   doubtful or, once there are five positive templates, the check before learning fails. In state UNCERTAIN the box may
   be wrong, also if update() returns true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
-  more than 0.6, with enough variance and fern posteriors that sum to 1 or more.
+  more than 0.6, with enough variance and fern posteriors that sum to 1 or more. With TLDParams::filter a high answer
+  of the filter supports a valid box, too, and with a low answer windows do not support a box that is not valid.
 - The **score** of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean
   posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 for a
-  box that is not supported, and 1 directly after init(), add() and resetTo().
+  box without such windows, and 1 directly after init(), add() and resetTo().
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
@@ -128,7 +129,7 @@ public:
         RESULT_Y = 1,           //!< upper edge of the box, pixels; 0 if LOST
         RESULT_WIDTH = 2,       //!< width of the box, pixels; 0 if LOST
         RESULT_HEIGHT = 3,      //!< height of the box, pixels; 0 if LOST
-        RESULT_SCORE = 4,       //!< score of the box, 0 to 1; 0 if LOST or unsupported
+        RESULT_SCORE = 4,       //!< score of the box, 0 to 1; 0 if LOST or without windows on it
         RESULT_STATE = 5,       //!< State
         RESULT_LOCATED = 6,     //!< 1 if update() returns true, else 0
         RESULT_LEARNED = 7,     //!< 1 if the detector learned from the frame, else 0
