@@ -13,6 +13,8 @@
 #   --frames=N            only the first N frames
 #   --nano-backbone=FILE  with --nano-head=FILE: also the peer Nano; needs --peers=dnn
 #   --vit=FILE            also the peer Vit; needs --peers=dnn
+#   --peers-python=FILE   a Python with the package opencv-contrib-python, whose trackers are measured: builds no peers, and
+#                         gives no long-term measure of them
 #   --program=FILE        this cudatracking_tld_benchmark; builds nothing
 #   --measure-only        makes only runs.csv and curves.csv: needs no Python
 #   --draw-only=FOLDER    measures nothing, draws the files of that folder
@@ -24,15 +26,18 @@
 # CUDA. Videos that are not MJPEG need FFmpeg.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-FOLDERS=() BUILD=() RUN=() TITLE=() PROGRAM='' JOBS=1 MEASURE=1 DRAW=1 SEEDS=10 PEERS=--peers OUTPUT=$BUILD_ROOT/tld_plots INPUT=''
+FOLDERS=() BUILD=() RUN=() OURS=() TITLE=() PROGRAM='' JOBS=1 MEASURE=1 DRAW=1 SEEDS=10 PEERS=--peers PEERS_PYTHON=''
+OUTPUT=$BUILD_ROOT/tld_plots INPUT=''
 TRACKERS=(TLD-CPU MIL CSRT KCF legacyTLD MedianFlow)
 for argument in "$@"; do
     case "$argument" in
         --jobs=*) JOBS=${argument#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --seeds=?*) SEEDS=${argument#*=} ;;
-        --first-seed=?*|--peer-seeds=?*|--frames=?*|--nano-head=?*) RUN+=("$argument") ;;
-        --nano-backbone=?*) RUN+=("$argument") TRACKERS+=(Nano) PEERS=--peers=dnn ;;
-        --vit=?*) RUN+=("$argument") TRACKERS+=(Vit) PEERS=--peers=dnn ;;
+        --peer-seeds=?*|--frames=?*) RUN+=("$argument") ;;
+        --first-seed=?*|--nano-head=?*) OURS+=("$argument") ;;
+        --peers-python=?*) PEERS_PYTHON=${argument#*=} PEERS='' ;;
+        --nano-backbone=?*) OURS+=("$argument") TRACKERS+=(Nano) PEERS=--peers=dnn ;;
+        --vit=?*) OURS+=("$argument") TRACKERS+=(Vit) PEERS=--peers=dnn ;;
         --program=?*) PROGRAM=${argument#*=} ;;
         --measure-only) DRAW=0 ;;
         --draw-only=?*) MEASURE=0 INPUT=${argument#*=} ;;
@@ -45,12 +50,14 @@ for argument in "$@"; do
     esac
 done
 
+[ -z "$PEERS_PYTHON" ] || [ ${#TRACKERS[@]} = 6 ] || die "--peers-python has neither Nano nor Vit"
+
 # measure SEQUENCE TRACKER NUMBER: leaves NUMBER.runs, NUMBER.curves and NUMBER.log in PARTS.
 measure()
 {
-    local part=$PARTS/$3
-    if ! "$PROGRAM" --backend=cpu --threads=1 --peers "--only=$2" "${RUN[@]}" "--seeds=$SEEDS" "--runs=$part.runs" \
-        "--curves=$part.curves" "$1" >"$part.log" 2>&1; then
+    local part=$PARTS/$3 command=("$PROGRAM" --backend=cpu --threads=1 --peers "${OURS[@]}" "--seeds=$SEEDS")
+    [ -z "$PEERS_PYTHON" ] || [[ $2 = TLD-* ]] || command=("$PEERS_PYTHON" "$REPO_ROOT/scripts/lib/tld_peers.py")
+    if ! "${command[@]}" "--only=$2" "${RUN[@]}" "--runs=$part.runs" "--curves=$part.curves" "$1" >"$part.log" 2>&1; then
         say "$2 on $1: failed"
         cat "$part.log" >&2
         return 1
@@ -66,8 +73,8 @@ if [ "$MEASURE" = 1 ]; then
     done
     [ ${#sequences[@]} -gt 0 ] || die "no sequence: give folders with gt.txt or groundtruth_rect.txt (see scripts/tld_plots.sh --help)"
     if [ -z "$PROGRAM" ]; then
-        "$REPO_ROOT/scripts/build.sh" --cuda=off --no-python "$PEERS" "${BUILD[@]}" --target=cudatracking_tld_benchmark
-        PROGRAM=$("$REPO_ROOT/scripts/build.sh" --cuda=off --no-python "$PEERS" "${BUILD[@]}" --print-bin-dir)/cudatracking_tld_benchmark
+        "$REPO_ROOT/scripts/build.sh" --cuda=off --no-python ${PEERS:+"$PEERS"} "${BUILD[@]}" --target=cudatracking_tld_benchmark
+        PROGRAM=$("$REPO_ROOT/scripts/build.sh" --cuda=off --no-python ${PEERS:+"$PEERS"} "${BUILD[@]}" --print-bin-dir)/cudatracking_tld_benchmark
     fi
     mkdir -p "$OUTPUT"
     PARTS=$(mktemp -d "$OUTPUT/parts.XXXXXX")
