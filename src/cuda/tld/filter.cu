@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     FilterWork& work = *object.filterWork;
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
     const ObjectState& before = live.states[live.current];
-    const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || beginsEarly(batch));
+    const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
     FilterState f = {};
     FilterPlaces places = {};
     FilterAreas areas = {};
@@ -96,14 +96,14 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     beginEarly();
     if (looks.there)
         askAt(batch, object, place, m);
-    if (place == 0 && !beginsEarly(batch))
+    if (place == 0 && !isFew(batch))
         return;
     if (moves)
     {
         const FilterState first = work.moved;
         moveByAnswer(f, places, work.answers, areas);
         // Few objects: the sizes were taken where the first answer is.
-        m.sizes = place == 0 || !beginsEarly(batch) || f.x != first.x || f.y != first.y;
+        m.sizes = place == 0 || !isFew(batch) || f.x != first.x || f.y != first.y;
         work.moved = m.moved = f;
     }
     __syncthreads(); // where the filter is
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
 
 void answerAtPlace(const Batch& batch, int place, detail::StreamHandle stream)
 {
-    detail::launchAs(beginsEarly(batch), "tld filter answers", filterAnswers, dim3(batch.count),
-                     dim3(tuning::ANSWER_THREADS), 0, stream, batch, place);
+    detail::launchEarly("tld filter answers", filterAnswers, dim3(batch.count), dim3(tuning::ANSWER_THREADS), 0, stream,
+                        batch, place);
 }
 
 } // namespace
@@ -200,7 +200,7 @@ void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle
 {
     lookAtPlace(batch, image, 0, stream);
     answerAtPlace(batch, 0, stream);
-    if (beginsEarly(batch)) // else they would be taken twice
+    if (isFew(batch)) // else they would be taken twice
         lookAtSizes(batch, image, stream);
 }
 
@@ -209,8 +209,8 @@ void filter(const Batch& batch, const ImageView& image, detail::StreamHandle str
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
     lookAtSizes(batch, image, stream);
-    detail::launchAs(beginsEarly(batch), "tld fuse", beginsEarly(batch) ? fuseObjects<3> : fuseObjects<5>,
-                     dim3(SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    detail::launchEarly("tld fuse", isFew(batch) ? fuseObjects<3> : fuseObjects<5>,
+                        dim3(SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

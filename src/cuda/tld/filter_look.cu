@@ -421,14 +421,14 @@ void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, in
 template <int PAIRS, int THREADS, int BLOCKS>
 void launchSpectra(const Batch& batch, FilterPass pass, int place, int others, detail::StreamHandle stream)
 {
-    detail::launchAs(beginsEarly(batch), "tld filter spectra", filterSpectra<PAIRS, THREADS, BLOCKS>,
-                     dim3(detail::ceilDiv(FILTER_PAIRS, PAIRS) + others, batch.count), dim3(THREADS), 0, stream, batch,
-                     pass, place);
+    detail::launchEarly("tld filter spectra", filterSpectra<PAIRS, THREADS, BLOCKS>,
+                        dim3(detail::ceilDiv(FILTER_PAIRS, PAIRS) + others, batch.count), dim3(THREADS), 0, stream,
+                        batch, pass, place);
 }
 //! @param others number of blocks that process no pairs.
 void spectra(const Batch& batch, FilterPass pass, int place, int others, detail::StreamHandle stream)
 {
-    if (beginsEarly(batch))
+    if (isFew(batch))
         launchSpectra<1, tuning::FILTER_THREADS, 2>(batch, pass, place, others, stream);
     else
         launchSpectra<tuning::SPECTRA_PAIRS, tuning::SPECTRA_THREADS, 3>(batch, pass, place, others, stream);
@@ -444,12 +444,12 @@ void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::
 
 void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
-    launchCells(batch, image, ASKING, 0, beginsEarly(batch), TILES, FILTER_SCALES, stream);
+    launchCells(batch, image, ASKING, 0, true, TILES, FILTER_SCALES, stream);
 }
 
 void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)
 {
-    launchCells(batch, image, pass, 0, beginsEarly(batch), 0, TILES + FILTER_SCALES, stream);
+    launchCells(batch, image, pass, 0, true, 0, TILES + FILTER_SCALES, stream);
     spectra(batch, pass, 0, SCALE_FREQUENCIES, stream);
 }
 

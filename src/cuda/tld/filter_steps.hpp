@@ -10,9 +10,8 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Whether kernels of the filter begin before those before them end: blocks of many objects would occupy the device
-//! while they wait.
-CT_HOST_DEVICE bool beginsEarly(const Batch& batch) { return batch.count <= tuning::EARLY_FILTERS; }
+//! Whether the filters of a batch leave most of the device idle, so that their kernels are bound by latency.
+CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_FILTERS; }
 
 //! Looks at a place where the filter is asked: histograms of gradients, products of spectra and model, likelihoods.
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);

@@ -145,8 +145,8 @@ void train(const Batch& batch, const ImageView& image, FilterPass pass, const Ro
     detail::launch("tld end filters", endFilters, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch, pass,
                    colour);
     lookForTraining(batch, image, pass, stream);
-    detail::launchAs(beginsEarly(batch), "tld learn filter", learnFilter, dim3(1 + ENERGY_BLOCKS + bins, batch.count),
-                     dim3(THREADS), 0, stream, batch, pass, colour, results);
+    detail::launchEarly("tld learn filter", learnFilter, dim3(1 + ENERGY_BLOCKS + bins, batch.count), dim3(THREADS), 0,
+                        stream, batch, pass, colour, results);
 }
 
 } // namespace

@@ -101,8 +101,9 @@ const int SPECTRA_PAIRS = 2;
 const int SPECTRA_THREADS = 256;
 //! Threads per block of filterAnswers: the most there can be, as a place has one block.
 const int ANSWER_THREADS = 1024;
-//! Largest number of objects whose filter kernels begin early: waiting blocks of more would occupy the device.
-const int EARLY_FILTERS = 8;
+//! Largest number of objects whose filter kernels are bound by latency: blocks process less, and the sizes at the first
+//! answer are taken before it is known whether they are needed.
+const int FEW_FILTERS = 8;
 //! Multiprocessors that blocks of POSTERIOR_THREADS leave to the filters of up to TEAM_OBJECTS objects: room for two
 //! blocks of each of the 16 tiles of a place. With eight objects they are missed more.
 const int FILTER_MULTIPROCESSORS = 16;
