@@ -37,10 +37,10 @@ static_assert(SAMPLES * SAMPLES >= SCALE_PIXELS && 2 * (SAMPLES + 1) * SAMPLES >
 /** Adds the gradients of the tile and its border to histograms. Ends with a barrier. Threads of a warp take the same
 sample of different squares of 4 x 4, which lie between the centres of cells, so that few of them add to one cell.
 @param x0,y0 first cell of the tile. */
-__device__ __forceinline__ void addGradients(int x0, int y0, LookMemory& m)
+template <int THREADS> __device__ __forceinline__ void addGradients(int x0, int y0, LookMemory& m)
 {
     const int squares = TILE_CELLS + 1;
-    for (int k = threadIdx.x; k < squares * squares * FILTER_CELL * FILTER_CELL; k += tuning::FILTER_THREADS)
+    for (int k = threadIdx.x; k < squares * squares * FILTER_CELL * FILTER_CELL; k += THREADS)
     {
         const int square = k % (squares * squares), phase = k / (squares * squares);
         const int cx = square % squares, cy = square / squares; // the cell to the right and below, in the tile
@@ -74,11 +74,12 @@ __device__ __forceinline__ void addGradients(int x0, int y0, LookMemory& m)
 }
 
 //! Writes histograms, energies and sums of the samples of the tile's cells.
+template <int THREADS>
 __device__ __forceinline__ void writeCells(int x0, int y0, const LookMemory& m, FilterWork& work, int place)
 {
     const int cells = TILE_CELLS * TILE_CELLS;
     const auto at = [&](int cell) { return (y0 + cell / TILE_CELLS) * FILTER_GRID + x0 + cell % TILE_CELLS; };
-    for (int k = threadIdx.x; k < KINDS * cells; k += tuning::FILTER_THREADS)
+    for (int k = threadIdx.x; k < KINDS * cells; k += THREADS)
         work.histograms[place][k / cells][at(k % cells)] = m.histograms[k % cells * HISTOGRAM_STEP + k / cells];
     const int cell = threadIdx.x % cells;
     if (threadIdx.x < cells)
@@ -97,20 +98,21 @@ __device__ __forceinline__ void writeCells(int x0, int y0, const LookMemory& m, 
 
 //! Pixels in the middle of a thread's samples, and what the model knows of their bins. Loads take long, so that they
 //! begin before their values are needed.
-struct TilePixels
+template <int THREADS> struct TilePixels
 {
-    static const int COUNT = TILE_SIDE * TILE_SIDE / tuning::FILTER_THREADS;
+    static const int COUNT = TILE_SIDE * TILE_SIDE / THREADS;
+    static_assert(TILE_SIDE * TILE_SIDE % THREADS == 0 && THREADS % 32 == 0, "all threads of a warp have a pixel");
     uint8_t pixels[COUNT][3];
     int bins[COUNT];
     float foreground[COUNT], background[COUNT];
 
     static __device__ __forceinline__ int columnOf(int x0, int n)
     {
-        return x0 * FILTER_CELL + static_cast<int>(threadIdx.x + n * tuning::FILTER_THREADS) % TILE_SIDE;
+        return x0 * FILTER_CELL + static_cast<int>(threadIdx.x + n * THREADS) % TILE_SIDE;
     }
     static __device__ __forceinline__ int rowOf(int y0, int n)
     {
-        return y0 * FILTER_CELL + static_cast<int>(threadIdx.x + n * tuning::FILTER_THREADS) / TILE_SIDE;
+        return y0 * FILTER_CELL + static_cast<int>(threadIdx.x + n * THREADS) / TILE_SIDE;
     }
     __device__ __forceinline__ void load(const ImageView& image, const SamplePlan& look, int x0, int y0)
     {
@@ -141,23 +143,23 @@ struct TilePixels
         }
     }
 };
-static_assert(TILE_SIDE * TILE_SIDE % tuning::FILTER_THREADS == 0 && tuning::FILTER_THREADS % 32 == 0,
-              "all threads of a warp have a pixel");
 
-__device__ __forceinline__ void writeLikelihoods(const TilePixels& own, bool known, int x0, int y0, FilterWork& work,
-                                                 int place)
+template <int THREADS>
+__device__ __forceinline__ void writeLikelihoods(const TilePixels<THREADS>& own, bool known, int x0, int y0,
+                                                 FilterWork& work, int place)
 {
 #pragma unroll
-    for (int n = 0; n < TilePixels::COUNT; ++n)
+    for (int n = 0; n < TilePixels<THREADS>::COUNT; ++n)
         work.likelihoods[place][own.rowOf(y0, n) * FILTER_SIDE + own.columnOf(x0, n)] =
             static_cast<uint16_t>(known ? likelihoodOf(own.foreground[n], own.background[n]) : 0);
 }
 
-__device__ __forceinline__ void countBins(const TilePixels& own, bool colour, int x0, int y0, LookMemory& m,
+template <int THREADS>
+__device__ __forceinline__ void countBins(const TilePixels<THREADS>& own, bool colour, int x0, int y0, LookMemory& m,
                                           FilterWork& work)
 {
 #pragma unroll
-    for (int n = 0; n < TilePixels::COUNT; ++n)
+    for (int n = 0; n < TilePixels<THREADS>::COUNT; ++n)
     {
         const FilterPart part = partOf(m.look.areas, own.columnOf(x0, n), own.rowOf(y0, n));
         const unsigned inner = __ballot_sync(ALL_LANES, part == INNER), outer = __ballot_sync(ALL_LANES, part == OUTER);

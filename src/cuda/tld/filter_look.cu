@@ -19,10 +19,9 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int THREADS = tuning::FILTER_THREADS;
-
 // --- cells -----------------------------------------------------------------------------------------------------------
 
+template <int THREADS>
 __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecord& object, const ImageView& image,
                                            FilterPass pass, int place, int tile, LookMemory& m)
 {
@@ -46,7 +45,7 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
     if (!look.there)
         return;
     const bool counts = pass != ASKING && look.trains != NOT_TRAINED, colour = isColour(image) != 0;
-    TilePixels own;
+    TilePixels<THREADS> own;
     own.load(image, look.plan, x0, y0);
     if (tile == 0 && threadIdx.x == THREADS - 1)
         work.displacements[place] = displacementsOf(look.areas);
@@ -55,8 +54,8 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
     own.findBins(colour);
     if (pass == ASKING)
         own.load(modelOf(object));
-    addGradients(x0, y0, m);
-    writeCells(x0, y0, m, work, place);
+    addGradients<THREADS>(x0, y0, m);
+    writeCells<THREADS>(x0, y0, m, work, place);
     if (pass == ASKING)
         writeLikelihoods(own, look.colour == isColour(image), x0, y0, work, place);
     else if (counts)
@@ -82,6 +81,7 @@ __device__ __forceinline__ float sizeFeature(int channel, int i, int j, const Lo
     return sum * TEXTURE_FACTOR;
 }
 
+template <int THREADS>
 __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, int size, LookMemory& m)
 {
     const int t = threadIdx.x;
@@ -92,11 +92,10 @@ __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecor
     const int wide = m.size.plan.cols, high = m.size.plan.rows;
     const int cols = wide / FILTER_CELL, rows = high / FILTER_CELL, cells = cols * rows;
     takeSamples<THREADS>(batch, m.size.plan, 0, 0, wide, high, m.sampled);
-    static_assert(THREADS >= SCALE_PIXELS, "a sample per thread");
-    if (t < wide * high)
+    for (int k = t; k < wide * high; k += THREADS)
     {
         // Threads of a warp take the same sample of different cells, so that few of them add to one cell.
-        const int cell = t % cells, phase = t / cells, i = phase % FILTER_CELL, j = phase / FILTER_CELL;
+        const int cell = k % cells, phase = k / cells, i = phase % FILTER_CELL, j = phase / FILTER_CELL;
         const int cx = cell % cols, cy = cell / cols, x = FILTER_CELL * cx + i, y = FILTER_CELL * cy + j;
         const uint8_t* const row = m.sampled.samples + y * wide;
         const uint8_t* const above = m.sampled.samples + ::max(0, y - 1) * wide;
@@ -131,8 +130,9 @@ __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecor
     }
 }
 
-//! Bounds registers, so that three blocks run at once. @param first number of the first block: tiles, then sizes.
-__global__ void __launch_bounds__(THREADS, 3)
+//! @tparam BLOCKS that run at once: bounds registers. @param first number of the first block: tiles, then sizes.
+template <int THREADS, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     filterCells(const __grid_constant__ Batch batch, const ImageView image, FilterPass pass, int place, int first)
 {
     __shared__ LookMemory m;
@@ -143,12 +143,12 @@ __global__ void __launch_bounds__(THREADS, 3)
     beginEarly();
     if (part >= TILES)
     {
-        lookAtSize(batch, object, part - TILES, m);
+        lookAtSize<THREADS>(batch, object, part - TILES, m);
         return;
     }
     if (pass == ASKING && place == 0) // for the training in this frame
         clearCounts(*object.filterWork, isColour(image) != 0, part, TILES);
-    lookAtTile(batch, object, image, pass, place, part, m);
+    lookAtTile<THREADS>(batch, object, image, pass, place, part, m);
 }
 
 // --- spectra ---------------------------------------------------------------------------------------------------------
@@ -411,11 +411,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
+template <int THREADS, int BLOCKS>
 void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, int place, bool early, int first,
                  int count, detail::StreamHandle stream)
 {
-    detail::launchAs(early, "tld filter cells", filterCells, dim3(count, batch.count), dim3(THREADS), 0, stream, batch,
-                     image, pass, place, first);
+    detail::launchAs(early, "tld filter cells", filterCells<THREADS, BLOCKS>, dim3(count, batch.count), dim3(THREADS),
+                     0, stream, batch, image, pass, place, first);
+}
+void cells(const Batch& batch, const ImageView& image, FilterPass pass, int place, bool early, int first, int count,
+           detail::StreamHandle stream)
+{
+    const auto launch = isFew(batch) ? &launchCells<tuning::FILTER_THREADS, 3> : &launchCells<tuning::CELLS_THREADS, 5>;
+    launch(batch, image, pass, place, early, first, count, stream);
 }
 
 template <int PAIRS, int THREADS, int BLOCKS>
@@ -438,18 +445,18 @@ void spectra(const Batch& batch, FilterPass pass, int place, int others, detail:
 
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
-    launchCells(batch, image, ASKING, place, false, 0, TILES, stream);
+    cells(batch, image, ASKING, place, false, 0, TILES, stream);
     spectra(batch, ASKING, place, SUM_STRIPS, stream);
 }
 
 void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
-    launchCells(batch, image, ASKING, 0, true, TILES, FILTER_SCALES, stream);
+    cells(batch, image, ASKING, 0, true, TILES, FILTER_SCALES, stream);
 }
 
 void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)
 {
-    launchCells(batch, image, pass, 0, true, 0, TILES + FILTER_SCALES, stream);
+    cells(batch, image, pass, 0, true, 0, TILES + FILTER_SCALES, stream);
     spectra(batch, pass, 0, SCALE_FREQUENCIES, stream);
 }
 

@@ -93,8 +93,10 @@ const int COPY_BLOCKS = 64;
 
 // --- filter ----------------------------------------------------------------------------------------------------------
 
-//! Threads per block of filterCells and learnFilter, and of filterSpectra of few objects: one per sample of a size.
+//! Threads per block of learnFilter, and of filterCells and filterSpectra of few objects.
 const int FILTER_THREADS = 512;
+//! Threads per block of filterCells of many objects: while some blocks are at a barrier, others work.
+const int CELLS_THREADS = 256;
 //! Pairs of channels per block of filterSpectra, of many objects: at least two, which share the norms.
 const int SPECTRA_PAIRS = 2;
 //! Threads per block of filterSpectra, of many objects.
