@@ -116,7 +116,8 @@ public:
             return rectsOfRow(table.host.ptr<Vec4i>(row), cols, boxes);
         std::vector<Vec4i> values(cols);
         const size_t bytes = values.size() * sizeof(Vec4i);
-        engine(true).fetch({table.device.ptr(row), bytes}, {values.data(), bytes}, bytes, 1, detail::handleOf(stream));
+        detail::fetch("CascadeClassifierEx", "convertDetections()",
+                      {{table.device.ptr(row), bytes, values.data(), bytes, bytes, 1}}, detail::handleOf(stream));
         return rectsOfRow(values.data(), cols, boxes);
     }
     //! Detects with cascades and parameters of several instances by the engine of this one.
@@ -220,12 +221,13 @@ private:
             engine = device ? makeCudaEngine() : makeCpuEngine();
         return *engine;
     }
-    Mat fetchImage(const GpuMat& image, Stream& stream) const
+    static Mat fetchImage(const GpuMat& image, Stream& stream)
     {
         Mat rows(image.size(), image.type());
         if (!rows.empty())
-            engine(true).fetch({image.data, image.step}, {rows.data, rows.step}, image.cols * image.elemSize(),
-                               image.rows, detail::handleOf(stream));
+            detail::fetch("CascadeClassifierEx", "countPasses()",
+                          {{image.data, image.step, rows.data, rows.step, image.cols * image.elemSize(), image.rows}},
+                          detail::handleOf(stream));
         return rows;
     }
     Task task() const

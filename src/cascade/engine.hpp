@@ -47,9 +47,6 @@ public:
     virtual void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) = 0;
     //! Finds all objects of the first image and task, without a limit of their number. Waits.
     virtual void find(const Request& request, Objects& objects, StreamHandle stream) = 0;
-    //! Copies rows of an array in this backend's memory to the host. Waits.
-    virtual void fetch(detail::ConstRowsView<void> from, detail::RowsView<void> to, size_t rowBytes, int rows,
-                       StreamHandle stream) = 0;
     //! Returns the bytes of device memory that the engine holds.
     virtual size_t workspaceBytes() const = 0;
 };

@@ -5,7 +5,6 @@
 #include "../../cascade/engine.hpp"
 #include "classify.hpp"
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 namespace cv { namespace cuda { namespace cascade {
@@ -62,11 +61,6 @@ public:
         group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
     }
 
-    void fetch(detail::ConstRowsView<void> from, RowsView<void> to, size_t rowBytes, int rows, StreamHandle) override
-    {
-        for (int y = 0; y < rows; ++y)
-            std::memcpy(to.row(y), from.row(y), rowBytes);
-    }
     size_t workspaceBytes() const override { return 0; }
 
     //! Runs all stages up to classify. @param passes out: one entry per layer; null if not wanted.

@@ -85,17 +85,6 @@ public:
         findOnHost(call, request, candidates, objects);
     }
 
-    void fetch(detail::ConstRowsView<void> from, RowsView<void> to, size_t rowBytes, int rows,
-               StreamHandle stream) override
-    {
-        const Call call(workspace_, stream);
-        call.refuseCapture("a download");
-        cudaCheck(cudaMemcpy2DAsync(to.data, to.step, from.data, from.step, rowBytes, rows, cudaMemcpyDeviceToHost,
-                                    call.stream()),
-                  "downloading rows");
-        call.wait("downloading rows");
-    }
-
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
