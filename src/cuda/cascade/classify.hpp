@@ -189,6 +189,7 @@ struct ConstantStages
 {
     int stages; //!< number of these stages
     int dense;  //!< number of first stages that are evaluated on rows of neighbouring windows
+    int sparse; //!< first stage for lists: the last one even if it is dense, as only lists have its sums as results
     StageRecord stage[tuning::CONSTANT_STAGES];
     uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };

@@ -252,6 +252,7 @@ bool beginConstant(const Model& model, gpu::ConstantStages& constant)
            endOf(model, model.stages[constant.stages]) * traits.recordBytes <= sizeof(constant.records[0]))
         ++constant.stages;
     constant.dense = std::min(constant.stages, traits.denseStages);
+    constant.sparse = std::min(constant.dense, static_cast<int>(model.stages.size()) - 1);
     return constant.stages > 0;
 }
 

@@ -200,21 +200,20 @@ __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair
     return full;
 }
 
-/** Decides a stage in full for a row of pairs, where quantised sums are undecided, or for the last stage, whose sums
-are weights.
-@param first first pair of the row. */
+/** Decides a stage in full for a row of pairs, where quantised sums are undecided. @param first first pair of the
+row. */
 template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
-                                           bool (&pass)[2 * U], FullSums (&full)[U])
+                                           bool (&pass)[2 * U])
 {
     const ModelView& model = p.tile.job.model;
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
-        full[u] = fullSums<Kind>(p, stage, first + lane + 32 * u, norm[2 * u], norm[2 * u + 1], 0, 1);
+        const FullSums full = fullSums<Kind>(p, stage, first + lane + 32 * u, norm[2 * u], norm[2 * u + 1], 0, 1);
         for (int k = 0; k < 2; ++k)
-            pass[2 * u + k] = full[u].sum[k] >= model.stage[stage].fixedThreshold;
+            pass[2 * u + k] = full.sum[k] >= model.stage[stage].fixedThreshold;
     }
 }
 
@@ -246,7 +245,6 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
     {
         const StageRecord& stage = p.constant.stage[s];
         sums.addConstant(stage, p.template constantNodes<typename Kind::Record>(), p.tables);
-        const bool last = s == t.job.model.stages - 1;
         bool pass[2 * U], undecided = false;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
@@ -254,9 +252,8 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
             pass[u] = stage.quantised.passes(sums.sum[u]);
             undecided = undecided || (alive[u] && stage.quantised.isUndecided(sums.sum[u]));
         }
-        FullSums full[U];
-        if (__any_sync(ALL_LANES, undecided || last))
-            passInFull<Kind, U>(p, s, first, sums.norms.norm, pass, full);
+        if (__any_sync(ALL_LANES, undecided))
+            passInFull<Kind, U>(p, s, first, sums.norms.norm, pass);
         if (s == 0)
             skipInRow<U>(t, row, pass, alive);
         any = false;
@@ -266,13 +263,6 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
             alive[u] = alive[u] && pass[u];
             any = any || alive[u];
         }
-        if (!last)
-            continue;
-        any = false;
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            if (alive[u])
-                p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
     }
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window of the row has contrast
         storeFailMask(t, 2 * row + k, 0);
@@ -444,9 +434,10 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
                 pass[k] = full.sum[k] >= model.stage[s].fixedThreshold;
         }
         const uint32_t left = mine ? leftOf(entry, pass) : 0;
+#pragma unroll 1
         for (int k = 0; k < 2 && last; ++k)
             if (left >> (14 + k) & 1)
-                p.report(pair, k, full.sum[k], model.stage[s]);
+                p.report(pair, k, k == 0 ? full.sum[0] : full.sum[1], model.stage[s]);
         count = keepListed(list, pair, left);
     }
 }
@@ -469,7 +460,7 @@ template <class Kind, TreeShape TREES, bool LATE> __device__ __forceinline__ voi
         const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
-        sparsePairs<Kind, TREES, LATE>(p, p.constant.dense, own, taken);
+        sparsePairs<Kind, TREES, LATE>(p, p.constant.sparse, own, taken);
     }
 }
 
