@@ -106,6 +106,8 @@ class Job:
             self.progress.step()
             if self.stop.requested or (self.options.frames and self.progress.frames >= self.options.frames):
                 return
+        if not self.progress.frames and not self.stop.requested:
+            raise error(f"{self.options.source}: has no frame")
 
     def draw(self, paint: Callable[[], Any]) -> None:
         """Adds what paint() returns to the drawing, if one is wanted."""

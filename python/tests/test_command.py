@@ -117,6 +117,7 @@ class CommandTest(CommandCase):
     def test_failures(self):
         write_video(self.path("in.avi"), 3)
         ct.cv2.imwrite(self.path("one.png"), frame(0))
+        write_video(self.path("none.avi"), 0)
         os.mkdir(self.path("empty"))
         os.mkdir(self.path("sizes"))
         ct.cv2.imwrite(self.path("sizes/a.png"), frame(0))
@@ -129,6 +130,8 @@ class CommandTest(CommandCase):
                                  (["detect", "in.avi", "--table=/nodir/x.csv"], "/nodir/x.csv: cannot be written"), (["detect", "in.avi", "--draw=/nodir/x.avi"], "/nodir/x.avi: cannot be written"),
                                  (["detect", "in.avi", "--draw=x.mov"], "--draw: x.mov"),
                                  (["detect", "one.png", "--draw=x.avi"], "--draw: x.avi"), (["track", "sizes", "--box=30,50,40,40"], "sizes: b.png has 90 x 60 pixels, the first one has"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
+                                 *(([name, "none.avi", *more], "none.avi: has no frame$") for name, *more in
+                                   (("detect", "--draw=x.avi"), ("track", "--box=900,50,40,40"), ("match",), ("match", "--frames=1"), ("superpixels",))),
                                  (["track", "in.avi", "--box=180,100,40,40", "--table=old.csv"], "box"), (["detect", "in.avi", "--table=empty"], "is a folder"),
                                  (["detect", "in.avi", "--device=gpu"], "--device: 'gpu'"), (["detect", "in.avi", "--device=cuda:99"], "cuda:99")):
             done = self.run_command(*arguments, code=2 if arguments[-1].startswith(("--cascade", "--device=gpu")) or words.startswith(("box", "--draw: x")) else 1)
