@@ -267,7 +267,8 @@ class Drawing:
         elif self._writer is not None:
             call(self._writer.write, pixels)
         else:
-            self._guard(lambda: self._encode(np.ascontiguousarray(pixels[:height // 2 * 2, :width // 2 * 2])))
+            # Its colours have half the size: odd sides get their last row or column twice.
+            self._guard(lambda: self._encode(np.pad(pixels, ((0, height % 2), (0, width % 2), (0, 0)), "edge")))
 
     def _guard(self, write: Callable[[], Any]) -> None:
         try:
@@ -285,10 +286,8 @@ class Drawing:
             self._writer = call(cv2.VideoWriter, self._beside.temporary, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter.fourcc(*"MJPG"), self._rate, (width, height))
             if not self._writer.isOpened():
                 raise error(f"{self._path}: cannot be written")
-        elif min(width, height) < 2:
-            raise error(f"{self._path}: frames have {width} x {height} pixels, and .mp4 needs 2 x 2; .avi can be written")
         else:
-            self._guard(lambda: self._start_mp4(width // 2 * 2, height // 2 * 2))
+            self._guard(lambda: self._start_mp4(width + width % 2, height + height % 2))
 
     def _start_mp4(self, width: int, height: int) -> None:
         self._container = self._av.open(self._beside.temporary, "w")

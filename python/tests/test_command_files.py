@@ -13,6 +13,7 @@ import numpy as np
 
 import cudatracking as ct
 from cudatracking import _command
+from cudatracking._frames import Source
 from command_case import CommandCase, frames_of, needs_av, rows_of, write_video
 from scenes import box, frame
 
@@ -225,7 +226,7 @@ class OutputsTest(CommandCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "t.csv"])
 
     def test_smallest_video(self):
-        """One pixel can be drawn, or is refused in plain words."""
+        """One pixel can be drawn."""
         write_video(self.path("one.avi"), 3, lambda step: np.full((1, 1, 3), 90 * step, np.uint8))
         self.run_command("superpixels", "one.avi", "--draw=t.avi", "--min-area=0", "--quiet")
         self.assertEqual(frames_of(self.path("t.avi")), 3)
@@ -233,9 +234,20 @@ class OutputsTest(CommandCase):
     @needs_av
     def test_smallest_video_mp4(self):
         write_video(self.path("one.avi"), 3, lambda step: np.full((1, 1, 3), 90 * step, np.uint8))
-        errors = self.run_command("superpixels", "one.avi", "--draw=t.mp4", "--quiet", code=1).stderr
-        self.assertEqual(errors, "error: t.mp4: frames have 1 x 1 pixels, and .mp4 needs 2 x 2; .avi can be written\n")
-        self.assertEqual(os.listdir(self.folder), ["one.avi"])
+        self.run_command("superpixels", "one.avi", "--draw=t.mp4", "--min-area=0", "--quiet")
+        self.assertEqual([made.pixels.shape for made in Source(self.path("t.mp4"))], [(2, 2, 3)] * 3)
+
+    @needs_av
+    def test_odd_sizes_mp4(self):
+        """No row and no column is lost: the last ones, white on black, are there, twice."""
+        pixels = np.zeros((61, 97, 3), np.uint8)
+        pixels[-1] = pixels[:, -1] = 255
+        write_video(self.path("in.avi"), 2, lambda step: pixels)
+        self.run_command("detect", "in.avi", "--draw=t.mp4", "--quiet")
+        for made in Source(self.path("t.mp4")):
+            self.assertEqual(made.pixels.shape, (62, 98, 3))
+            edges = made.pixels[-2:, :80], made.pixels[:40, -2:]
+            self.assertTrue(min(int(edge.min()) for edge in edges) > 128 > int(made.pixels[:50, :80].max()))
 
     def test_closed_streams(self):
         """No file of the command takes the number of a standard stream, to which libraries write; rows that would go nowhere are refused."""
