@@ -73,5 +73,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (ct.error, ValueError, TypeError) as error:
         sys.exit(f"error: {error}")

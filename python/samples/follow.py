@@ -5,7 +5,7 @@
     follow.py --boxes=FILE [--propose] [--frames=N] [--device=auto] video.avi out.avi out.csv
 
 Needs the package cudatracking, whose OpenCV reads and writes MJPEG videos (.avi). Draws ids and states into the video, and writes a row
-for each object and frame.
+for each object and frame. Ctrl-C leaves the video up to there, and no table.
 
 --boxes: the boxes of any other program instead of a cascade's, a CSV file or - for standard input. Lines FRAME,X,Y,WIDTH,HEIGHT in the order of
 frames, the first frame is 0; FRAME alone: it found nothing; a frame without a line: it did not run.
@@ -99,27 +99,30 @@ def follow(source, boxes_of, tracker, options, part):
     with open(part, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(("frame", *COLUMNS))
-        while options.frames is None or number < options.frames:
-            there, image = source.read()
-            if not there:
-                break
-            boxes = boxes_of(image, number)
-            if options.propose and not tracker.ids:
-                for box in boxes or ():
-                    tracker.add(image, box)
-            tracks = tracker.update(image, boxes)
-            table.writerows((number, *(one[name].item() for name in COLUMNS)) for one in tracks)
-            draw(image, tracks)
-            if writer is None:
-                height, width = image.shape[:2]
-                writer = ct.cv2.VideoWriter(options.out_video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), rate if rate > 0 else 25., (width, height))
-                if not writer.isOpened():
-                    sys.exit(f"error: cannot write {options.out_video}")
-            writer.write(image)
-            number += 1
+        try:
+            while options.frames is None or number < options.frames:
+                there, image = source.read()
+                if not there:
+                    break
+                boxes = boxes_of(image, number)
+                if options.propose and not tracker.ids:
+                    for box in boxes or ():
+                        tracker.add(image, box)
+                tracks = tracker.update(image, boxes)
+                table.writerows((number, *(one[name].item() for name in COLUMNS)) for one in tracks)
+                draw(image, tracks)
+                if writer is None:
+                    height, width = image.shape[:2]
+                    writer = ct.cv2.VideoWriter(options.out_video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), rate if rate > 0 else 25., (width, height))
+                    if not writer.isOpened():
+                        sys.exit(f"error: cannot write {options.out_video}")
+                writer.write(image)
+                number += 1
+        finally:
+            if writer:
+                writer.release()  # a video that is ended by Ctrl-C can be played
     if writer is None:
         sys.exit(f"error: {options.video}: there is no frame")
-    writer.release()
     if options.propose and not tracker.ids:
         raise ValueError(f"--boxes={options.boxes}: no box of the frames that were read")
     return number
@@ -173,5 +176,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (ct.error, OSError, ValueError, TypeError) as error:
         sys.exit(f"error: {error}")

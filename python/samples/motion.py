@@ -186,5 +186,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (ct.error, ct.cv2.error, OSError, ValueError, TypeError, ImportError) as error:
         sys.exit(f"error: {error}")

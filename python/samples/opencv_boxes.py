@@ -81,5 +81,7 @@ if __name__ == "__main__":
     except BrokenPipeError:  # the reader has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (cv2.error, OSError, ValueError) as error:
         sys.exit(f"error: {error}")

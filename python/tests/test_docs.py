@@ -9,9 +9,11 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -140,6 +142,34 @@ class DocsTest(unittest.TestCase):
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertIn(f"argument {option}: '", done.stderr)
                     self.assertRegex(done.stderr, "a whole number from|x,y,width,height")
+
+    def test_ctrl_c_in_samples(self):
+        """No traceback; the video up to there can be played, and there is no half table."""
+        code = "import argparse, cudatracking, runpy, sys\nsys.modules['cv2'] = cudatracking.cv2\n" \
+               "def parse_args(self):\n    raise KeyboardInterrupt\nargparse.ArgumentParser.parse_args = parse_args\nrunpy.run_path(sys.argv[1], run_name='__main__')"
+        samples = os.path.join(DOC, "..", "python", "samples")
+        for name in sorted(os.listdir(samples)):
+            if name.endswith(".py"):
+                with self.subTest(name):
+                    done = subprocess.run([sys.executable, "-c", code, os.path.join(samples, name)], capture_output=True, text=True, timeout=300)
+                    self.assertEqual((done.returncode, done.stderr), (130, ""))
+        with tempfile.TemporaryDirectory() as folder:
+            video, out, table = (os.path.join(folder, name) for name in ("in.avi", "out.avi", "out.csv"))
+            writer = ct.cv2.VideoWriter(video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), 25, (320, 240))
+            for step in range(5):
+                writer.write(np.full((240, 320, 3), 40 * step, np.uint8))
+            writer.release()
+            running = subprocess.Popen([sys.executable, os.path.join(samples, "follow.py"), "--boxes=-", video, out, table], stdin=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+            running.stdin.write("0\n1\n2\n")  # it writes frames 0 and 1 and waits for the line after that of frame 2
+            running.stdin.flush()
+            while running.poll() is None and not os.path.exists(out):
+                time.sleep(.02)
+            time.sleep(.5)
+            running.send_signal(signal.SIGINT)
+            self.assertEqual((running.communicate(timeout=300)[1], running.returncode), ("", 130))
+            self.assertTrue(ct.cv2.VideoCapture(out, ct.cv2.CAP_OPENCV_MJPEG).read()[0])
+            self.assertEqual(sorted(os.listdir(folder)), ["in.avi", "out.avi"])
 
     def test_following_sample(self):
         sample = os.path.join(DOC, "..", "python", "samples", "follow.py")
