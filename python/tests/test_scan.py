@@ -869,6 +869,8 @@ class InputTest(ScanTest):
                 ([video, "--job=detect", "--workers=cpu:0", *base], 2, "workers: 'cpu:0'"), ([video, "--job=detect", "--decode=disk", *base], 2, "--decode: "),
                 ([video, "--job=detect", "--executor=processes", "--address=auto", *base], 2, "address: "),
                 ([video, "--job=detect", "--workers=cpu", "--decode=device", *base], 2, "decode: 'device'"),
+                ([video, "--job=detect", "--workers=cpu:2", "--per-gpu=2", *base], 2, "--per-gpu: 2: workers on the CPU"),
+                ([video, "--job=track", "--box=10,20,30,30", "--decoders=2", *base], 2, "--decoders: 2: is not for the job track"),
                 (["pipe.mp4", "--job=detect", *base], 1, "pipe.mp4: cannot be read: is no regular file"),
                 ([bad_name, "--job=detect", *base], 1, "its name is not UTF-8")):
             with self.subTest(" ".join(arguments)):

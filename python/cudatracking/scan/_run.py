@@ -708,8 +708,8 @@ class Scan:
             kind, wanted = (asked, number) if workers else ("gpu" if gpus >= 1 else "cpu", None)
             if kind == "gpu" and gpus < int(wanted or 1):
                 raise error(f"workers: {workers!r}: there are {gpus:g} GPUs that can be used", "workers", workers)
-            if decode == "device" and kind == "cpu":  # there is no GPU, and none was asked for
-                raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
+            if kind == "cpu":  # perhaps because there is no GPU
+                _check_cpu(per_gpu, decode)
             count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
             share = max(int(cores // count), 1)
             # Each worker sees its own GPU alone, as number 0.
@@ -793,7 +793,15 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     return [] if old == new else [f"{name} is {new}, was {old}"]
 
 
-def _check_run(workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str], audit: float) -> None:
+def _check_cpu(per_gpu: int, decode: str) -> None:
+    """Refuses arguments of run() that are not for workers on the CPU."""
+    if decode == "device":
+        raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
+    if per_gpu > 1:
+        raise ArgumentError(f"per_gpu: {per_gpu}: workers on the CPU share no GPU; --workers gpu is needed", "per_gpu", per_gpu)
+
+
+def _check_run(job: str, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str], audit: float) -> None:
     """Refuses arguments of run() that are wrong on every machine, before anything is written."""
     if not 0 <= _arrays.number(audit, "audit") <= 1:
         raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
@@ -808,8 +816,10 @@ def _check_run(workers: Optional[str], per_gpu: int, decoders: Optional[int], de
             raise ArgumentError(f"{name}: {value}: 1 or more is possible", name, value)
     if workers is not None and not re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers)):
         raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
-    if workers is not None and workers.startswith("cpu") and decode == "device":
-        raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
+    if decoders is not None and job in JOBS and JOBS[job].ORDERED:
+        raise ArgumentError(f"decoders: {decoders}: is not for the job {job}, which decodes one frame after the other", "decoders", decoders)
+    if workers is not None and workers.startswith("cpu"):
+        _check_cpu(per_gpu, decode)
 
 
 def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
@@ -841,7 +851,7 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
     Returns a Summary. Raises error if the scan as a whole cannot continue, for example because the disk is full; finished parts stay. Videos that
     cannot be read do not stop it: they are listed in Summary.failures.
     """
-    _check_run(workers, per_gpu, decoders, decode, executor, address, audit)
+    _check_run(job, workers, per_gpu, decoders, decode, executor, address, audit)
     made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
     try:
         return made.run(workers, per_gpu=per_gpu, decoders=decoders, decode=decode, executor=executor, address=address, audit=audit, stopped=stopped)
