@@ -84,13 +84,13 @@ class Programs(unittest.TestCase):
         self.out = lambda *names: os.path.join(folder.name, *names)
 
     def command(self, name, *arguments):
+        if name in ("cascade", "cascade.py", "follow") and not os.path.exists(CASCADE):
+            self.skipTest("CUDATRACKING_CASCADES does not name OpenCV's cascades")
         if name in PYTHON:
             return [sys.executable, os.path.join(SAMPLES, name), *arguments]
         program = os.path.join(BIN, "cudatracking_" + name)
         if not os.path.exists(program):
             self.skipTest("the C++ samples are not built, or CUDATRACKING_BUILD_DIR does not name the build")
-        if name in ("cascade", "follow") and not os.path.exists(CASCADE):
-            self.skipTest("CUDATRACKING_CASCADES does not name OpenCV's cascades")
         return [program, *arguments]
 
     def start(self, command, file_limit=None, **options):
