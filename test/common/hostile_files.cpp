@@ -304,7 +304,7 @@ void readMutations(const std::function<std::vector<std::string>(const std::strin
                    const std::function<int(Readers&, const std::string&)>& read)
 {
     ChildLimits limits = LIMITS;
-    limits.seconds += casesOf() / 200;
+    limits.seconds += casesOf() / 50; // three formats; a text of an object takes two milliseconds
     inChild(limits,
             [&]
             {
