@@ -117,7 +117,7 @@ class Source:
         with silent_library():
             video = call(cv2.VideoCapture, self.name, cv2.CAP_OPENCV_MJPEG)
         if not video.isOpened():
-            self._refuse(f"it is no MJPEG video in .avi, and {without}")
+            self._refuse(f"it is no MJPEG video in .avi or has no frame, and {without}")
         self._video = video
         self.count = int(video.get(cv2.CAP_PROP_FRAME_COUNT)) or None
         self.rate = float(video.get(cv2.CAP_PROP_FPS)) or None

@@ -154,14 +154,14 @@ class MessagesTest(CommandCase):
         os.makedirs(self.path("broken/av"))
         with open(self.path("broken/av/__init__.py"), "w") as file:
             file.write("raise ImportError('libx264.so: cannot open shared object file')\n")
-        missing = "it is no MJPEG video in .avi, and other videos need PyAV, which is not installed: pip install av"
+        missing = "it is no MJPEG video in .avi or has no frame, and other videos need PyAV, which is not installed: pip install av"
         for name in ("script.py", "bad.avi", "bad.mkv", "noname"):
             odd = "" if name.startswith("bad") else "is neither an image (.bmp .jpeg .jpg .pbm .pgm .png .ppm) nor a video that can be read: "
             with mock.patch.dict(sys.modules, {"av": None}):
                 self.assertEqual(self.call_command("detect", name, code=1)[1], f"error: {name}: {odd}{missing}\n")
             done = subprocess.run([sys.executable, "-m", "cudatracking", "detect", name], cwd=self.folder, capture_output=True, text=True, timeout=300,
                                   env={**os.environ, "PYTHONPATH": self.path("broken") + os.pathsep + os.environ.get("PYTHONPATH", "")})
-            self.assertEqual((done.returncode, done.stderr), (1, f"error: {name}: {odd}it is no MJPEG video in .avi, and av cannot be imported: "
+            self.assertEqual((done.returncode, done.stderr), (1, f"error: {name}: {odd}it is no MJPEG video in .avi or has no frame, and av cannot be imported: "
                                                                  "libx264.so: cannot open shared object file\n"))
 
     @needs_av
