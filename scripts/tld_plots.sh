@@ -56,7 +56,7 @@ done
 measure()
 {
     local part=$PARTS/$3 command=("$PROGRAM" --backend=cpu --threads=1 --peers "${OURS[@]}" "--seeds=$SEEDS")
-    [ -z "$PEERS_PYTHON" ] || [[ $2 = TLD-* ]] || command=("$PEERS_PYTHON" "$REPO_ROOT/scripts/lib/tld_peers.py")
+    [ -z "$PEERS_PYTHON" ] || [[ $2 = TLD-* ]] || command=("$PEERS_PYTHON" "$REPO_ROOT/python/benchmarks/tld_peers.py")
     if ! "${command[@]}" "--only=$2" "${RUN[@]}" "--runs=$part.runs" "--curves=$part.curves" "$1" >"$part.log" 2>&1; then
         say "$2 on $1: failed"
         cat "$part.log" >&2

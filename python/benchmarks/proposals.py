@@ -3,11 +3,11 @@
 
     proposals.py [--seeds=10] [--first-seed=1] [--processes=N] [--filter=0|1] [--boxes=FOLDER] FOLDER
 
-FOLDER has a folder per sequence: images or an MJPEG video (.avi), init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a line per frame,
-nan: absent). Sources: none; truth, the ground truth with noise of 5 % of its size in place and in each side, in frames without the object the last
-box before; random, 20 boxes anywhere in each frame; and those of the files SEQUENCE.SOURCE.csv in the folder of --boxes, lines FRAME,X,Y,WIDTH,HEIGHT as
-python/samples/opencv_boxes.py prints them. F asks for an overlap above 0.25 after the trajectory was moved and scaled so that its first box
-is that of the ground truth; absent boxes are those reported in frames without the object.
+FOLDER has a folder per sequence, as cudatracking_tld_benchmark reads it. Sources: none; truth, the ground truth with noise of 5 % of its size in
+place and in each side, in frames without the object the last box before; random, 20 boxes anywhere in each frame; and those of the files
+SEQUENCE.SOURCE.csv in the folder of --boxes, lines FRAME,X,Y,WIDTH,HEIGHT as python/samples/opencv_boxes.py prints them. F asks for an overlap above
+0.25 after the trajectory was moved and scaled so that its first box is that of the ground truth; absent boxes are those reported in frames without
+the object.
 """
 import argparse
 import glob
@@ -18,36 +18,12 @@ import random
 import statistics
 
 import cudatracking as ct
+from sequences import overlap, read
 
 USES = [("overlap alone", {}), ("verify_boxes", {"verify_boxes": True}), ("verify_boxes, correct_by_boxes", {"verify_boxes": True, "correct_by_boxes": True})]
 ALONE = "the boxes themselves"  # without a tracker
 MODES = {"none": [("", {})], "truth": USES, "random": USES}
 SEQUENCES, FILES, MORE = {}, {}, {}  # filled before the processes begin, which share them
-
-
-def corners(line):
-    left, top, right, bottom = (float(number) for number in line.replace(",", " ").split())
-    return left, top, right - left, bottom - top
-
-
-def read(folder):
-    """Frames, boxes of the ground truth (None: absent), and the first box of the user."""
-    files = sorted(glob.glob(os.path.join(folder, "*.png")) + glob.glob(os.path.join(folder, "*.jpg")))
-    if files:
-        frames = [ct.cv2.imread(file) for file in files]
-    else:
-        video, frames = ct.cv2.VideoCapture((glob.glob(os.path.join(folder, "*.avi")) or [folder])[0]), []
-        while True:
-            there, frame = video.read()
-            if not there:
-                break
-            frames.append(frame)
-    with open(os.path.join(folder, "gt.txt"), encoding="utf-8") as file:
-        boxes = [corners(line) for line in file if line.strip()]
-    with open(os.path.join(folder, "init.txt"), encoding="utf-8") as file:
-        first = tuple(round(number) for number in corners(file.readline()))
-    count = min(len(frames), len(boxes))
-    return frames[:count], [None if math.isnan(box[0]) else box for box in boxes[:count]], first
 
 
 def users(box, truth, first):
@@ -87,11 +63,6 @@ def stored(file, frames):
     return made
 
 
-def overlap(a, b):
-    w, h = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]), min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return w * h / (a[2] * a[3] + b[2] * b[3] - w * h) if w > 0 and h > 0 else 0.
-
-
 def run(job):
     """F, and the number of absent boxes."""
     name, source, mode, seed = job
@@ -128,9 +99,9 @@ def main():
     parser.add_argument("folder")
     options = parser.parse_args()
     ct.cv2.setNumThreads(1)
-    for file in sorted(glob.glob(os.path.join(options.folder, "*", "gt.txt"))):
+    for file in sorted(file for name in ("gt.txt", "groundtruth_rect.txt") for file in glob.glob(os.path.join(options.folder, "*", name))):
         name = os.path.basename(os.path.dirname(file))
-        SEQUENCES[name] = read(os.path.dirname(file))
+        SEQUENCES[name] = read(ct.cv2, os.path.dirname(file))
         if not SEQUENCES[name][0]:
             parser.error(f"{name}: there are neither images nor a video that can be read")
     for file in sorted(glob.glob(os.path.join(options.boxes, "*.csv"))) if options.boxes else ():

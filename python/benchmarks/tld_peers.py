@@ -6,48 +6,18 @@ measure of long-term tracking. Definitions: samples/tld_benchmark_quality.hpp.
 """
 import argparse
 import csv
-import glob
 import math
 import os
 import time
 
 import cv2
+from sequences import overlap, read
 
 MAKERS = {"CSRT": lambda: cv2.TrackerCSRT_create(), "KCF": lambda: cv2.TrackerKCF_create(), "MIL": lambda: cv2.TrackerMIL_create(),
           "legacyTLD": lambda: cv2.legacy.TrackerTLD_create(), "MedianFlow": lambda: cv2.legacy.TrackerMedianFlow_create()}
 RANDOM = ("MIL", "legacyTLD")
 HEAD = ("sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,precision20px,long_term,"
         "long_term_precision,long_term_recall,long_term_score,replies_absent,absent,failed").split(",")
-
-
-def boxes(path, corners):
-    made = []
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            x, y, w, h = (float(number) for number in line.replace(",", " ").replace(";", " ").split()[:4])
-            w, h = (w - x, h - y) if corners else (w, h)
-            made.append((x, y, w, h) if w > 0 and h > 0 else None)
-    return made
-
-
-def read(folder, limit):
-    """Frames, ground truth (None: absent), and the user's box."""
-    otb = os.path.exists(os.path.join(folder, "groundtruth_rect.txt"))
-    truth = boxes(os.path.join(folder, "groundtruth_rect.txt" if otb else "gt.txt"), not otb)[:limit or None]
-    first = truth[0] if otb else boxes(os.path.join(folder, "init.txt"), True)[0]
-    images = os.path.join(folder, "img") if otb else folder
-    files = sorted(file for end in ("jpg", "png") for file in glob.glob(os.path.join(images, "*." + end)))
-    if files:
-        frames = [cv2.imread(file) for file in files[:len(truth)]]
-    else:
-        videos = sorted(file for end in ("avi", "mpg", "mp4", "mkv") for file in glob.glob(os.path.join(images, "*." + end)))
-        video, frames = cv2.VideoCapture(videos[0]), []
-        while len(frames) < len(truth):
-            there, frame = video.read()
-            if not there:
-                break
-            frames.append(frame)
-    return frames, truth[:len(frames)], tuple(round(number) for number in first)
 
 
 def follow(name, seed, frames, first):
@@ -66,12 +36,6 @@ def follow(name, seed, frames, first):
         made.append(tuple(box) if located and box[2] > 0 and box[3] > 0 else None)
     updates = max(1, len(made) - 1)
     return made + [None] * (len(frames) - len(made)), 1000 * clock / updates, 1000 * processor / updates, failed
-
-
-def overlap(a, b):
-    across, down = (min(a[i] + a[i + 2], b[i] + b[i + 2]) - max(a[i], b[i]) for i in (0, 1))
-    both = across * down if across > 0 and down > 0 else 0.
-    return both / (a[2] * a[3] + b[2] * b[3] - both)
 
 
 def measure(given, truth):
@@ -106,7 +70,7 @@ def main():
     options = parser.parse_args()
     cv2.setNumThreads(1)
     name = os.path.basename(os.path.normpath(options.sequence))
-    frames, truth, first = read(options.sequence, options.frames)
+    frames, truth, first = read(cv2, options.sequence, options.frames)
     count, curves = options.peer_seeds if options.only in RANDOM else 1, []
     with open(options.runs, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
