@@ -383,7 +383,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
     made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
     made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain",
-                   "vtest.avi --box 253,219,30,90 --draw track.avi. The video is in samples/data of OpenCV's sources; as it is not MJPEG, it needs PyAV (pip install av).")
+                   "vtest.avi --box 253,219,30,90 --frames 25 --draw track.avi. The video is in samples/data of OpenCV's sources; as it is not MJPEG, it needs PyAV (pip install av).")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours", "photo.jpg --min-area 30 --draw mean.png --table superpixels.csv")
