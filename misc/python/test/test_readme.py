@@ -97,7 +97,7 @@ class ReadmeTest(unittest.TestCase):
 
     @classmethod
     def programs(cls):
-        """Builds the programs of the tutorials and the one above by doc/build.md's lines for CMake, once. Returns their folder."""
+        """Builds the programs of README, of the tutorials and the one above by doc/build.md's lines for CMake, once. Returns their folder."""
         if cls.built:
             return cls.built
         if not shutil.which("cmake") or not shutil.which("ninja"):
@@ -108,7 +108,7 @@ class ReadmeTest(unittest.TestCase):
         head = [line for line in lists.split("\n") if not re.match(r"add_executable|target_link", line)]
         each = [line for line in lists.split("\n") if re.match(r"add_executable|target_link", line)]
         assert len(each) == 2, lists
-        codes = {**{name: tutorial(name)[0][0] for name in TUTORIALS}, "video": VIDEO_PROGRAM}
+        codes = {**{name: tutorial(name)[0][0] for name in TUTORIALS}, "readme": block("cpp", "README.md"), "video": VIDEO_PROGRAM}
         for name, code in codes.items():
             with open(os.path.join(sources, name + ".cpp"), "w") as file:
                 file.write(code)
@@ -154,6 +154,11 @@ class ReadmeTest(unittest.TestCase):
                 status, said, err = run([os.path.join(out, name)], cwd=self.folder)
                 self.assertEqual(status, 0, err)
                 self.check_printed(said, tutorial(name)[0][1])
+
+    def test_cpp_example_of_readme(self):
+        printed = re.search(r"^```cpp\n(?:(?!```).*\n)*```\n\n((?: {4}.*\n)+)", read("README.md"), flags=re.M).group(1)
+        done = run([os.path.join(self.programs(), "readme")], cwd=self.folder)
+        self.assertEqual(done, (0, re.sub("^ {4}", "", printed, flags=re.M), ""))
 
     def test_own_program_reads_videos_by_ffmpeg(self):
         if not os.path.exists(os.path.join(BUILD, "lib", "libopencv_videoio_ffmpeg.so")):
