@@ -188,7 +188,7 @@ class CascadeClassifier(Worker):
 
     @property
     def min_neighbors(self) -> int:
-        """Threshold of grouping: a group of more candidates is an object; 0: all candidates, not grouped."""
+        """Threshold of grouping: a group of more candidates than this is an object; 0: all candidates, not grouped."""
         return int(self._native.getMinNeighbors())
 
     @min_neighbors.setter

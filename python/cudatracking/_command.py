@@ -370,7 +370,7 @@ def _parser() -> argparse.ArgumentParser:
             made.add_argument("source", help="image, folder of images (in natural order), video, number of a camera, or URL")
             made.add_argument("--table", metavar="FILE", type=_file, help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
             made.add_argument("--draw", metavar="FILE", type=_file, help=f"{drawn}: .png, .jpg or .bmp for an image; else .avi, or .mp4 with PyAV")
-            made.add_argument("--frames", metavar="N", type=_number(int, 1), help="stop after so many frames")
+            made.add_argument("--frames", metavar="N", type=_number(int, 1), help="stop after N frames")
             made.add_argument("--device", default="auto", help='"auto" (default), "cpu", "cuda" or "cuda:<number>"')
             made.add_argument("--quiet", action="store_true", help="no progress and no closing line on the standard error")
         return made
@@ -379,7 +379,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
                       f"(default: {DEFAULT_CASCADE})")
     made.add_argument("--scale-factor", type=_number(float, 1, above=True), default=1.1, metavar="F", help="ratio of successive scales (default 1.1)")
-    made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more candidates is an object (default 3)")
+    made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more than N candidates is an object (default 3)")
     made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
     made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
     made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain",

@@ -42,7 +42,7 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
                      f"(default: {DEFAULT_CASCADE})")
     job.add_argument("--scale-factor", type=number(float, 1, above=True), metavar="F", help="ratio of successive scales (default 1.1)")
-    job.add_argument("--min-neighbors", type=number(int, 0, 2**31 - 1), metavar="N", help="a group of more candidates is an object (default 3)")
+    job.add_argument("--min-neighbors", type=number(int, 0, 2**31 - 1), metavar="N", help="a group of more than N candidates is an object (default 3)")
     job.add_argument("--min-size", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="smallest side of objects (default: no limit)")
     job.add_argument("--max-size", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="largest side of objects (default: no limit)")
     job = made.add_argument_group("track")
