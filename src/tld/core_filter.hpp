@@ -28,7 +28,7 @@ typedef FftStages<FILTER_GRID, 4, 4, 2> FilterFft;
 const int FILTER_SCALES = 17; //!< sizes that the scale filter compares: odd
 
 const double FILTER_INNER = 0.2;       //!< the foreground is smaller than the target by this part of its mean side
-const double FILTER_SIGMA = 1. / 16.;  //!< of the desired answer, in sides of the target
+const double FILTER_SIGMA = 0.075;     //!< of the desired answer, in sides of the target
 const float FILTER_LAMBDA = 1e-3f;     //!< regularization of both filters
 const float FILTER_RATE = 0.01f;       //!< part of a frame in the filter's model
 const float HISTOGRAM_RATE = 0.04f;    //!< part of a frame in the histograms
@@ -276,7 +276,7 @@ struct FilterState
     double meanConfidence; //!< of frames in which it was trained
     int32_t confidences;   //!< number of these, at most CONFIDENCES
     int32_t weak, strong;  //!< answer in the last frame
-    int32_t supports;      //!< its answer counts as support in this frame
+    int32_t supports;      //!< its answer is support in this frame, and the object does not jump
     int32_t denies;        //!< windows do not support its box in this frame, unless that is valid
     int32_t trains;        //!< Training of this frame
 };

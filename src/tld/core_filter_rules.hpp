@@ -30,7 +30,8 @@ CT_HOST_DEVICE Box filterBox(const FilterState& f)
 //! Whether the filter of an object is asked in this frame. @param before state before the frame.
 CT_HOST_DEVICE bool asksFilter(const ObjectState& before) { return before.alive && before.filter.started; }
 
-//! Centres of the areas in which a filter searches.
+//! Centres of the areas in which a filter searches: the last box, and flow's box where that is another place. Exact
+//! points alone are often right where the camera jumps, by more than the filter reaches from the last box.
 struct FilterPlaces
 {
     int32_t count;
@@ -40,7 +41,7 @@ CT_HOST_DEVICE FilterPlaces filterPlaces(const ObjectState& s, const ObjectState
 {
     FilterPlaces places = {1, {s.filter.x, s.box.x + s.box.w / 2.}, {s.filter.y, s.box.y + s.box.h / 2.}};
     const double dx = places.x[1] - places.x[0], dy = places.y[1] - places.y[0];
-    if (s.alive && !s.few && dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
+    if (s.alive && dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
         places.count = 2;
     return places;
 }
@@ -72,7 +73,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     const Box box = filterBox(f);
     f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
     f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE && f.confidence >= STRONG_PART * f.meanConfidence;
-    f.denies = f.confidence < COVER_PART * f.meanConfidence ? 1 : 0;
+    f.denies = f.confidence < STRONG_PART * f.meanConfidence ? 1 : 0;
     const bool flowed = s.alive && !s.few;
     const bool keeps = flowed && (conservative(similarity, s.positives, s.negatives) > s.validThreshold ||
                                   (!before.valid && before.score >= FILTER_SURE_SCORE));
@@ -85,7 +86,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.valid = f.strong || flowed ? before.valid : 0;
         s.alive = s.fast = 1;
         // Where most points are wrong, such an answer is verified by updateSimilarity(), as flow's own box would be.
-        const bool doubtful = s.few && f.denies;
+        const bool doubtful = s.few && f.confidence < COVER_PART * f.meanConfidence;
         s.few = doubtful ? 1 : 0;
         s.retries = doubtful ? s.retries : 0;
     }

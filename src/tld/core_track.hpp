@@ -333,8 +333,8 @@ CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, doub
     return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
 }
 
-//! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or
-//! firstJumpMargin with few positives.
+//! Compares clusters with the box. None is better for an associated object, or for a box that the filter supports.
+//! The margin is jumpMargin, or firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -347,7 +347,7 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
             ++c.near;
             c.bestNear = greater(c.bestNear, clusters[i].similarity);
         }
-    if (s.matched)
+    if (s.matched || s.filter.supports)
         return c;
     const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)

@@ -361,7 +361,7 @@ TEST(Tld_Filter, answersOfTheDefinition)
     const double tw = core::normalTarget(areas.targetWidth, areas.width),
                  th = core::normalTarget(areas.targetHeight, areas.height);
     NaiveFilter naive;
-    naive.sigma = std::sqrt(tw * th) / 64.;
+    naive.sigma = 0.075 * std::sqrt(tw * th) / 4.;
     const auto learn = [&](const Mat& image, const Rect& rect, float rate)
     {
         naive.learn(look(image, rect, *scratch), rate);

@@ -162,7 +162,38 @@ TEST(Tld_Filter, supportsBoxesThatReachOutOfTheImageFromALowerConfidence)
                 }
 }
 
-//! Below .4 of the mean, windows do not support a box that is not valid. A detector's box supports it still.
+//! A valid box near an answer of three quarters of the mean confidence is not left for a more similar place.
+TEST(Tld_Filter, keepsTheBoxItSupportsFromJumping)
+{
+    core::Settings settings = {};
+    settings.jumpMargin = 0.1;
+    settings.trees = 10;
+    const core::Cluster elsewhere = {{250, 200, 40, 30}, 0.95, core::fernPositiveSum() * 10};
+    const auto jumps = [&](core::ObjectState& s) { return core::compareClusters(s, &elsewhere, 1, settings).better; };
+    for (const double confidence : {0.299, 0.301})
+        for (const bool valid : {true, false})
+            for (const double similarity : {0.6, 0.8}) // the box is the filter's, or flow's near it
+            {
+                SCOPED_TRACE(cv::format("%g, %d, %g", confidence, valid, similarity));
+                Asked a(confidence);
+                a.before.valid = a.now.valid = valid;
+                a.now.filter.meanConfidence = 0.4;
+                a.now.filter.confidences = 10;
+                a.fuse(similarity);
+                EXPECT_EQ(confidence < 0.3 || !valid, jumps(a.now) != 0);
+                core::beginFrame(a.now);
+                EXPECT_TRUE(jumps(a.now)) << "it has not been asked in this frame";
+            }
+    Asked apart(0.5);
+    apart.now.box.x = 150; // which flow keeps
+    EXPECT_EQ(core::FLOWED, apart.fuse(0.8).event);
+    EXPECT_TRUE(jumps(apart.now)) << "its answer is elsewhere";
+    Asked weak(0.09);
+    EXPECT_TRUE(weak.fuse(0.6).filter.weak);
+    EXPECT_TRUE(jumps(weak.now));
+}
+
+//! Below half of the mean, windows do not support a box that is not valid. A detector's box supports it still.
 TEST(Tld_Filter, deniesTheSupportOfWindows)
 {
     const core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
@@ -178,13 +209,13 @@ TEST(Tld_Filter, deniesTheSupportOfWindows)
         core::updateSupport(a.now, core::fernPositiveSum(), settings);
         return a.now.alive != 0;
     };
-    EXPECT_FALSE(supported(0.199, false, 0.6));
+    EXPECT_FALSE(supported(0.249, false, 0.6));
     EXPECT_FALSE(supported(0.05, false, 0.1)) << "not even weak";
-    EXPECT_TRUE(supported(0.201, false, 0.6));
-    EXPECT_TRUE(supported(0.199, true, 0.6));
-    EXPECT_TRUE(supported(0.199, false, 0.8)) << "so similar that it becomes valid";
-    EXPECT_TRUE(supported(0.199, false, 0.6, true)) << "a detector's box";
-    Asked a(0.199);
+    EXPECT_TRUE(supported(0.251, false, 0.6));
+    EXPECT_TRUE(supported(0.249, true, 0.6));
+    EXPECT_TRUE(supported(0.249, false, 0.8)) << "so similar that it becomes valid";
+    EXPECT_TRUE(supported(0.249, false, 0.6, true)) << "a detector's box";
+    Asked a(0.249);
     a.now.filter.meanConfidence = 0.5;
     a.fuse(0.4);
     EXPECT_TRUE(a.now.filter.denies);
@@ -202,7 +233,7 @@ TEST(Tld_Filter, looksAtBothPlaces)
     a.now.box.x = 100 + 3.5;
     EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count);
     a.now.few = 1;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count) << "moved by exact points alone";
     a.now.few = a.now.alive = 0;
     EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
     core::FilterState f = a.before.filter;
