@@ -593,7 +593,7 @@ def weights(value: Any, name: str) -> Given:
             array = _on_host(array.host.astype(np.float32), name)
     if array.dtype not in ("u1", "b1", "f4"):
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool, uint8 and float are possible")
-    if len(array.shape) != 2:
+    if len(array.shape) != 2 or 0 in array.shape:
         raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
     if array.host is not None:
         _check_weights(array.host, name)
@@ -607,7 +607,7 @@ def _check_weights(host: npt.NDArray[Any], name: str) -> None:
         y, x = (int(index) for index in np.argwhere(bad)[0])
         raise ArgumentError(f"{name}: value {host[y, x]:.9g} at ({x}, {y}) is not in [0, 1]", name, float(host[y, x]))
     quantised = np.rint(255. * host.astype(np.float64)) if host.dtype.kind == "f" else host
-    if host.size and not quantised.any():
+    if not quantised.any():
         raise ArgumentError(f"{name}: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name)
 
 

@@ -63,7 +63,7 @@ class QuickShift(Worker):
             the radius of scikit-image; or 1 to 32767 pixels.
         tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as denser, so that
             a flat area is one superpixel. "strict": neither is denser, the rule of VLFeat and scikit-image.
-        normalize_density: True divides each density by the number of pixels that it is summed over, which is smaller at the image border.
+        normalize_density: True divides each density by (w-1)(h-1), w x h being the square over which it is summed, clipped at the image border.
             Default False.
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
@@ -328,6 +328,8 @@ class QuickShift(Worker):
                 areas, means, centroids, boxes = call(self._native.getStatistics, None, **work.named)
         else:
             source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+            if 0 in source.shape:
+                raise ArgumentError(f"image: shape {source.shape}: has no pixels; None is for statistics without means", "image", source.shape)
             with self._about(source, stream) as work:
                 number = int(call(self._native.getNumberOfSuperpixels))
                 forms = (column(number, "i4"), column(number, "f4", source.shape[2] if len(source.shape) == 3 else 1), column(number, "f4", 2),

@@ -395,7 +395,7 @@ class Tracker(_Frames):
         """Score of the box, 0 to 1: how sure the detector is that the object is there. Waits.
 
         It is the largest mean posterior (doc/glossary.md) of the windows that support the box. It is 0 if there is none or the object is lost, and 1 directly after
-        init() and reset_to().
+        init() and reset_to(). Rounded to float32, so that it can be less than a min_reply_score that the score itself reaches.
         """
         return float(self._ask(self._native.getTrackingScore))
 

@@ -264,6 +264,8 @@ class QuickShiftTest(unittest.TestCase):
         np.testing.assert_array_equal(rows.areas, np.bincount(labels[10:].reshape(-1)))
         np.testing.assert_allclose(rows.means[0], image[labels == 0].mean(axis=0), atol=1e-3)
         self.assertEqual(shift.statistics().means.shape, (shift.number, 0))
+        with self.assertRaisesRegex(ct.ArgumentError, r"image: shape \(0, 5\)"):
+            shift.statistics(np.zeros((0, 5), np.uint8))
         heights, counts = shift.merge_heights()
         self.assertEqual(shift.count(float(heights[0])), counts[0])
         tau = shift.tau_for(int(counts[0]) - 1)
@@ -491,6 +493,9 @@ class MatcherTest(unittest.TestCase):
             self.assertEqual((found.locations[0, 0].tolist(), found.scores[0, 0]), ([20, 20], 0.))
             scores.append(found.scores)
         np.testing.assert_array_equal(scores, [scores[0]] * 4)
+        for empty in (np.zeros((0, 20), np.uint8), np.zeros((20, 0)), [[]]):
+            with self.assertRaisesRegex(ct.ArgumentError, r"weights(\[0\])?: shape"):
+                matcher.add(image[20:40, 20:40], empty)
         with self.assertRaisesRegex(ValueError, "weights: 1 given, one for each of 2"):
             matcher.set([image[:9, :9]] * 2, [mask])
         for value, words in ((1.5, r"weights\[0\]: value 1.5 at \(0, 0\)"), (-.1, r"weights\[0\]: value -0.1"), (float("nan"), r"weights\[0\]: value nan"),

@@ -211,6 +211,25 @@ TEST(QuickShift_Surface, contours)
         }
 }
 
+//! Pixels without data are often the largest value of all, and count in no mean: also not in the steps of the means.
+TEST(QuickShift_Surface, meansLeaveOutMaskedPixels)
+{
+    for (const float nothing : {-FLT_MAX, 1e10f, -9999.f})
+        for (const int place : {0, 7, 12 * 13 - 1})
+        {
+            SCOPED_TRACE(cv::format("%g at %d", nothing, place));
+            Mat image(12, 13, CV_32FC1, Scalar(0.25)), mask(image.size(), CV_8UC1, Scalar(255)), means, painted;
+            image.at<float>(place) = nothing;
+            mask.at<uchar>(place) = 0;
+            const Ptr<QuickShift> q = shiftOf(2., 8., 32., image, mask);
+            q->getStatistics(image, noArray(), means, noArray(), noArray());
+            q->getMeanColor(image, painted);
+            EXPECT_EQ(0, cvtest::norm(means, Mat(means.size(), CV_32FC1, Scalar(0.25)), NORM_INF));
+            image.at<float>(place) = 0.f;
+            EXPECT_EQ(0, cvtest::norm(painted, image, NORM_INF));
+        }
+}
+
 TEST(QuickShift_Surface, statisticsAndMeanColor)
 {
     const Mat bytes = randomImage(409, Size(50, 40), CV_8UC3, 5);

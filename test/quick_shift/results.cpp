@@ -317,6 +317,27 @@ TEST_F(QuickShift_Cuda, largeStacks)
     }
 }
 
+//! Of two images one has a pixel of a huge value that is masked.
+TEST_F(QuickShift_Cuda, meansLeaveOutMaskedPixels)
+{
+    Mat first = randomImage(513, Size(45, 31), CV_32FC3, 5), second = first.clone(), both;
+    second.at<Vec3f>(30, 44) = Vec3f(1.f, -FLT_MAX, 2.f);
+    const std::vector<Mat> images = {first, second};
+    cv::vconcat(images, both);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 8., 20.), gpu = QuickShift::create(2., 8., 20.);
+    cpu->computeBatch(images, noArray());
+    gpu->computeBatch(std::vector<GpuMat>{GpuMat(first), GpuMat(second)}, noArray());
+    Mat a[2], b;
+    GpuMat painted;
+    cpu->getMeanColor(both, a[0]);
+    gpu->getMeanColor(GpuMat(both), painted);
+    painted.download(b);
+    EXPECT_TRUE(sameBits(a[0], b));
+    cpu->getStatistics(both, noArray(), a[0], noArray(), noArray());
+    gpu->getStatistics(GpuMat(both), noArray(), a[1], noArray(), noArray());
+    EXPECT_TRUE(sameBits(a[0], a[1]));
+}
+
 TEST_F(QuickShift_Cuda, cutsAndNeighbours)
 {
     const Scene s(512, Size(133, 94));

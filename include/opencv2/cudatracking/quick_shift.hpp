@@ -211,8 +211,8 @@ public:
     /** @brief Returns the tie rule. Default INDEX (0). */
     CV_WRAP virtual int getTieRule() const = 0;
     /** @brief Sets whether a density is divided by (w-1)(h-1), w x h being the square over which it is summed, clipped
-    at the image border. The GPU program of Fulkerson and Soatto does so. A divisor of 0, in images one pixel wide or
-    high, is replaced by 1.
+    at the image border. The GPU program of Fulkerson and Soatto does so. A factor of 0, in images one pixel wide or
+    high, counts as 1.
     @param normalize true: divide. Takes effect at the next compute(). */
     CV_WRAP virtual void setNormalizeDensity(bool normalize) = 0;
     /** @brief Returns whether densities are divided by the size of the square that they are summed over. Default false.
@@ -392,8 +392,8 @@ public:
     of the last compute(); it may be a different image. After computeBatch(): all images in one array, one below the
     other.
     @param dst result, of type and size of image; 0 where masked. Means of CV_8U and CV_16U are rounded half up. CV_32F
-    values are averaged in steps of 2^-30 M, M being the least power of two that no finite absolute value in the image
-    exceeds; NaN and infinity count as 0.
+    values are averaged in steps of 2^-30 M, M being the least power of two that no finite absolute value of a pixel
+    that is not masked exceeds; NaN and infinity count as 0.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if size, type or memory of image does not fit. */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
@@ -404,7 +404,7 @@ public:
     @param image image for the means: CV_8U, CV_16U or CV_32F, 1 to 16 channels, of the size and in the memory of the
     image of the last compute(), after computeBatch() all images one below the other; noArray(): means are empty.
     @param areas CV_32SC1, n x 1, pixels.
-    @param means CV_32F, n x 1, with the channels of image.
+    @param means CV_32F, n x 1, with the channels of image; those of CV_32F images in steps as of getMeanColor().
     @param centroids CV_32FC2, n x 1, (x, y) in pixels of its image.
     @param boxes CV_32SC4, n x 1, bounding box (x, y, width, height) in pixels of its image.
     @param stream stream for results on the device, any stream; ignored for results on the host. Default: the null

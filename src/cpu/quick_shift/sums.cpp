@@ -25,16 +25,20 @@ template <typename T> void addColours(const int* label, const ImageView& image, 
     }
 }
 
-//! Returns fixedScale() of a CV_32F image, else 1.
-double colourScale(const ImageView& image)
+//! Returns fixedScale() of the pixels of a CV_32F image that have a label, else 1.
+double colourScale(const int* label, const ImageView& image)
 {
     if (!image || image.depth != detail::DEPTH_32F)
         return 1.;
     uint32_t largest = 0;
     for (int y = 0; y < image.rows; ++y)
-        for (int x = 0; x < image.cols * image.channels; ++x)
-            if (isFinite(image.row<float>(y)[x]))
-                largest = std::max(largest, floatBits(image.row<float>(y)[x]) & 0x7fffffffu);
+    {
+        const float* pixel = image.row<float>(y);
+        for (int x = 0; x < image.cols; ++x, ++label, pixel += image.channels)
+            for (int k = 0; k < image.channels; ++k)
+                if (*label >= 0 && isFinite(pixel[k]))
+                    largest = std::max(largest, floatBits(pixel[k]) & 0x7fffffffu);
+    }
     return fixedScale(largest);
 }
 
@@ -42,7 +46,7 @@ double colourScale(const ImageView& image)
 
 SumsTable sums(const Extent& extent, const int* labels, int count, const ImageView& image)
 {
-    SumsTable table(count, image.channels, colourScale(image));
+    SumsTable table(count, image.channels, colourScale(labels, image));
     const int* label = labels;
     for (int y = 0; y < extent.rows; ++y)
         for (int x = 0; x < extent.cols; ++x, ++label)

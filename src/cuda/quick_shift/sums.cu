@@ -11,12 +11,13 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
+//! Largest finite magnitude of the pixels that have a label.
 __global__ void __launch_bounds__(THREADS)
-    findLargestMagnitude(const Extent extent, const ImageView image, uint32_t* largest)
+    findLargestMagnitude(const Extent extent, const int* __restrict__ labels, const ImageView image, uint32_t* largest)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     uint32_t most = 0;
-    if (x < extent.cols && y < extent.rows * extent.count)
+    if (x < extent.cols && y < extent.rows * extent.count && labels[static_cast<size_t>(y) * extent.cols + x] >= 0)
         for (int k = 0; k < image.channels; ++k)
         {
             const float value = pixelOf<float>(image, x, y)[k];
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(THREADS)
     {
         if (image.data != nullptr && k < image.channels)
         {
-            colour[k] = inside ? colourOf(pixelOf<T>(image, x, y)[k], scale) : 0;
+            colour[k] = label >= 0 ? colourOf(pixelOf<T>(image, x, y)[k], scale) : 0;
             colour[k] = Reduce(memory[threadIdx.y]).HeadSegmentedSum(colour[k], heads >> lane & 1);
         }
     }
@@ -105,7 +106,7 @@ void addImages(const Extent& extent, const int* labels, const ImageView& image, 
                   const dim3 grid = gridOf(e.cols, e.rows * e.count);
                   if (image && image.depth == detail::DEPTH_32F)
                       detail::launch("quick shift largest", findLargestMagnitude, grid, BLOCK, 0, stream, e,
-                                     partOf(image, slice), part.largest);
+                                     labels + slice.pixel, partOf(image, slice), part.largest);
                   const auto kernel =
                       image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS> : sumSuperpixels<T, FEW_CHANNELS>;
                   detail::launch("quick shift sums", kernel, grid, BLOCK, 0, stream, e, labels + slice.pixel,
