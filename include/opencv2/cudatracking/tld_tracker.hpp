@@ -331,8 +331,9 @@ public:
     /** @brief Writes parameters, model and position to a file. A tracker that reads it continues with the next frame or
     with resetTo() as if it had not been interrupted, on either backend. The file is written completely, or the old one
     is unchanged; the file that a symbolic link leads to is written. Waits.
-    @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception naming the file if it cannot be written, is write-protected or has another ending, and before
+    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
+    refused.
+    @throws cv::Exception naming the file if it cannot be written, is write-protected or ends with .gz, and before
     init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
     /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB. A
@@ -534,9 +535,10 @@ public:
     /** @brief Writes parameters, model and position of one object to a file, for TrackerTLD.load() and addFromFile().
     The file is written completely, or the old one is unchanged. Waits.
     @param id id returned by add().
-    @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception if there is no such object, or if the file cannot be written, is write-protected or has
-    another ending. */
+    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
+    refused.
+    @throws cv::Exception if there is no such object, or if the file cannot be written, is write-protected or ends with
+    .gz. */
     CV_WRAP virtual void saveObject(int id, const String& filename) const = 0;
     /** @brief Adds an object from a file written by TLDDetector.save(), TrackerTLD.save() or saveObject(). It is LOST
     until it is detected, or until resetTo(). The file is checked completely before it is used, so it may come from an
@@ -561,8 +563,9 @@ public:
     /** @brief Writes parameters, all objects with their ids, and their positions to a file. A tracker that reads it
     continues as if it had not been interrupted, on either backend. The file is written completely, or the old one is
     unchanged. Waits.
-    @param filename path that ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception naming the file if it cannot be written, is write-protected or has another ending. */
+    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
+    refused.
+    @throws cv::Exception naming the file if it cannot be written, is write-protected or ends with .gz. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
     /** @brief Reads a file written by save(), of at most 512 MiB, and replaces all objects. The file is checked
     completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer
