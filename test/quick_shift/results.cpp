@@ -317,7 +317,7 @@ TEST_F(QuickShift_Cuda, largeStacks)
     }
 }
 
-//! Of two images one has a pixel of a huge value that is masked.
+//! Two images: one has a pixel of a huge value that is masked.
 TEST_F(QuickShift_Cuda, meansLeaveOutMaskedPixels)
 {
     Mat first = randomImage(513, Size(45, 31), CV_32FC3, 5), second = first.clone(), both;
