@@ -140,6 +140,27 @@ std::vector<Case> noLimitCases()
     return cases;
 }
 
+//! Three-step search with one peak and with two: many, few, one; small and large.
+std::vector<Case> threeStepCases()
+{
+    std::vector<Case> cases;
+    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
+    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+        for (const int peaks : {1, 2})
+        {
+            const auto add = [&](const char* name, int side, int count, int reach)
+            {
+                cases.push_back({cv::format("%s_%s_peaks%d", metrics[metric], name, peaks), Size(1920, 1080),
+                                 Size(side, side), CV_8UC3, count, reach, metric, false, 0, peaks});
+            };
+            add("A", 16, 1000, 16);
+            add("1_of_16_in_48", 16, 1, 16);
+            add("100_of_64_in_96", 64, 100, 16);
+            add("1_of_64_in_264", 64, 1, 100);
+        }
+    return cases;
+}
+
 //! A BGR fragment of each side in 1080p, for curves (scripts/fragment_matcher_plots.sh).
 std::vector<Case> plotCases()
 {
@@ -575,6 +596,28 @@ PERF_TEST_P(FragmentMatcher_CudaNoLimit, match, testing::ValuesIn(noLimitCases()
     TEST_CYCLE_N(1) device.matchAndWait();
     PerfRow(c.name, "cuda", "kernel", us).set("with_limit_us", limitedUs).set("ratio", us / limitedUs);
     PerfRow(c.name, "cuda", "grown", medianOf(grown));
+    SANITY_CHECK_NOTHING();
+#endif
+}
+
+//! Three-step search, beside the same call with a full search.
+class FragmentMatcher_CudaThreeStep : public perf::TestBaseWithParam<Case>
+{};
+
+PERF_TEST_P(FragmentMatcher_CudaThreeStep, match, testing::ValuesIn(threeStepCases()))
+{
+    requireDevice();
+#ifdef HAVE_CUDA
+    const Case c = GetParam();
+    const Input input(c);
+    DeviceMatch device(c, input);
+    const double fullUs = device.medianUs(20);
+    FragmentMatcher::Params params = device.matcher->getParams();
+    params.search = FragmentMatcher::THREE_STEP;
+    device.matcher->setParams(params);
+    const double us = device.medianUs(20);
+    TEST_CYCLE_N(1) device.matchAndWait();
+    PerfRow(c.name, "cuda", "kernel", us).set("full_us", fullUs).set("ratio", us / fullUs);
     SANITY_CHECK_NOTHING();
 #endif
 }
