@@ -8,6 +8,7 @@
 
 #include "fused.hpp"
 #include "../route.hpp"
+#include <algorithm>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -15,6 +16,9 @@ using detail::ceilDiv;
 using gpu::FusedPlan;
 
 namespace {
+
+//! Values of moments per position in each round of blocks after the second, as a multiple of CostTerms::ends.
+const double LATE_VALUES = 3.43;
 
 int fusedThreads(int rows, int slots) { return ceilDiv(4 * rows, slots) * 32; }
 
@@ -121,7 +125,11 @@ CostTerms Fused::terms(const MatchCase& given, const Load& load) const
             ? tuning::FUSED_MOMENTS_BLOCKS * tuning::FUSED_MOMENTS_THREADS
             : (plan.positions > 9 ? tuning::FUSED_WIDE_BLOCKS : tuning::FUSED_BLOCKS) * tuning::FUSED_THREADS;
     const double rounds = roundsOf(blocks, most / plan.threads, plan.sharedBytes, given);
-    return {byteClocks(perWarp, plan.threads / 32., blocks), 1e-3 * blocks * units, 1e-3 * blocks * plan.threads,
+    // Values of moments, in double precision, that nothing else hides.
+    const double late =
+        hasMoments(given.metric, given.weighted) ? LATE_VALUES * std::max(rounds - 2, 0.) * plan.positions : 0;
+    return {byteClocks(perWarp, plan.threads / 32., blocks), 1e-3 * blocks * units,
+            1e-3 * (blocks + late) * plan.threads,
             1e-3 * rounds * plan.areaHeight * plan.stage.rawPitch / plan.threads};
 }
 
@@ -139,7 +147,7 @@ std::optional<FusedPlan> planFused(const MatchCase& given, const Load& load)
 
 static const CostFactors FACTORS[COST_KINDS] = {{4.87, 0.449, 2.32, 0.17, 65, 0},
                                                 {4.48, 0.260, 1.83, 0.88, 199, 0},
-                                                {5.42, 0.219, 6.17, 1.02, 42, 0},
+                                                {5.38, 0.219, 6.25, 1.02, 42, 0},
                                                 {6.07, 0.26, 6.72, 0, 0, 0}};
 
 extern const Route FUSED;

@@ -143,7 +143,7 @@ CostTerms Slices::terms(const MatchCase& given, const Load& load) const
 
 static const CostFactors FACTORS[COST_KINDS] = {{4.80, 0.436, 0.78, 1.04, 171, 0.68},
                                                 {5.26, 0.282, 0.60, 1.05, 175, 0.97},
-                                                {6.03, 0.342, 0.83, 0.35, 0, 0.86},
+                                                {6.00, 0.342, 0.80, 0.41, 0, 0.86},
                                                 {10.08, 0.61, 0.34, 0.24, 0, 0}};
 
 extern const Route SLICES;
