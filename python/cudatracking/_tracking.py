@@ -441,8 +441,8 @@ class Tracker(_Frames):
         """Writes parameters, learned model and position. A tracker that loads the file continues with the next frame, with identical results.
 
         Args:
-            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged. A file that is
-                write-protected is refused.
+            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written
+                completely, or the old one is unchanged. One that is write-protected is refused.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
@@ -620,7 +620,8 @@ class MultiTracker(_Frames):
 
         Args:
             id: id that add() has returned.
-            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+                or the old one is unchanged.
         """
         number = _arrays.number(id, "id", whole=True)
         self._save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
@@ -643,7 +644,8 @@ class MultiTracker(_Frames):
         """Writes all objects. A tracker that loads the file continues with identical results. Waits.
 
         Args:
-            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+                or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
@@ -756,7 +758,8 @@ class Detector(_Frames):
         """Writes parameters and learned model. Waits.
 
         Args:
-            path: file that ends with .xml, .yml, .yaml or .json. It is written completely, or the old one is unchanged.
+            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+                or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
