@@ -30,8 +30,8 @@ CT_HOST_DEVICE Box filterBox(const FilterState& f)
 //! Whether the filter of an object is asked in this frame. @param before state before the frame.
 CT_HOST_DEVICE bool asksFilter(const ObjectState& before) { return before.alive && before.filter.started; }
 
-//! Centres of the areas in which a filter searches: the last box, and flow's box where that is another place. Exact
-//! points alone are often right where the camera jumps, by more than the filter reaches from the last box.
+//! Centres of the areas in which a filter searches: the last box, and flow's box where that is another place. Where the
+//! camera jumps while the object turns, exact points alone can be right and the answer at the last box wrong.
 struct FilterPlaces
 {
     int32_t count;
