@@ -35,9 +35,10 @@ double colourScale(const int* label, const ImageView& image)
     {
         const float* pixel = image.row<float>(y);
         for (int x = 0; x < image.cols; ++x, ++label, pixel += image.channels)
-            for (int k = 0; k < image.channels; ++k)
-                if (*label >= 0 && isFinite(pixel[k]))
-                    largest = std::max(largest, floatBits(pixel[k]) & 0x7fffffffu);
+            if (*label >= 0)
+                for (int k = 0; k < image.channels; ++k)
+                    if (isFinite(pixel[k]))
+                        largest = std::max(largest, floatBits(pixel[k]) & 0x7fffffffu);
     }
     return fixedScale(largest);
 }
