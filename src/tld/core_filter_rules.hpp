@@ -72,8 +72,8 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     FilterState& f = s.filter;
     const Box box = filterBox(f);
     f.weak = f.confidence >= WEAK_CONFIDENCE && !isOutside(box, cols, rows);
-    f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE && f.confidence >= STRONG_PART * f.meanConfidence;
     f.denies = f.confidence < STRONG_PART * f.meanConfidence ? 1 : 0;
+    f.strong = f.weak && f.confidence >= STRONG_CONFIDENCE && !f.denies;
     const bool flowed = s.alive && !s.few;
     const bool keeps = flowed && (conservative(similarity, s.positives, s.negatives) > s.validThreshold ||
                                   (!before.valid && before.score >= FILTER_SURE_SCORE));
