@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _arrays, _memory
 from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Kind, Place
-from ._devices import enter, leave, native_stream
+from ._devices import enter, leave, native_stream, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
@@ -255,6 +255,7 @@ class FragmentMatcher(Worker):
 
     def _edit(self, method: Any, images: list[Given], covers: Optional[list[Given]], stream: Any, *before: Any, many: bool = True) -> Any:
         """Fragments on the host are given to the extension as they are: it uploads them when a frame on a device comes."""
+        stream_pointer(stream)  # refuses what is no stream, also where images on the host need none
         arrays = images + (covers or [])
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
@@ -287,6 +288,7 @@ class FragmentMatcher(Worker):
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
         self._largest = self._regions = None
+        stream_pointer(stream)
         if image.device is None:
             for array in covers or []:
                 if array.device is not None:
@@ -525,7 +527,7 @@ class FragmentMatcher(Worker):
         else:
             host = array.host[:, 0] if array.host.ndim == 3 and array.host.shape[2] == 2 else array.host
             points = _arrays.integers(host, "locations", 2)
-        with self._work([array], stream) if array.host is None else Work(self, [], None) as work:
+        with self._work([array], stream) if array.host is None else Work(self, [], stream) as work:
             made = work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
                              forms=(column(array.shape[0], "i4", 4),), out=None if out is None else [out])[0]
         if out is None and isinstance(made, DeviceArray):

@@ -522,6 +522,11 @@ class MatcherTest(unittest.TestCase):
         for given in (True, (0, 0, 50, 60)):
             with self.assertRaisesRegex((TypeError, ValueError), "areas: "):
                 matcher.match(frame(1), given)
+        for method, given in ((matcher.set, [[frame(0)]]), (matcher.add, [frame(0)]), (matcher.update, [0, frame(0)]), (matcher.cut, [frame(0), self.regions]),
+                              (matcher.match, [frame(0)]), (matcher.score_map, [0, frame(0)]), (matcher.predict_areas, [found.locations, 4, (192, 144)])):
+            with self.assertRaisesRegex(TypeError, "stream: str: a stream of"):
+                method(*given, stream="abc")
+        self.assertEqual(len(matcher), 2)
         matcher.remove(0)
         self.assertEqual(len(matcher), 1)
         warped, weights = ct.FragmentMatcher.warp(frame(0)[:20, :20], 30., 1.2)
