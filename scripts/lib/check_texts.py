@@ -2,7 +2,7 @@
 
 CHECK is one of
     error-codes  the table in cudatracking.hpp has the codes and causes of test/common/error_codes.cpp, and every code that src throws
-    figures      figures that a page quotes, between 'quoted figures: begin' and 'end', stand on a page that their row links to
+    figures      figures that a page quotes, between 'quoted figures: begin' and 'end', stand on a page, or in a section, that their row links to
     units        headers and SECURITY.md give limits in MiB and KiB, as the code does
     version      README.md and CHANGELOG.md say of the package's version what is so: released or not
 Prints one line per finding and exits with 1 when there is any.
@@ -55,6 +55,17 @@ SHARE = re.compile(r"(?<![\w.])\.\d+\b")  # as of F
 FRAMES = 10_000 * 3600 * 25  # of the hours in scan.md
 
 
+def linked(text, anchor):
+    """Returns a page, or its section with this anchor and what is below it."""
+    parts = re.split(r"^(#+) (.*)\n", text, flags=re.M)
+    sections = list(zip(parts[1::3], parts[2::3], parts[3::3]))
+    for at, (level, heading, _) in enumerate(sections):
+        if re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") == anchor:
+            end = next((i for i in range(at + 1, len(sections)) if len(sections[i][0]) <= len(level)), None)
+            return "".join(body for _, _, body in sections[at:end])
+    return text
+
+
 def check_figures(root):
     """Also: each quoting page has a quote, and hours in columns of their own follow from the time per frame in their row."""
     for name in ("README.md", "doc/performance.md", "doc/scan.md", "doc/tld.md"):
@@ -66,12 +77,13 @@ def check_figures(root):
             first = text[:quote.start(1)].count("\n") + 1
             for number, row in enumerate(quote.group(1).splitlines(), first):
                 times, shares = TIME.findall(row), SHARE.findall(row)
-                pages = [posixpath.normpath(posixpath.join(posixpath.dirname(name), page)) for page in re.findall(r"\]\(([\w/.]+\.md)[#)]", row)]
+                pages = {posixpath.normpath(posixpath.join(posixpath.dirname(name), page)) + anchor: anchor[1:]
+                         for page, anchor in re.findall(r"\]\(([\w/.]+\.md)(#[^)]*)?\)", row)}
                 if times and not pages:
                     yield f"{name}:{number}: a row with times links to the page that they are from"
                 if not pages:
                     continue
-                known = "\n".join(read(root, page) for page in pages)
+                known = "\n".join(linked(read(root, page.partition("#")[0]), anchor) for page, anchor in pages.items())
                 for figure in times + shares:
                     if figure not in TIME.findall(known) + SHARE.findall(known):
                         yield f"{name}:{number}: {figure} is not on {', '.join(pages)}"
