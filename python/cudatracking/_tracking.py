@@ -97,7 +97,7 @@ class TLDParams:
     clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
     filter: bool = _switch(True,
         "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object: "
-        "for objects that bend, turn or have little texture. False takes less time, and holds on less to what covers the object. A Detector does not use it.")
+        "for objects that bend, turn or have little texture. False takes less time; doc/tld.md says where it is better. A Detector does not use it.")
     # Windows.
     min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
     scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
@@ -136,7 +136,7 @@ class TLDParams:
     flow_epsilon: float = _tuning(0.03, "step in pixels below which the optical flow has converged, 0 to 16.")
     max_flow_error: float = _tuning(10.,
         "median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has failed then, unless "
-        "ten or more points have an error of at most 2 pixels.")
+        "ten or more points have an error of at most 2 pixels and the box that they give is similar to the object.")
     retry_frames: int = _tuning(3, "number of frames after a failure in which optical flow is tried again, 0 to 3.")
     # States.
     max_unsupported: int = _tuning(3,

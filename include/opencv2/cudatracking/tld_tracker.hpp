@@ -58,18 +58,20 @@ __State__ after a frame:
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails, in the last of
-maxUnsupported unsupported frames in a row, or in the first unsupported frame after maxProbation frames in which nothing
-confirmed it. After failed flow, flow from the last box is tried again in the next retryFrames frames.
+__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails and the filter does
+not take its place, in the last of maxUnsupported unsupported frames in a row, or in the first unsupported frame after
+maxProbation frames in which nothing confirmed it. After failed flow, flow from the last box is tried again in the next
+retryFrames frames.
 
-__Return__: a lost object is found again in a frame in which all accepted windows of the detector belong to one place.
-The loss is decided before, so it may be found again in the same frame. The box is not valid until it is similar enough.
+__Return__: a lost object is found again in a frame in which all accepted windows of the detector belong to one place,
+unless the filter does not know it there. The loss is decided before, so it may be found again in the same frame. The
+box is not valid until it is similar enough.
 
-__Jump__: a box leaves its place if the detector finds a single place elsewhere that is more similar to the object, by
-jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on another object of the same
-appearance; an application that must not confuse objects checks it there.
+__Jump__: a box that the filter does not support leaves its place if the detector finds a single place elsewhere that is
+more similar to the object, by jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on
+another object of the same appearance; an application that must not confuse objects checks it there.
 
-Rules in full: doc/tld.md, "One frame", "States", "Events" and "Learning".
+Rules in full: doc/tld.md, "The filter beside flow", "One frame", "States", "Events" and "Learning".
 
 The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
 outside of it, unless TLDParams.clipBoxes is set.
