@@ -195,7 +195,10 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
             if frame.number == 0:
                 _inside(options.box, frame)
                 for given in options.box:
-                    tracker.add(frame.pixels, given)
+                    try:
+                        tracker.add(frame.pixels, given)
+                    except ArgumentError as raised:
+                        raise ArgumentError(f"--box: {','.join(map(str, given))}: {str(raised).partition('box: ')[2] or raised}") from None
                 first = frame.pixels.shape
                 job.draw(lambda: _boxed(frame.pixels, [(*given, str(i), GREEN, 2) for i, given in enumerate(options.box)]))
                 continue
@@ -212,7 +215,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
             job.draw(lambda: _boxed(frame.pixels, [
                 (one["x"], one["y"], one["width"], one["height"], f"{one['id']}: {one['score']:.2f}", colors[State(one["state"])], 2 if one["located"] else 1)
                 for one in tracks if one["state"] != State.LOST]))
-        if not looked and not stop.requested and not options.frames:
+        if not looked and not stop.requested and options.frames != 1:
             raise error(f"{options.source}: has one frame; tracking needs several")
         return f"objects located {located} of {counted(looked, 'time')}{f', {uncertain} of these uncertain' if uncertain else ''}"
 
@@ -294,7 +297,7 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
                     if x is not None:
                         rows.append((x, y, *matcher.size(i), "", GREEN if one.confidence > 2 else ORANGE, 1))
                 job.draw(lambda: _boxed(frame.pixels, rows))
-        if not looked and not stop.requested and not options.frames:
+        if not looked and not stop.requested and options.frames != 1:
             raise error(f"{options.source}: has one frame; matching needs several")
         return f"{found} of {counted(looked, 'fragment')} found"
 

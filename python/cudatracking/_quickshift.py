@@ -303,7 +303,7 @@ class QuickShift(Worker):
 
         Args:
             image: image of the size and on the device of the one given to compute(); it may be another one. Means of float32 are in steps of
-                2^-30 of the least power of two that no finite magnitude of a pixel exceeds which is not masked.
+                2^-30 of the least power of two above the finite magnitudes of all pixels that are not masked.
             stream: of torch, CuPy or OpenCV, or its address, for images on a device. Default: the current stream of torch or CuPy for their
                 arrays, else the null stream.
             out: array for the result, of shape and type of the image and on its device; not the image itself. Default: a new one.
@@ -319,7 +319,7 @@ class QuickShift(Worker):
         """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
 
         Args:
-            image: image for the means, which are those of mean_color(), of the size and on the device of the one given to compute(). Default:
+            image: image for the means, which are those of mean_color() before rounding, of the size and on the device of the one given to compute(). Default:
                 none, so that `means` has no columns.
             stream: of torch, CuPy or OpenCV, or its address. Default: with an image of torch or CuPy their current stream, without an image
                 that of compute().

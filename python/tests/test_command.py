@@ -130,6 +130,7 @@ class CommandTest(CommandCase):
                                  (["detect", "in.avi", "--table=/nodir/x.csv"], "/nodir/x.csv: cannot be written"), (["detect", "in.avi", "--draw=/nodir/x.avi"], "/nodir/x.avi: cannot be written"),
                                  (["detect", "in.avi", "--draw=x.mov"], "--draw: x.mov"),
                                  (["detect", "one.png", "--draw=x.avi"], "--draw: x.avi"), (["track", "sizes", "--box=30,50,40,40"], "sizes: b.png has 90 x 60 pixels, the first one has"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
+                                 (["track", "one.png", "--box=30,50,40,40", "--frames=20"], "one frame"), (["match", "one.png", "--frames=20"], "one frame"),
                                  *(([name, "none.avi", *more], "none.avi: .*has no frame") for name, *more in
                                    (("detect", "--draw=x.avi"), ("track", "--box=900,50,40,40"), ("match",), ("match", "--frames=1"), ("superpixels",))),
                                  (["track", "in.avi", "--box=180,100,40,40", "--table=old.csv"], "box"), (["detect", "in.avi", "--table=empty"], "is a folder"),

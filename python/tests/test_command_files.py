@@ -175,6 +175,10 @@ class OutputsTest(CommandCase):
                     done = subprocess.run([*without, sys.executable, "-m", "cudatracking", "superpixels", "in.png", f"--{option}={name}"], cwd=self.folder, capture_output=True, text=True,
                                           timeout=300)
                     self.assertEqual((done.returncode, done.stderr), (1, f"error: {name}: cannot be written: Permission denied\n"))
+        os.symlink("deep/plain", self.path("link.png"))  # its own name says what is written, not that of the file that it leads to
+        self.call_command("superpixels", "in.png", "--draw=link.png", "--quiet")
+        with open(self.path("deep/plain"), "rb") as written, open(self.path("new-d.png"), "rb") as expected:
+            self.assertEqual(written.read(), expected.read())
         self.assertEqual([name for name in (*os.listdir(self.folder), *os.listdir(self.path("deep"))) if name.startswith(".")], [])
 
     def test_full_disk(self):

@@ -63,8 +63,8 @@ class MessagesTest(CommandCase):
                 expected = "", f"error: --box: {given}: is not inside of the first frame, which has 192 x 144 pixels\n"
                 self.assertEqual((printed, errors), expected)
                 self.assertEqual(self.call_command(name, "in.avi", "--box", given, code=2), expected, "as a word of its own, which may begin with a minus")
-        printed, errors = self.call_command("track", "in.avi", "--box=10,10,5,5", code=2)
-        self.assertEqual(printed, "")
+        refused = self.call_command("track", "in.avi", "--box=10,10,40,40", "--box=10,10,5,5", code=2)
+        self.assertEqual(refused, ("", "error: --box: 10,10,5,5: 5 x 5 pixels, sides must be at least 12\n"))
 
     def test_options_are_named_alike(self):
         """Wherever it is found out what is wrong about an option: when the command line is read, by the command, or by a class."""

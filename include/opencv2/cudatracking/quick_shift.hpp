@@ -392,8 +392,8 @@ public:
     of the last compute(); it may be a different image. After computeBatch(): all images in one array, one below the
     other.
     @param dst result, of type and size of image; 0 where masked. Means of CV_8U and CV_16U are rounded half up. CV_32F
-    values are averaged in steps of 2^-30 M, M being the least power of two that no finite absolute value of a pixel
-    that is not masked exceeds; NaN and infinity count as 0.
+    values are averaged in steps of 2^-30 M, M being the least power of two above the finite absolute values of all
+    pixels that are not masked; NaN and infinity count as 0.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if size, type or memory of image does not fit. */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
