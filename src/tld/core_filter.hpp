@@ -119,12 +119,23 @@ CT_HOST_DEVICE double scaleFactor(int power)
 //! Returns the factor of size i, the largest first.
 CT_HOST_DEVICE double sizeFactor(int i) { return scaleFactor(FILTER_SCALES / 2 - i); }
 
+//! Least and largest scale of a filter.
+struct ScaleLimits
+{
+    double least, most;
+
+    CT_HOST_DEVICE double limited(double scale) const { return lesser(most, greater(least, scale)); }
+};
+//! @param width,height of the target at scale 1.
+CT_HOST_DEVICE ScaleLimits scaleLimits(int width, int height, int cols, int rows)
+{
+    return {lesser(1., greater(LEAST_FILTER_SCALE, 8. / lesser(width, height))),
+            greater(1., lesser(static_cast<double>(cols) / width, static_cast<double>(rows) / height))};
+}
 //! Limits the scale of a filter whose target has width x height pixels at scale 1.
 CT_HOST_DEVICE double limitedScale(double scale, int width, int height, int cols, int rows)
 {
-    const double least = lesser(1., greater(LEAST_FILTER_SCALE, 8. / lesser(width, height)));
-    const double most = greater(1., lesser(static_cast<double>(cols) / width, static_cast<double>(rows) / height));
-    return lesser(most, greater(least, scale));
+    return scaleLimits(width, height, cols, rows).limited(scale);
 }
 
 //! Size to which the scale filter samples the target, cells: at most SCALE_CELLS in all.

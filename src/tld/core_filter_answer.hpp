@@ -142,14 +142,15 @@ CT_HOST_DEVICE Complex scaleQuotient(const Complex& sum, float energy)
     const float all = energy + FILTER_LAMBDA;
     return {sum.re / all, sum.im / all};
 }
-//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES results of scaleQuotient().
-CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const FilterTables& tables)
+//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES results of scaleQuotient(). @param cosine,sine those
+//! of FilterTables for sizes.
+CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const float* cosine, const float* sine)
 {
     float sum = quotients[0].re;
     for (int f = 1; f < SCALE_FREQUENCIES; ++f)
     {
         const int turn = sizeTurn(i, f);
-        sum += 2.f * (quotients[f].re * tables.scaleCosine[turn] - quotients[f].im * tables.scaleSine[turn]);
+        sum += 2.f * (quotients[f].re * cosine[turn] - quotients[f].im * sine[turn]);
     }
     return sum;
 }

@@ -57,9 +57,9 @@ CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, con
     f.y = places.y[best] + static_cast<double>(answers[best].dy) * a.height / FILTER_SIDE;
 }
 //! @param factor sizeFactor() of largestSize().
-CT_HOST_DEVICE void scaleByAnswer(FilterState& f, double factor, int cols, int rows)
+CT_HOST_DEVICE void scaleByAnswer(FilterState& f, double factor, const ScaleLimits& limits)
 {
-    f.scale = limitedScale(f.scale * factor, f.width, f.height, cols, rows);
+    f.scale = limits.limited(f.scale * factor);
 }
 
 // --- fusion ----------------------------------------------------------------------------------------------------------

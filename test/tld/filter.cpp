@@ -452,7 +452,7 @@ TEST(Tld_Filter, sizesOfTheDefinition)
     float answers[core::FILTER_SCALES];
     for (int i = 0; i < n; ++i)
     {
-        answers[i] = core::sizeAnswer(quotients, i, tables);
+        answers[i] = core::sizeAnswer(quotients, i, tables.scaleCosine, tables.scaleSine);
         EXPECT_NEAR(answer[i].real(), answers[i], 1e-3) << i;
         best = answer[i].real() > answer[best].real() ? i : best;
     }

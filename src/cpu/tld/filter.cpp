@@ -131,7 +131,7 @@ int askSize(const Work& work, const ObjectView& object, FilterScratch& scratch)
         quotients[f] = scaleQuotient(scaleSum(model, scratch.sizes, f), model.scaleEnergy[f]);
     float answers[FILTER_SCALES];
     for (int i = 0; i < FILTER_SCALES; ++i)
-        answers[i] = sizeAnswer(quotients, i, filterTables());
+        answers[i] = sizeAnswer(quotients, i, filterTables().scaleCosine, filterTables().scaleSine);
     return largestSize(answers);
 }
 
@@ -176,7 +176,8 @@ void filter(const Work& work, const ObjectView& object)
     for (int p = 0; p < places.count; ++p)
         answers[p] = ask(work, object, f, places.x[p], places.y[p], scratch);
     moveByAnswer(f, places, answers, filterAreas(f.width, f.height, f.scale, frame.cols, frame.rows));
-    scaleByAnswer(f, sizeFactor(askSize(work, object, scratch)), frame.cols, frame.rows);
+    scaleByAnswer(f, sizeFactor(askSize(work, object, scratch)),
+                  scaleLimits(f.width, f.height, frame.cols, frame.rows));
     const Similarity similarity =
         state.alive ? compareTemplates(object, *work.settings, patchOf(frame, state.box)) : Similarity();
     fuse(state, before, similarity, frame.cols, frame.rows);

@@ -5,8 +5,8 @@
 //
 //   filterAnswers   a place of an object per block: sums over the channels, transform, the largest merged answer; then
 //                   moves the filter, and finds where the sizes are sampled
-//   fuseObjects     a frequency of the sizes of an object per block, and one for the similarity of flow's box; the last
-//                   block finds the size, and which box is taken
+//   fuseObjects     a frequency of the sizes of an object per block, or a part of its cells, and one for the similarity
+//                   of flow's box; the last block finds the size, and which box is taken
 //
 // Cost per object and place: 122 KB of products, from the L2 cache. Bound by latency.
 #include "filter_sizes.hpp"
@@ -17,15 +17,22 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
+//! Threads of filterAnswers that have no value of the spectrum, and sums of likelihoods that each of them copies.
+const int FREE_THREADS = tuning::ANSWER_THREADS - FILTER_SPECTRUM, COPIED_EACH = 9, COPIED = COPIED_EACH * FREE_THREADS;
+
 struct AskMemory
 {
     AnswerMemory answer;
+    Largest highest[32]; //!< of the warps
+    FilterAnswer answers[2];
     FilterState moved;
     bool sizes;
     Between columns[FILTER_SIDE], rows[FILTER_SIDE]; //!< of all displacements
+    int32_t sums[COPIED];                            //!< of likelihoods, of the first displacements
 };
 
-//! Returns the largest merged answer of a thread. @param answer FILTER_CELLS values.
+//! Returns the largest merged answer of a thread. @param answer FILTER_CELLS values. @param sums of the displacements
+//! that AskMemory does not have.
 __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* sums, const Displacements& d,
                                             const AskMemory& m)
 {
@@ -36,7 +43,8 @@ __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* 
 #pragma unroll 4
     for (int k = threadIdx.x; k < all; k += THREADS)
     {
-        const float value = mergedAnswer(interpolated(answer, m.columns[i], m.rows[j]), sums[k], d);
+        const int sum = k < COPIED ? m.sums[k] : sums[k];
+        const float value = mergedAnswer(interpolated(answer, m.columns[i], m.rows[j]), sum, d);
         best = best.index < 0 || value > best.value ? Largest{value, k} : best;
         const bool wraps = i + stepX >= cols;
         i += wraps ? stepX - cols : stepX;
@@ -45,30 +53,44 @@ __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* 
     return best;
 }
 
-//! Asks the filter at a place.
+//! Asks the filter at a place, for the first thread: AskMemory::answers.
 __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& object, int place, AskMemory& m)
 {
     FilterWork& work = *object.filterWork;
     const Displacements d = work.displacements[place];
     const int t = threadIdx.x;
-    // Warps that have no value of the spectrum.
+    const int free = t - FILTER_SPECTRUM, all = d.cols() * d.rows();
+    int32_t sums[COPIED_EACH]; // in flight while the others load products
+#pragma unroll
+    for (int n = 0; n < COPIED_EACH; ++n)
+        sums[n] = free >= 0 && free + n * FREE_THREADS < all ? work.targetSums[place][free + n * FREE_THREADS] : 0;
     if (t >= tuning::ANSWER_THREADS - FILTER_SIDE)
         m.columns[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachX) - d.reachX);
     else if (t >= tuning::ANSWER_THREADS - 2 * FILTER_SIDE)
         m.rows[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachY) - d.reachY);
+    if (free >= 0)
+    {
+#pragma unroll
+        for (int n = 0; n < COPIED_EACH; ++n)
+            m.sums[free + n * FREE_THREADS] = sums[n];
+    }
     AnswerMemory& own = m.answer;
     const GridMemory& grid = answerAt<tuning::ANSWER_THREADS>(modelOf(object), work, place, own);
     // The answer without the gaps of the grid, in its other half.
     float* const answer = (&grid == &own.grids[0] ? own.grids[1] : own.grids[0]).re;
     static_assert(FILTER_CELLS == tuning::ANSWER_THREADS, "a cell per thread");
     const float value = answer[t] = grid.re[GridMemory::at(t)];
-    const Largest highest = largestOfBlock<tuning::ANSWER_THREADS>({value, t}, own.warps);
-    __syncthreads(); // the answer; the memory is free
+    const Largest ofWarp = largestOfWarp({value, t});
+    if ((t & 31) == 0)
+        m.highest[t >> 5] = ofWarp;
+    __syncthreads(); // the answer, and where it is highest
     const Largest best =
         largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, m), own.warps);
+    static_assert(tuning::ANSWER_THREADS == 32 * 32, "a lane per warp");
+    const Largest highest = largestOfWarp(m.highest[t & 31]);
     if (t == 0)
-        work.answers[place] = {confidenceOf(highest.value), best.index % d.cols() - d.reachX,
-                               best.index / d.cols() - d.reachY};
+        work.answers[place] = m.answers[place] = {confidenceOf(highest.value), best.index % d.cols() - d.reachX,
+                                                  best.index / d.cols() - d.reachY};
 }
 
 __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
@@ -81,6 +103,9 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
     const ObjectState& before = live.states[live.current];
     const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
+    // Kernels before the last one wrote all that is read here: of the first place, before they looked at the second.
+    const SizeStep step(before.filter, threadIdx.x);
+    double firstX = 0., firstY = 0.;
     FilterState f = {};
     FilterPlaces places = {};
     FilterAreas areas = {};
@@ -91,6 +116,12 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
         places = filterPlaces(state, before);
         places.count = place == 0 ? 1 : places.count;
         areas = place == 0 ? filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows) : work.places[1].areas;
+        if (place == 1)
+        {
+            m.answers[0] = work.answers[0];
+            firstX = work.moved.x;
+            firstY = work.moved.y;
+        }
     }
     m.answer.turns.load(*batch.filterTables);
     beginEarly();
@@ -100,14 +131,13 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
         return;
     if (moves)
     {
-        const FilterState first = work.moved;
-        moveByAnswer(f, places, work.answers, areas);
+        moveByAnswer(f, places, m.answers, areas);
         // Few objects: the sizes were taken where the first answer is.
-        m.sizes = place == 0 || !isFew(batch) || f.x != first.x || f.y != first.y;
+        m.sizes = place == 0 || !isFew(batch) || f.x != firstX || f.y != firstY;
         work.moved = m.moved = f;
     }
     __syncthreads(); // where the filter is
-    planSizes(work, asks && m.sizes, m.moved, threadIdx.x);
+    step.plan(work, asks && m.sizes, m.moved);
 }
 
 struct CompareMemory
@@ -125,9 +155,13 @@ struct FuseMemory
     ObjectState state, before;
     FilterState moved;
     Similarity similarity;
+    Complex sums[SCALE_CELLS][SCALE_FREQUENCIES];
     Complex quotients[SCALE_FREQUENCIES];
+    float energies[SCALE_FREQUENCIES];
+    float cosine[FILTER_SCALES], sine[FILTER_SCALES];
     float answers[FILTER_SCALES];
     double factors[FILTER_SCALES];
+    ScaleLimits limits;
 };
 
 //! Finds the size and decides which box is taken, by the last block of an object. Global memory is read and written by
@@ -136,23 +170,29 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
 {
     copyWords(&m.moved, &work.moved, 1);
     copyWords(&m.similarity, &work.similarity, 1);
-    copyWords(m.quotients, work.quotients, SCALE_FREQUENCIES);
+    copyWords<3>(&m.sums[0][0], &work.sizeSums[0][0], SCALE_CELLS * SCALE_FREQUENCIES);
     __syncthreads(); // what was found
-    if (threadIdx.x < FILTER_SCALES)
-        m.answers[threadIdx.x] = sizeAnswer(m.quotients, static_cast<int>(threadIdx.x), *batch.filterTables);
+    const int t = threadIdx.x;
+    if (t < SCALE_FREQUENCIES)
+        m.quotients[t] = scaleQuotient(sumOfCells([&](int cell) { return m.sums[cell][t]; }), m.energies[t]);
+    static_assert(SCALE_FREQUENCIES <= 32 && FILTER_SCALES <= 32, "one warp");
+    __syncwarp(); // quotients
+    if (t < FILTER_SCALES)
+        m.answers[t] = sizeAnswer(m.quotients, t, m.cosine, m.sine);
     __syncthreads(); // answers
     if (threadIdx.x == 0)
     {
         m.state.filter = m.moved;
-        scaleByAnswer(m.state.filter, m.factors[largestSize(m.answers)], batch.cols, batch.rows);
+        scaleByAnswer(m.state.filter, m.factors[largestSize(m.answers)], m.limits);
         fuse(m.state, m.before, m.similarity, batch.cols, batch.rows);
     }
     __syncthreads(); // the state
     copyWords(&state, &m.state, 1);
 }
 
-//! @tparam BLOCKS that run at once: bounds registers. All blocks of 64 objects run at once, if five do.
-template <int BLOCKS>
+//! @tparam PARTS blocks per frequency. @tparam BLOCKS that run at once: bounds registers. All blocks of 64 objects run
+//! at once, if five do.
+template <int PARTS, int BLOCKS>
 __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __grid_constant__ Batch batch)
 {
     __shared__ FuseMemory m;
@@ -162,15 +202,28 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     ObjectState& state = stateOf(live, ASKING); // of kernels before the last one
     copyWords(&m.state, &state, 1);
     copyWords(&m.before, &live.states[live.current], 1);
-    if (threadIdx.x < FILTER_SCALES)
-        m.factors[threadIdx.x] = sizeFactor(static_cast<int>(threadIdx.x));
-    const int frequency = ::min(static_cast<int>(blockIdx.x), SCALE_FREQUENCIES - 1);
-    const SizeModel<tuning::THREADS> own(modelOf(object), frequency);
-    if (blockIdx.x < SCALE_FREQUENCIES)
-        m.size.load(*batch.filterTables, frequency);
+    const int t = threadIdx.x, block = blockIdx.x;
+    const FilterTables& tables = *batch.filterTables;
+    const FilterModel& model = modelOf(object);
+    // What the last block needs is loaded by all, before they wait.
+    if (t < FILTER_SCALES)
+    {
+        m.factors[t] = sizeFactor(t);
+        m.cosine[t] = tables.scaleCosine[t];
+        m.sine[t] = tables.scaleSine[t];
+    }
+    if (t < SCALE_FREQUENCIES)
+        m.energies[t] = model.scaleEnergy[t];
+    const int frequency = ::min(block / PARTS, SCALE_FREQUENCIES - 1), part = block % PARTS;
+    const bool spectrum = block < PARTS * SCALE_FREQUENCIES;
+    const SizeModel<tuning::THREADS, PARTS> own(model, frequency, part);
+    if (spectrum)
+        m.size.load(tables, frequency);
     __syncthreads(); // states, tables
+    if (t == tuning::THREADS - 1)
+        m.limits = scaleLimits(m.before.filter.width, m.before.filter.height, batch.cols, batch.rows);
     const bool asks = asksFilter(m.before), compares = m.state.alive != 0;
-    if (asks && compares && blockIdx.x == SCALE_FREQUENCIES)
+    if (asks && compares && !spectrum)
     {
         BlockPatch& patch = m.compare.patch;
         makePatch(batch, m.state.box, patch);
@@ -180,9 +233,9 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     beginEarly();
     if (!asks)
         return;
-    if (blockIdx.x < SCALE_FREQUENCIES)
-        sizeSpectrum<tuning::THREADS>(batch, object, ASKING, frequency, own, m.size);
-    else if (threadIdx.x == 0)
+    if (spectrum)
+        sizeSpectrum<tuning::THREADS, PARTS>(batch, object, ASKING, frequency, part, own, m.size);
+    else if (t == 0)
         work.similarity = compares ? m.compare.similarities.result : Similarity();
     if (isLastBlock(live.filterBlocksDone, gridDim.x))
         decide(batch, work, state, m);
@@ -209,8 +262,9 @@ void filter(const Batch& batch, const ImageView& image, detail::StreamHandle str
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
     lookAtSizes(batch, image, stream);
-    detail::launchEarly("tld fuse", isFew(batch) ? fuseObjects<3> : fuseObjects<5>,
-                        dim3(SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    const int parts = isFew(batch) ? tuning::SIZE_PARTS : 1;
+    detail::launchEarly("tld fuse", isFew(batch) ? fuseObjects<tuning::SIZE_PARTS, 3> : fuseObjects<1, 5>,
+                        dim3(parts * SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -43,16 +43,31 @@ __device__ __forceinline__ FilterLook lookOf(const Batch& batch, const FilterSta
     return look;
 }
 
-//! Finds where the samples of all sizes are, one by each of FILTER_SCALES threads. @param there whether they are taken.
-__device__ __forceinline__ void planSizes(FilterWork& work, bool there, const FilterState& f, int size)
+//! What a thread knows of the plan of a size before it knows the place: divisions take long.
+struct SizeStep
 {
-    if (size < 0 || size >= FILTER_SCALES)
-        return;
-    SizePlan& own = work.sizePlans[size];
-    own.there = there;
-    if (there)
-        own.plan = planSize(f, sizeFactor(size), scaleCells(f.width, f.height));
-}
+    int size; //!< beyond FILTER_SCALES: none
+    double factor;
+    ScaleCells cells;
+
+    __device__ __forceinline__ SizeStep(const FilterState& f, int number) : size(number), factor(), cells()
+    {
+        if (size < 0 || size >= FILTER_SCALES)
+            return;
+        factor = sizeFactor(size);
+        cells = scaleCells(f.width, f.height);
+    }
+    //! Finds where the samples of the size are. @param there whether they are taken.
+    __device__ __forceinline__ void plan(FilterWork& work, bool there, const FilterState& f) const
+    {
+        if (size < 0 || size >= FILTER_SCALES)
+            return;
+        SizePlan& own = work.sizePlans[size];
+        own.there = there;
+        if (there)
+            own.plan = planSize(f, factor, cells);
+    }
+};
 
 //! Whether a pass looks at a place, and then whether it trains. @param place 0: at the last box, before or while flow
 //! works; 1: at flow's box; always 0 unless ASKING.

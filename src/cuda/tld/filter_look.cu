@@ -405,9 +405,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
         sumLikelihoods(*object.filterWork, place, other, m.strip);
     else if (looks.trains)
     {
-        const SizeModel<THREADS> size(modelOf(object), other);
+        const SizeModel<THREADS, 1> size(modelOf(object), other, 0);
         __syncthreads(); // tables
-        sizeSpectrum<THREADS>(batch, object, pass, other, size, m.size);
+        sizeSpectrum<THREADS, 1>(batch, object, pass, other, 0, size, m.size);
     }
 }
 
@@ -421,7 +421,7 @@ void launchCells(const Batch& batch, const ImageView& image, FilterPass pass, in
 void cells(const Batch& batch, const ImageView& image, FilterPass pass, int place, bool early, int first, int count,
            detail::StreamHandle stream)
 {
-    const auto launch = isFew(batch) ? &launchCells<tuning::FILTER_THREADS, 3> : &launchCells<tuning::CELLS_THREADS, 5>;
+    const auto launch = isFew(batch) ? &launchCells<tuning::FILTER_THREADS, 2> : &launchCells<tuning::CELLS_THREADS, 5>;
     launch(batch, image, pass, place, early, first, count, stream);
 }
 

@@ -96,7 +96,8 @@ __device__ __forceinline__ void takeSamples(const Batch& batch, const SamplePlan
 {
     const NeededRows needed = findEdges(batch, plan, i0, j0, cols, rows, m);
     const SumTable sums = batch.sumTable();
-    const int AT_ONCE = 2, all = needed.count * cols;
+    // Few objects: all values of a tile or of a size in one round.
+    const int AT_ONCE = THREADS == tuning::FILTER_THREADS ? 3 : 2, all = needed.count * cols;
     for (int k0 = threadIdx.x; k0 < all; k0 += AT_ONCE * THREADS)
     {
         uint32_t l[AT_ONCE][2], r[AT_ONCE][2];

@@ -9,6 +9,19 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
+//! Rows of cells of which a block is one of PARTS.
+template <int PARTS> struct SizePart
+{
+    static_assert(SCALE_CELLS % PARTS == 0 && SCALE_CELLS <= 32, "whole parts, a thread of a warp per cell");
+    static const int CELLS = SCALE_CELLS / PARTS, ROWS = SCALE_CHANNELS * CELLS;
+
+    //! Returns the number of a row of a part among all.
+    static __device__ __forceinline__ int rowOf(int part, int row)
+    {
+        return row / CELLS * SCALE_CELLS + part * CELLS + row % CELLS;
+    }
+};
+
 struct SizeSpectrumMemory
 {
     //! Tables of the sizes, for a frequency.
@@ -29,65 +42,67 @@ struct SizeSpectrumMemory
 };
 
 //! Values of the model of the scale filter, of one frequency: those of the rows of a thread.
-template <int THREADS> struct SizeModel
+template <int THREADS, int PARTS> struct SizeModel
 {
-    static const int ROWS = (SCALE_ROWS + THREADS - 1) / THREADS;
+    static const int ROWS = (SizePart<PARTS>::ROWS + THREADS - 1) / THREADS;
     float re[ROWS], im[ROWS];
 
-    __device__ __forceinline__ SizeModel(const FilterModel& model, int frequency)
+    __device__ __forceinline__ SizeModel(const FilterModel& model, int frequency, int part)
     {
 #pragma unroll
         for (int n = 0; n < ROWS; ++n)
         {
-            const int row = ::min(static_cast<int>(threadIdx.x) + n * THREADS, SCALE_ROWS - 1);
+            const int own = ::min(static_cast<int>(threadIdx.x) + n * THREADS, SizePart<PARTS>::ROWS - 1);
+            const int row = SizePart<PARTS>::rowOf(part, own);
             re[n] = model.scaleRe[frequency][row];
             im[n] = model.scaleIm[frequency][row];
         }
     }
 };
 
-//! Returns the sum of all products in the order of channels, then of cells, to the first thread.
-__device__ __forceinline__ Complex sumOfRows(SizeSpectrumMemory& m)
+//! Returns the sum over all cells in their order. @param at functor of a cell.
+template <typename At> __device__ __forceinline__ Complex sumOfCells(const At& at)
 {
-    static_assert(SCALE_CELLS <= 32, "one warp");
-    Complex sum = {0.f, 0.f}, all = {0.f, 0.f};
-    if (threadIdx.x >= SCALE_CELLS)
-        return all;
-#pragma unroll
-    for (int k = 0; k < SCALE_CHANNELS; ++k)
-    {
-        const Complex& product = m.products[k * SCALE_CELLS + threadIdx.x];
-        sum.re += product.re;
-        sum.im += product.im;
-    }
-    m.cells[threadIdx.x] = sum;
-    __syncwarp(); // sums of cells
-    if (threadIdx.x != 0)
-        return all;
+    Complex all = {0.f, 0.f};
 #pragma unroll
     for (int c = 0; c < SCALE_CELLS; ++c)
     {
-        all.re += m.cells[c].re;
-        all.im += m.cells[c].im;
+        all.re += at(c).re;
+        all.im += at(c).im;
     }
     return all;
 }
-
-//! Transforms along the sizes, for one frequency by a block of THREADS: computes its part of the answer or, unless
-//! ASKING, learns it. @param own of the current model. @param m loaded.
-template <int THREADS>
-__device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRecord& object, FilterPass pass,
-                                             int frequency, const SizeModel<THREADS>& own, SizeSpectrumMemory& m)
+//! Returns the sum of the products of a cell in the order of channels.
+template <int PARTS> __device__ __forceinline__ Complex sumOfCell(const SizeSpectrumMemory& m, int cell)
 {
+    Complex sum = {0.f, 0.f};
+#pragma unroll
+    for (int k = 0; k < SCALE_CHANNELS; ++k)
+    {
+        const Complex& product = m.products[k * SizePart<PARTS>::CELLS + cell];
+        sum.re += product.re;
+        sum.im += product.im;
+    }
+    return sum;
+}
+
+//! Transforms along the sizes, for one frequency by a block of THREADS, or by PARTS of them: computes its part of the
+//! answer or, unless ASKING, learns it. @param own of the current model. @param m loaded.
+template <int THREADS, int PARTS>
+__device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRecord& object, FilterPass pass,
+                                             int frequency, int part, const SizeModel<THREADS, PARTS>& own,
+                                             SizeSpectrumMemory& m)
+{
+    typedef SizePart<PARTS> Part;
     FilterWork& work = *object.filterWork;
     const FilterTables& tables = *batch.filterTables;
     const FilterModel& model = modelOf(object);
     FilterModel& next = *object.filters[nextModelOf(*object.live, pass)];
 #pragma unroll
-    for (int n = 0; n < SizeModel<THREADS>::ROWS; ++n)
+    for (int n = 0; n < SizeModel<THREADS, PARTS>::ROWS; ++n)
     {
-        const int row = static_cast<int>(threadIdx.x) + n * THREADS;
-        if (row >= SCALE_ROWS)
+        const int place = static_cast<int>(threadIdx.x) + n * THREADS, row = Part::rowOf(part, place);
+        if (place >= Part::ROWS)
             break;
         float features[FILTER_SCALES];
 #pragma unroll
@@ -107,16 +122,23 @@ __device__ __forceinline__ void sizeSpectrum(const Batch& batch, const ObjectRec
             next.scaleIm[frequency][row] = learned(own.im[n], numerator.im, work.rates.scale);
             product.re = squareOf(sum.re, sum.im);
         }
-        m.products[row] = product;
+        m.products[place] = product;
     }
     __syncthreads(); // products
-    const Complex all = sumOfRows(m);
-    if (threadIdx.x != 0)
+    const int cell = threadIdx.x;
+    if (cell >= Part::CELLS)
         return;
+    const Complex sum = sumOfCell<PARTS>(m, cell);
     if (pass == ASKING)
-        work.quotients[frequency] = scaleQuotient(all, model.scaleEnergy[frequency]);
-    else
-        next.scaleEnergy[frequency] = learned(model.scaleEnergy[frequency], all.re, work.rates.scale);
+    {
+        work.sizeSums[part * Part::CELLS + cell][frequency] = sum;
+        return;
+    }
+    m.cells[cell] = sum;
+    __syncwarp(); // sums of cells
+    if (cell == 0)
+        next.scaleEnergy[frequency] =
+            learned(model.scaleEnergy[frequency], sumOfCells([&](int c) { return m.cells[c]; }).re, work.rates.scale);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         if (trains || work.inDoubt)
             work.places[0] = lookOf(batch, f);
     }
-    planSizes(work, trains, f, static_cast<int>(threadIdx.x) - 32); // by another warp
+    SizeStep(f, static_cast<int>(threadIdx.x) - 32).plan(work, trains, f); // by another warp
 }
 
 const int ENERGY_BLOCKS = (FILTER_SPECTRUM + THREADS - 1) / THREADS;

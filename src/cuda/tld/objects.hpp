@@ -137,8 +137,8 @@ struct FilterWork
     FilterState moved; //!< by the better answer
     SizePlan sizePlans[FILTER_SCALES];
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
-    Complex quotients[SCALE_FREQUENCIES];
-    Similarity similarity; //!< of flow's box
+    Complex sizeSums[SCALE_CELLS][SCALE_FREQUENCIES]; //!< of the answers of the rows of a cell
+    Similarity similarity;                            //!< of flow's box
     // What the training of the filter takes from the frame.
     float squares[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of absolute values of spectra
     alignas(16) int32_t foreground[HISTOGRAM_BINS];

@@ -103,6 +103,8 @@ const int SPECTRA_PAIRS = 2;
 const int SPECTRA_THREADS = 256;
 //! Threads per block of filterAnswers: the most there can be, as a place has one block.
 const int ANSWER_THREADS = 1024;
+//! Blocks per frequency of fuseObjects, of few objects: so that a thread has one row of THREADS.
+const int SIZE_PARTS = 4;
 //! Largest number of objects whose filter kernels are bound by latency: blocks process less, and the sizes at the first
 //! answer are taken before it is known whether they are needed.
 const int FEW_FILTERS = 8;
