@@ -100,21 +100,29 @@ struct Between
     int32_t first, second;
     float weight;
 };
-//! Returns those around a displacement along an axis. No displacement is the first column or row.
+//! Returns the column or row that is i cells beyond the least displacement. No displacement is the first one.
+CT_HOST_DEVICE int placeOfCell(int i) { return (lesser(i, FILTER_GRID - 1) + FILTER_GRID / 2) % FILTER_GRID; }
+CT_HOST_DEVICE float weightInCell(int pixels) { return pixels * (1.f / FILTER_CELL); }
+//! Returns those around a displacement along an axis.
 CT_HOST_DEVICE Between betweenCells(int displacement)
 {
-    const int half = FILTER_GRID / 2, x = displacement + half * FILTER_CELL, x0 = x / FILTER_CELL;
-    const auto at = [&](int i) { return (lesser(i, FILTER_GRID - 1) + half) % FILTER_GRID; };
-    return {at(x0), at(x0 + 1), (x % FILTER_CELL) * (1.f / FILTER_CELL)};
+    const int x = displacement + FILTER_SIDE / 2, x0 = x / FILTER_CELL;
+    return {placeOfCell(x0), placeOfCell(x0 + 1), weightInCell(x % FILTER_CELL)};
+}
+CT_HOST_DEVICE float interpolated(float first, float second, float weight)
+{
+    return (1.f - weight) * first + weight * second;
+}
+//! Returns a row of an answer, interpolated between two columns.
+CT_HOST_DEVICE float interpolated(const float* row, const Between& x)
+{
+    return interpolated(row[x.first], row[x.second], x.weight);
 }
 //! Returns the answer at a displacement, interpolated between cells. @param answer FILTER_CELLS values.
 CT_HOST_DEVICE float interpolated(const float* answer, const Between& x, const Between& y)
 {
-    const float* const first = answer + y.first * FILTER_GRID;
-    const float* const second = answer + y.second * FILTER_GRID;
-    const float above = (1.f - x.weight) * first[x.first] + x.weight * first[x.second];
-    const float below = (1.f - x.weight) * second[x.first] + x.weight * second[x.second];
-    return (1.f - y.weight) * above + y.weight * below;
+    return interpolated(interpolated(answer + y.first * FILTER_GRID, x),
+                        interpolated(answer + y.second * FILTER_GRID, x), y.weight);
 }
 //! Returns the merged answer. @param likelihood sum over the displaced target.
 CT_HOST_DEVICE float mergedAnswer(float answer, int likelihood, const Displacements& d)

@@ -29,29 +29,57 @@ struct SamplePlan
     CT_HOST_DEVICE int top(int j) const { return y + (2 * j + 1) * height / (2 * rows) - halfY; }
 };
 
+//! Returns pixels as 256ths of a pixel.
+CT_HOST_DEVICE int fixedPixels(double pixels) { return roundWithin(pixels * 256., 1 << 28); }
+//! Moves the rectangle. All else depends on its size only.
+CT_HOST_DEVICE void moveSamples(SamplePlan& plan, double x, double y)
+{
+    plan.x = fixedPixels(x);
+    plan.y = fixedPixels(y);
+}
 //! @param x,y,width,height the rectangle, pixels.
 CT_HOST_DEVICE SamplePlan planSamples(double x, double y, double width, double height, int cols, int rows)
 {
-    const auto fixed = [](double pixels) { return roundWithin(pixels * 256., 1 << 28); };
-    SamplePlan plan = {fixed(x), fixed(y), fixed(width), fixed(height), cols, rows, 0, 0, 0.};
+    SamplePlan plan = {0, 0, fixedPixels(width), fixedPixels(height), cols, rows, 0, 0, 0.};
+    moveSamples(plan, x, y);
     plan.halfX = greater(128, plan.width / (2 * cols));
     plan.halfY = greater(128, plan.height / (2 * rows));
     plan.inverse = 1. / (4. * plan.halfX * plan.halfY);
     return plan;
 }
-//! Returns the samples of the surround, which has whole pixels. @param x,y its centre, rounded to half a pixel.
+//! Moves the samples of a surround. @param x,y its centre, rounded to half a pixel.
+CT_HOST_DEVICE void moveSurround(SamplePlan& plan, double x, double y, const FilterAreas& areas)
+{
+    moveSamples(plan, floor(x - areas.width / 2. + 0.5), floor(y - areas.height / 2. + 0.5));
+}
+//! Returns the samples of the surround, which has whole pixels. @param x,y see moveSurround().
 CT_HOST_DEVICE SamplePlan planSurround(double x, double y, const FilterAreas& areas)
 {
-    return planSamples(floor(x - areas.width / 2. + 0.5), floor(y - areas.height / 2. + 0.5), areas.width, areas.height,
-                       FILTER_SIDE, FILTER_SIDE);
+    SamplePlan plan = planSamples(0., 0., areas.width, areas.height, FILTER_SIDE, FILTER_SIDE);
+    moveSurround(plan, x, y, areas);
+    return plan;
 }
-//! Returns the samples of the scale filter for a size. @param factor sizeFactor().
-CT_HOST_DEVICE SamplePlan planSize(const FilterState& f, double factor, const ScaleCells& cells)
+//! Samples of the scale filter for a size, wherever the filter is.
+struct SizeSamples
+{
+    double halfWidth, halfHeight; //!< of the target, pixels
+    SamplePlan plan;              //!< around the origin
+
+    //! Returns those around the centre of a filter.
+    CT_HOST_DEVICE SamplePlan at(const FilterState& f) const
+    {
+        SamplePlan own = plan;
+        moveSamples(own, f.x - halfWidth, f.y - halfHeight);
+        return own;
+    }
+};
+//! @param f without its centre. @param factor sizeFactor().
+CT_HOST_DEVICE SizeSamples sizeSamples(const FilterState& f, double factor, const ScaleCells& cells)
 {
     const double scale = f.scale * factor;
     const double width = greater(2., f.width * scale), height = greater(2., f.height * scale);
-    return planSamples(f.x - width / 2., f.y - height / 2., width, height, FILTER_CELL * cells.cols,
-                       FILTER_CELL * cells.rows);
+    return {width / 2., height / 2.,
+            planSamples(-width / 2., -height / 2., width, height, FILTER_CELL * cells.cols, FILTER_CELL * cells.rows)};
 }
 
 // --- histograms ------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ void lookAtSizes(const Work& work, const FilterState& f, FilterScratch& scratch)
                   {
                       const ScratchPool::Lease own(*work.scratch);
                       for (int i = range.start; i < range.end; ++i)
-                          cellFeatures(grayOf(*work.frame), planSize(f, sizeFactor(i), cells), true,
+                          cellFeatures(grayOf(*work.frame), sizeSamples(f, sizeFactor(i), cells).at(f), true,
                                        featureScratch(*own), scratch.sizeFeatures[i], SCALE_CELLS);
                   });
     for (int i = 0; i < FILTER_SCALES; ++i)

@@ -27,28 +27,59 @@ struct AskMemory
     FilterAnswer answers[2];
     FilterState moved;
     bool sizes;
-    Between columns[FILTER_SIDE], rows[FILTER_SIDE]; //!< of all displacements
-    int32_t sums[COPIED];                            //!< of likelihoods, of the first displacements
+    Between columns[FILTER_SIDE]; //!< of all displacements
+    int32_t sums[COPIED];         //!< of likelihoods, of the first displacements
+};
+
+//! Displacements that a thread of filterAnswers compares at a time: those of a column in some rows of cells.
+struct Strip
+{
+    static const int CELLS = 2;
+    int cols, count; //!< number of columns, and of all strips
+    int row, column; //!< of the thread's first strip: the row of cells, counted from the least displacement
+
+    __device__ __forceinline__ explicit Strip(const Displacements& d)
+    {
+        const int first = (FILTER_SIDE / 2 - d.reachY) / FILTER_CELL, last = (FILTER_SIDE / 2 + d.reachY) / FILTER_CELL;
+        cols = d.cols();
+        count = ((last - first) / CELLS + 1) * cols;
+        row = first + static_cast<int>(threadIdx.x) / cols * CELLS;
+        column = static_cast<int>(threadIdx.x) % cols;
+    }
+    //! Goes on by THREADS strips.
+    template <int THREADS> __device__ __forceinline__ void step()
+    {
+        column += THREADS % cols;
+        const bool wraps = column >= cols;
+        column -= wraps ? cols : 0;
+        row += (THREADS / cols + (wraps ? 1 : 0)) * CELLS;
+    }
 };
 
 //! Returns the largest merged answer of a thread. @param answer FILTER_CELLS values. @param sums of the displacements
 //! that AskMemory does not have.
 __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* sums, const Displacements& d,
-                                            const AskMemory& m)
+                                            Strip strip, const AskMemory& m)
 {
-    const int THREADS = tuning::ANSWER_THREADS, cols = d.cols(), all = cols * d.rows();
-    const int stepX = THREADS % cols, stepY = THREADS / cols;
-    int i = static_cast<int>(threadIdx.x) % cols, j = static_cast<int>(threadIdx.x) / cols;
-    Largest best = {0.f, -1};
-#pragma unroll 4
-    for (int k = threadIdx.x; k < all; k += THREADS)
+    Largest best = {0, -1};
+    for (int n = threadIdx.x; n < strip.count; n += tuning::ANSWER_THREADS)
     {
-        const int sum = k < COPIED ? m.sums[k] : sums[k];
-        const float value = mergedAnswer(interpolated(answer, m.columns[i], m.rows[j]), sum, d);
-        best = best.index < 0 || value > best.value ? Largest{value, k} : best;
-        const bool wraps = i + stepX >= cols;
-        i += wraps ? stepX - cols : stepX;
-        j += wraps ? stepY + 1 : stepY;
+        const Between x = m.columns[strip.column];
+        float lines[Strip::CELLS + 1];
+#pragma unroll
+        for (int c = 0; c <= Strip::CELLS; ++c)
+            lines[c] = interpolated(answer + placeOfCell(strip.row + c) * FILTER_GRID, x);
+        const int j0 = strip.row * FILTER_CELL - FILTER_SIDE / 2 + d.reachY;
+#pragma unroll
+        for (int r = 0; r < Strip::CELLS * FILTER_CELL; ++r)
+        {
+            const int j = j0 + r, k = j * strip.cols + strip.column, c = r / FILTER_CELL;
+            if (j < 0 || j >= d.rows())
+                continue;
+            const int sum = k < COPIED ? m.sums[k] : sums[k];
+            take(best, mergedAnswer(interpolated(lines[c], lines[c + 1], weightInCell(r % FILTER_CELL)), sum, d), k);
+        }
+        strip.step<tuning::ANSWER_THREADS>();
     }
     return best;
 }
@@ -66,8 +97,7 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
         sums[n] = free >= 0 && free + n * FREE_THREADS < all ? work.targetSums[place][free + n * FREE_THREADS] : 0;
     if (t >= tuning::ANSWER_THREADS - FILTER_SIDE)
         m.columns[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachX) - d.reachX);
-    else if (t >= tuning::ANSWER_THREADS - 2 * FILTER_SIDE)
-        m.rows[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachY) - d.reachY);
+    const Strip strip(d); // its divisions take as long as loads
     if (free >= 0)
     {
 #pragma unroll
@@ -80,16 +110,16 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
     float* const answer = (&grid == &own.grids[0] ? own.grids[1] : own.grids[0]).re;
     static_assert(FILTER_CELLS == tuning::ANSWER_THREADS, "a cell per thread");
     const float value = answer[t] = grid.re[GridMemory::at(t)];
-    const Largest ofWarp = largestOfWarp({value, t});
+    const Largest ofWarp = largestOfWarp({orderOf(value), t});
     if ((t & 31) == 0)
         m.highest[t >> 5] = ofWarp;
     __syncthreads(); // the answer, and where it is highest
     const Largest best =
-        largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, m), own.warps);
+        largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, strip, m), own.warps);
     static_assert(tuning::ANSWER_THREADS == 32 * 32, "a lane per warp");
     const Largest highest = largestOfWarp(m.highest[t & 31]);
     if (t == 0)
-        work.answers[place] = m.answers[place] = {confidenceOf(highest.value), best.index % d.cols() - d.reachX,
+        work.answers[place] = m.answers[place] = {confidenceOf(valueOf(highest)), best.index % d.cols() - d.reachX,
                                                   best.index / d.cols() - d.reachY};
 }
 
@@ -97,6 +127,7 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     filterAnswers(const __grid_constant__ Batch batch, int place)
 {
     __shared__ AskMemory m;
+    letAllBegin(batch, ASKING, place);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
     FilterWork& work = *object.filterWork;
@@ -152,7 +183,7 @@ struct FuseMemory
         SizeSpectrumMemory size;
         CompareMemory compare;
     };
-    ObjectState state, before;
+    ObjectState states[2]; //!< Live::states
     FilterState moved;
     Similarity similarity;
     Complex sums[SCALE_CELLS][SCALE_FREQUENCIES];
@@ -166,7 +197,8 @@ struct FuseMemory
 
 //! Finds the size and decides which box is taken, by the last block of an object. Global memory is read and written by
 //! all threads, so that no access waits for another.
-__device__ __forceinline__ void decide(const Batch& batch, const FilterWork& work, ObjectState& state, FuseMemory& m)
+__device__ __forceinline__ void decide(const Batch& batch, const FilterWork& work, Live& live, int current,
+                                       FuseMemory& m)
 {
     copyWords(&m.moved, &work.moved, 1);
     copyWords(&m.similarity, &work.similarity, 1);
@@ -180,14 +212,15 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
     if (t < FILTER_SCALES)
         m.answers[t] = sizeAnswer(m.quotients, t, m.cosine, m.sine);
     __syncthreads(); // answers
+    ObjectState& state = m.states[1 - current];
     if (threadIdx.x == 0)
     {
-        m.state.filter = m.moved;
-        scaleByAnswer(m.state.filter, m.factors[largestSize(m.answers)], m.limits);
-        fuse(m.state, m.before, m.similarity, batch.cols, batch.rows);
+        state.filter = m.moved;
+        scaleByAnswer(state.filter, m.factors[largestSize(m.answers)], m.limits);
+        fuse(state, m.states[current], m.similarity, batch.cols, batch.rows);
     }
     __syncthreads(); // the state
-    copyWords(&state, &m.state, 1);
+    copyWords(&live.states[1 - current], &state, 1);
 }
 
 //! @tparam PARTS blocks per frequency. @tparam BLOCKS that run at once: bounds registers. All blocks of 64 objects run
@@ -199,9 +232,8 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     FilterWork& work = *object.filterWork;
-    ObjectState& state = stateOf(live, ASKING); // of kernels before the last one
-    copyWords(&m.state, &state, 1);
-    copyWords(&m.before, &live.states[live.current], 1);
+    copyWords(m.states, live.states, 2); // of kernels before the last one
+    const int current = live.current;
     const int t = threadIdx.x, block = blockIdx.x;
     const FilterTables& tables = *batch.filterTables;
     const FilterModel& model = modelOf(object);
@@ -220,15 +252,16 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     if (spectrum)
         m.size.load(tables, frequency);
     __syncthreads(); // states, tables
+    const ObjectState &state = m.states[1 - current], &before = m.states[current];
     if (t == tuning::THREADS - 1)
-        m.limits = scaleLimits(m.before.filter.width, m.before.filter.height, batch.cols, batch.rows);
-    const bool asks = asksFilter(m.before), compares = m.state.alive != 0;
+        m.limits = scaleLimits(before.filter.width, before.filter.height, batch.cols, batch.rows);
+    const bool asks = asksFilter(before), compares = state.alive != 0;
     if (asks && compares && !spectrum)
     {
         BlockPatch& patch = m.compare.patch;
-        makePatch(batch, m.state.box, patch);
-        compareTemplates(object.models[live.model], batch.settings, m.state.positives, m.state.negatives, patch.pixels,
-                         patch.stats, m.compare.similarities);
+        makePatch(batch, state.box, patch);
+        compareTemplates(object.models[live.model], batch.settings, state.positives, state.negatives, patch.pixels, patch.stats,
+                         m.compare.similarities);
     }
     beginEarly();
     if (!asks)
@@ -238,7 +271,7 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     else if (t == 0)
         work.similarity = compares ? m.compare.similarities.result : Similarity();
     if (isLastBlock(live.filterBlocksDone, gridDim.x))
-        decide(batch, work, state, m);
+        decide(batch, work, live, current, m);
 }
 
 void answerAtPlace(const Batch& batch, int place, detail::StreamHandle stream)
@@ -254,14 +287,14 @@ void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle
     lookAtPlace(batch, image, 0, stream);
     answerAtPlace(batch, 0, stream);
     if (isFew(batch)) // else they would be taken twice
-        lookAtSizes(batch, image, stream);
+        lookAtSizes(batch, image, 0, stream);
 }
 
 void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
-    lookAtSizes(batch, image, stream);
+    lookAtSizes(batch, image, 1, stream);
     const int parts = isFew(batch) ? tuning::SIZE_PARTS : 1;
     detail::launchEarly("tld fuse", isFew(batch) ? fuseObjects<tuning::SIZE_PARTS, 3> : fuseObjects<1, 5>,
                         dim3(parts * SCALE_FREQUENCIES + 1, batch.count), dim3(tuning::THREADS), 0, stream, batch);

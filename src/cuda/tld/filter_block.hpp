@@ -47,15 +47,13 @@ __device__ __forceinline__ FilterLook lookOf(const Batch& batch, const FilterSta
 struct SizeStep
 {
     int size; //!< beyond FILTER_SCALES: none
-    double factor;
-    ScaleCells cells;
+    SizeSamples samples;
 
-    __device__ __forceinline__ SizeStep(const FilterState& f, int number) : size(number), factor(), cells()
+    //! @param f without its centre.
+    __device__ __forceinline__ SizeStep(const FilterState& f, int number) : size(number), samples()
     {
-        if (size < 0 || size >= FILTER_SCALES)
-            return;
-        factor = sizeFactor(size);
-        cells = scaleCells(f.width, f.height);
+        if (size >= 0 && size < FILTER_SCALES)
+            samples = sizeSamples(f, sizeFactor(size), scaleCells(f.width, f.height));
     }
     //! Finds where the samples of the size are. @param there whether they are taken.
     __device__ __forceinline__ void plan(FilterWork& work, bool there, const FilterState& f) const
@@ -65,7 +63,7 @@ struct SizeStep
         SizePlan& own = work.sizePlans[size];
         own.there = there;
         if (there)
-            own.plan = planSize(f, factor, cells);
+            own.plan = samples.at(f);
     }
 };
 
@@ -229,21 +227,30 @@ __device__ __forceinline__ void transformLine(GridMemory& grid, int first, int s
 //! Largest value, of equal ones that of the lowest index.
 struct Largest
 {
-    float value;
-    int index; //!< -1: none
+    uint32_t order; //!< orderOf() the value
+    int index;      //!< -1: none
 };
-__device__ __forceinline__ Largest largerOf(const Largest& a, const Largest& b)
+//! Returns a number that is larger for a larger value: reductions of integers take one instruction. Both zeros have one.
+__device__ __forceinline__ uint32_t orderOf(float value)
 {
-    if (a.index < 0 || b.index < 0)
-        return a.index < 0 ? b : a;
-    return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
+    const uint32_t bits = __float_as_uint(value + 0.f);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
-__device__ __forceinline__ Largest largestOfWarp(Largest own)
+__device__ __forceinline__ float valueOf(const Largest& largest)
 {
-#pragma unroll
-    for (int d = 16; d > 0; d /= 2)
-        own = largerOf(own, {__shfl_xor_sync(ALL_LANES, own.value, d), __shfl_xor_sync(ALL_LANES, own.index, d)});
-    return own;
+    return __uint_as_float(largest.order >> 31 ? largest.order ^ 0x80000000u : ~largest.order);
+}
+//! Takes a value of a higher index.
+__device__ __forceinline__ void take(Largest& largest, float value, int index)
+{
+    const uint32_t order = orderOf(value);
+    largest = order > largest.order ? Largest{order, index} : largest;
+}
+__device__ __forceinline__ Largest largestOfWarp(const Largest& own)
+{
+    const uint32_t order = detail::largestOfWarp(own.order);
+    const uint32_t index = own.order == order ? static_cast<uint32_t>(own.index) : ~0u;
+    return {order, static_cast<int>(detail::leastOfWarp(index))};
 }
 
 struct AnswerMemory
@@ -260,7 +267,7 @@ template <int THREADS> __device__ __forceinline__ Largest largestOfBlock(const L
         warps[threadIdx.x >> 5] = largest;
     __syncthreads(); // of all warps
     const int warp = threadIdx.x & 31;
-    return largestOfWarp(warp < THREADS / 32 ? warps[warp] : Largest{0.f, -1});
+    return largestOfWarp(warp < THREADS / 32 ? warps[warp] : Largest{0, -1});
 }
 
 //! Computes the answer from the products of filterSpectra by a block of THREADS. @return the grid whose real parts are

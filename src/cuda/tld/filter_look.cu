@@ -138,6 +138,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     __shared__ LookMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     const int part = first + static_cast<int>(blockIdx.x);
+    letAllBegin(batch, pass, place);
     for (int k = threadIdx.x; k < TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP; k += THREADS)
         m.histograms[k] = 0;
     beginEarly();
@@ -387,6 +388,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
         SizeSpectrumMemory size;
     } m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
+    letAllBegin(batch, pass, place);
     const int blocks = (FILTER_PAIRS + PAIRS - 1) / PAIRS, block = blockIdx.x, other = block - blocks;
     const int first = ::min(block, blocks - 1) * PAIRS;
     const Looks looks(object, pass, place); // filterCells writes neither places nor models
@@ -449,9 +451,9 @@ void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::
     spectra(batch, ASKING, place, SUM_STRIPS, stream);
 }
 
-void lookAtSizes(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
+void lookAtSizes(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
-    cells(batch, image, ASKING, 0, true, TILES, FILTER_SCALES, stream);
+    cells(batch, image, ASKING, place, true, TILES, FILTER_SCALES, stream);
 }
 
 void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)

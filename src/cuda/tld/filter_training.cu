@@ -93,14 +93,14 @@ __device__ __forceinline__ void verify(const Batch& batch, const ObjectRecord& o
 {
     const FilterWork& work = *object.filterWork;
     const GridMemory& grid = answerAt<THREADS>(modelOf(object), work, 0, m);
-    Largest largest = {0.f, -1};
+    Largest largest = {0, -1};
     for (int k = threadIdx.x; k < FILTER_CELLS; k += THREADS)
-        largest = largerOf(largest, {grid.re[GridMemory::at(k)], k});
+        take(largest, grid.re[GridMemory::at(k)], k);
     largest = largestOfBlock<THREADS>(largest, m.warps);
     if (threadIdx.x != 0)
         return;
     ObjectState& state = stateOf(*object.live, ENDING);
-    verifyFound(state, confidenceOf(largest.value));
+    verifyFound(state, confidenceOf(valueOf(largest)));
     if (!results)
         return;
     double row[RESULT_COLUMNS];

@@ -358,7 +358,9 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         const FilterState& f = m.before.filter;
         m.look.there = asksFilter(m.before);
         m.look.colour = f.colour;
+        m.look.trains = NOT_TRAINED;
         m.look.areas = filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows);
+        m.look.plan = planSurround(0., 0., m.look.areas); // its divisions take long
     }
     beginEarly();
     __syncthreads(); // the task
@@ -375,8 +377,7 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
     {
         const FilterPlaces places = filterPlaces(m.state, m.before);
         m.look.there = m.look.there && places.count > 1;
-        m.look.trains = NOT_TRAINED;
-        m.look.plan = planSurround(places.x[1], places.y[1], m.look.areas);
+        moveSurround(m.look.plan, places.x[1], places.y[1], m.look.areas);
     }
     __syncthreads(); // the state, and where the filter looks
     copyWords(&live.states[1 - live.current], &m.state, 1);
