@@ -135,7 +135,9 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     const ObjectState& before = live.states[live.current];
     const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
     // Kernels before the last one wrote all that is read here: of the first place, before they looked at the second.
-    const SizeStep step(before.filter, threadIdx.x);
+    const int t = threadIdx.x;
+    const bool mayMove = looks.there || place == 0 || !isFew(batch);
+    const SizeStep step(before.filter, t, mayMove && t < FILTER_SCALES ? sizeFactor(t) : 0., mayMove);
     double firstX = 0., firstY = 0.;
     FilterState f = {};
     FilterPlaces places = {};
@@ -190,7 +192,6 @@ struct FuseMemory
     Complex quotients[SCALE_FREQUENCIES];
     float energies[SCALE_FREQUENCIES];
     float cosine[FILTER_SCALES], sine[FILTER_SCALES];
-    float answers[FILTER_SCALES];
     double factors[FILTER_SCALES];
     ScaleLimits limits;
 };
@@ -208,16 +209,20 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
     if (t < SCALE_FREQUENCIES)
         m.quotients[t] = scaleQuotient(sumOfCells([&](int cell) { return m.sums[cell][t]; }), m.energies[t]);
     static_assert(SCALE_FREQUENCIES <= 32 && FILTER_SCALES <= 32, "one warp");
-    __syncwarp(); // quotients
-    if (t < FILTER_SCALES)
-        m.answers[t] = sizeAnswer(m.quotients, t, m.cosine, m.sine);
-    __syncthreads(); // answers
     ObjectState& state = m.states[1 - current];
-    if (threadIdx.x == 0)
+    if (t < 32)
     {
-        state.filter = m.moved;
-        scaleByAnswer(state.filter, m.factors[largestSize(m.answers)], m.limits);
-        fuse(state, m.states[current], m.similarity, batch.cols, batch.rows);
+        __syncwarp(); // quotients
+        Largest best = {0, -1};
+        if (t < FILTER_SCALES)
+            take(best, sizeAnswer(m.quotients, t, m.cosine, m.sine), t);
+        best = largestOfWarp(best);
+        if (t == 0)
+        {
+            state.filter = m.moved;
+            scaleByAnswer(state.filter, m.factors[best.index], m.limits);
+            fuse(state, m.states[current], m.similarity, batch.cols, batch.rows);
+        }
     }
     __syncthreads(); // the state
     copyWords(&live.states[1 - current], &state, 1);

@@ -49,11 +49,12 @@ struct SizeStep
     int size; //!< beyond FILTER_SCALES: none
     SizeSamples samples;
 
-    //! @param f without its centre.
-    __device__ __forceinline__ SizeStep(const FilterState& f, int number) : size(number), samples()
+    //! @param f without its centre. @param factor sizeFactor() of the size. @param needed whether samples may be taken.
+    __device__ __forceinline__ SizeStep(const FilterState& f, int number, double factor, bool needed)
+        : size(number), samples()
     {
-        if (size >= 0 && size < FILTER_SCALES)
-            samples = sizeSamples(f, sizeFactor(size), scaleCells(f.width, f.height));
+        if (needed && size >= 0 && size < FILTER_SCALES)
+            samples = sizeSamples(f, factor, scaleCells(f.width, f.height));
     }
     //! Finds where the samples of the size are. @param there whether they are taken.
     __device__ __forceinline__ void plan(FilterWork& work, bool there, const FilterState& f) const

@@ -267,11 +267,12 @@ __device__ __forceinline__ void transformGrids(GridMemory* grids, const GridTabl
     __syncthreads(); // rows
 }
 
-//! @param first number of the block's first pair. @param own value threadIdx.x of the model, of this pair.
+//! @param first number of the block's first pair. @param own,rest values threadIdx.x and threadIdx.x + THREADS of the
+//! model, of this pair.
 template <int PAIRS, int THREADS>
 __device__ __forceinline__ void transformPairs(const Batch& batch, const ObjectRecord& object, FilterPass pass,
                                                int place, bool trains, int first, const PairModel& own,
-                                               PairMemory<PAIRS>& m)
+                                               const PairModel& rest, PairMemory<PAIRS>& m)
 {
     FilterWork& work = *object.filterWork;
     const FilterModel& model = modelOf(object);
@@ -299,7 +300,7 @@ __device__ __forceinline__ void transformPairs(const Batch& batch, const ObjectR
     for (int i = threadIdx.x; i < pairs * FILTER_SPECTRUM; i += THREADS)
     {
         const int p = i / FILTER_SPECTRUM, k = i % FILTER_SPECTRUM, channel = 2 * (first + p);
-        const PairModel old = i < THREADS ? own : PairModel(model, channel, k);
+        const PairModel old = i < THREADS ? own : i < 2 * THREADS && PAIRS == 1 ? rest : PairModel(model, channel, k);
         const int r = k % FILTER_GRID, c = k / FILTER_GRID;
         const int at = r * GridMemory::STEP + c, mirror = conjugatePlace(r) * GridMemory::STEP + conjugatePlace(c);
         const GridMemory& grid = from[p];
@@ -389,11 +390,13 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     } m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     letAllBegin(batch, pass, place);
+    const int LAST = FILTER_SPECTRUM - 1;
+    static_assert(THREADS <= FILTER_SPECTRUM, "a value per thread");
     const int blocks = (FILTER_PAIRS + PAIRS - 1) / PAIRS, block = blockIdx.x, other = block - blocks;
     const int first = ::min(block, blocks - 1) * PAIRS;
     const Looks looks(object, pass, place); // filterCells writes neither places nor models
-    const PairModel own(modelOf(object), 2 * first, threadIdx.x);
-    static_assert(THREADS <= FILTER_SPECTRUM, "a value per thread");
+    const int t = threadIdx.x;
+    const PairModel own(modelOf(object), 2 * first, t), rest(modelOf(object), 2 * first, ::min(t + THREADS, LAST));
     if (other < 0)
         m.pairs.turns.load(*batch.filterTables);
     else if (pass != ASKING)
@@ -402,7 +405,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (!looks.there)
         return;
     if (other < 0)
-        transformPairs<PAIRS, THREADS>(batch, object, pass, place, looks.trains, first, own, m.pairs);
+        transformPairs<PAIRS, THREADS>(batch, object, pass, place, looks.trains, first, own, rest, m.pairs);
     else if (pass == ASKING)
         sumLikelihoods(*object.filterWork, place, other, m.strip);
     else if (looks.trains)

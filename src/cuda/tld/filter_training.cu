@@ -23,27 +23,34 @@ __global__ void __launch_bounds__(tuning::THREADS)
 {
     const ObjectRecord& object = batch.objects[blockIdx.x];
     FilterWork& work = *object.filterWork;
-    __shared__ FilterState f;
+    __shared__ ObjectState own;
+    FilterState& f = own.filter;
+    const int size = static_cast<int>(threadIdx.x) - 32; // by another warp than the first
+    const double factor = size >= 0 && size < FILTER_SCALES ? sizeFactor(size) : 0.;
     if (pass == BEGINNING) // in frames, filterCells did so
         clearCounts(work, colour != 0, 0, 1);
     beginEarly();
+    ObjectState& state = stateOf(*object.live, pass);
+    copyWords(&own, &state, 1); // each access to global memory would wait for the one before
+    __syncthreads();            // the state
+    bool inDoubt = false;
     if (threadIdx.x == 0)
     {
-        ObjectState& state = stateOf(*object.live, pass);
-        work.inDoubt = endFilter(state, batch.cols, batch.rows);
-        if (state.filter.trains != NOT_TRAINED)
-            work.rates = beginFilterTraining(state.filter, colour);
-        f = state.filter;
+        inDoubt = endFilter(own, batch.cols, batch.rows);
+        if (f.trains != NOT_TRAINED)
+            work.rates = beginFilterTraining(f, colour);
     }
     __syncthreads(); // the filter
     const bool trains = f.trains != NOT_TRAINED;
     if (threadIdx.x == 0)
     {
+        work.inDoubt = inDoubt;
         work.places[0].there = work.places[0].trains = 0;
-        if (trains || work.inDoubt)
+        if (trains || inDoubt)
             work.places[0] = lookOf(batch, f);
     }
-    SizeStep(f, static_cast<int>(threadIdx.x) - 32).plan(work, trains, f); // by another warp
+    SizeStep(f, size, factor, trains).plan(work, trains, f);
+    copyWords(&state.filter, &f, 1); // kernels that learn write other values of the state
 }
 
 const int ENERGY_BLOCKS = (FILTER_SPECTRUM + THREADS - 1) / THREADS;
