@@ -114,10 +114,8 @@ template <int THREADS> struct TilePixels
     {
         return y0 * FILTER_CELL + static_cast<int>(threadIdx.x + n * THREADS) / TILE_SIDE;
     }
-    __device__ __forceinline__ void load(const ImageView& image, const SamplePlan& look, int x0, int y0)
+    __device__ __forceinline__ void load(const ImageView& image, const SamplePlan& plan, int x0, int y0)
     {
-        SamplePlan plan = look;
-        plan.cols = plan.rows = FILTER_SIDE; // known to the compiler
 #pragma unroll
         for (int n = 0; n < COUNT; ++n)
         {

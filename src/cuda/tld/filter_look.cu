@@ -45,16 +45,18 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
     if (!look.there)
         return;
     const bool counts = pass != ASKING && look.trains != NOT_TRAINED, colour = isColour(image) != 0;
+    SamplePlan plan = look.plan;
+    plan.cols = plan.rows = FILTER_SIDE; // known to the compiler
     TilePixels<THREADS> own;
-    own.load(image, look.plan, x0, y0);
-    if (tile == 0 && threadIdx.x == THREADS - 1)
-        work.displacements[place] = displacementsOf(look.areas);
-    takeSamples<THREADS>(batch, look.plan, x0 * FILTER_CELL - BORDER, y0 * FILTER_CELL - BORDER, SAMPLES, SAMPLES,
+    own.load(image, plan, x0, y0);
+    takeSamples<THREADS>(batch, plan, x0 * FILTER_CELL - BORDER, y0 * FILTER_CELL - BORDER, SAMPLES, SAMPLES,
                          m.sampled);
     own.findBins(colour);
     if (pass == ASKING)
         own.load(modelOf(object));
     addGradients<THREADS>(x0, y0, m);
+    if (tile == 0 && threadIdx.x == THREADS - 1) // beside energies, which other warps compute
+        work.displacements[place] = displacementsOf(look.areas);
     writeCells<THREADS>(x0, y0, m, work, place);
     if (pass == ASKING)
         writeLikelihoods(own, look.colour == isColour(image), x0, y0, work, place);
