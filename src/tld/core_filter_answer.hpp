@@ -150,8 +150,8 @@ CT_HOST_DEVICE Complex scaleQuotient(const Complex& sum, float energy)
     const float all = energy + FILTER_LAMBDA;
     return {sum.re / all, sum.im / all};
 }
-//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES results of scaleQuotient(). @param cosine,sine those
-//! of FilterTables for sizes.
+//! Returns the answer of size i. @param quotients SCALE_FREQUENCIES results of scaleQuotient(). @param cosine,sine
+//! tables of FilterTables for sizes.
 CT_HOST_DEVICE float sizeAnswer(const Complex* quotients, int i, const float* cosine, const float* sine)
 {
     float sum = quotients[0].re;

@@ -32,13 +32,13 @@ struct AskMemory
 };
 
 //! Displacements that a thread of filterAnswers compares at a time: those of a column in some rows of cells.
-struct Strip
+struct ColumnPart
 {
     static const int CELLS = 2;
-    int cols, count; //!< number of columns, and of all strips
-    int row, column; //!< of the thread's first strip: the row of cells, counted from the least displacement
+    int cols, count; //!< number of columns, and of all parts
+    int row, column; //!< where it is: the row of cells is counted from the least displacement
 
-    __device__ __forceinline__ explicit Strip(const Displacements& d)
+    __device__ __forceinline__ explicit ColumnPart(const Displacements& d)
     {
         const int first = (FILTER_SIDE / 2 - d.reachY) / FILTER_CELL, last = (FILTER_SIDE / 2 + d.reachY) / FILTER_CELL;
         cols = d.cols();
@@ -46,9 +46,10 @@ struct Strip
         row = first + static_cast<int>(threadIdx.x) / cols * CELLS;
         column = static_cast<int>(threadIdx.x) % cols;
     }
-    //! Goes on by THREADS strips.
-    template <int THREADS> __device__ __forceinline__ void step()
+    //! Goes on to the thread's next one.
+    __device__ __forceinline__ void step()
     {
+        const int THREADS = tuning::ANSWER_THREADS;
         column += THREADS % cols;
         const bool wraps = column >= cols;
         column -= wraps ? cols : 0;
@@ -59,27 +60,27 @@ struct Strip
 //! Returns the largest merged answer of a thread. @param answer FILTER_CELLS values. @param sums of the displacements
 //! that AskMemory does not have.
 __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* sums, const Displacements& d,
-                                            Strip strip, const AskMemory& m)
+                                            ColumnPart part, const AskMemory& m)
 {
     Largest best = {0, -1};
-    for (int n = threadIdx.x; n < strip.count; n += tuning::ANSWER_THREADS)
+    for (int n = threadIdx.x; n < part.count; n += tuning::ANSWER_THREADS)
     {
-        const Between x = m.columns[strip.column];
-        float lines[Strip::CELLS + 1];
+        const Between x = m.columns[part.column];
+        float lines[ColumnPart::CELLS + 1];
 #pragma unroll
-        for (int c = 0; c <= Strip::CELLS; ++c)
-            lines[c] = interpolated(answer + placeOfCell(strip.row + c) * FILTER_GRID, x);
-        const int j0 = strip.row * FILTER_CELL - FILTER_SIDE / 2 + d.reachY;
+        for (int c = 0; c <= ColumnPart::CELLS; ++c)
+            lines[c] = interpolated(answer + placeOfCell(part.row + c) * FILTER_GRID, x);
+        const int j0 = part.row * FILTER_CELL - FILTER_SIDE / 2 + d.reachY;
 #pragma unroll
-        for (int r = 0; r < Strip::CELLS * FILTER_CELL; ++r)
+        for (int r = 0; r < ColumnPart::CELLS * FILTER_CELL; ++r)
         {
-            const int j = j0 + r, k = j * strip.cols + strip.column, c = r / FILTER_CELL;
+            const int j = j0 + r, k = j * part.cols + part.column, c = r / FILTER_CELL;
             if (j < 0 || j >= d.rows())
                 continue;
             const int sum = k < COPIED ? m.sums[k] : sums[k];
             take(best, mergedAnswer(interpolated(lines[c], lines[c + 1], weightInCell(r % FILTER_CELL)), sum, d), k);
         }
-        strip.step<tuning::ANSWER_THREADS>();
+        part.step();
     }
     return best;
 }
@@ -97,7 +98,7 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
         sums[n] = free >= 0 && free + n * FREE_THREADS < all ? work.targetSums[place][free + n * FREE_THREADS] : 0;
     if (t >= tuning::ANSWER_THREADS - FILTER_SIDE)
         m.columns[t % FILTER_SIDE] = betweenCells(::min(t % FILTER_SIDE, 2 * d.reachX) - d.reachX);
-    const Strip strip(d); // its divisions take as long as loads
+    const ColumnPart part(d); // its divisions take as long as loads
     if (free >= 0)
     {
 #pragma unroll
@@ -115,7 +116,7 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
         m.highest[t >> 5] = ofWarp;
     __syncthreads(); // the answer, and where it is highest
     const Largest best =
-        largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, strip, m), own.warps);
+        largestOfBlock<tuning::ANSWER_THREADS>(mergedOf(answer, work.targetSums[place], d, part, m), own.warps);
     static_assert(tuning::ANSWER_THREADS == 32 * 32, "a lane per warp");
     const Largest highest = largestOfWarp(m.highest[t & 31]);
     if (t == 0)
@@ -134,10 +135,11 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
     const ObjectState& before = live.states[live.current];
     const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
-    // Kernels before the last one wrote all that is read here: of the first place, before they looked at the second.
+    // Of few objects, the sizes at the first answer are known; sizes elsewhere are taken if the second place is asked.
     const int t = threadIdx.x;
     const bool mayMove = looks.there || place == 0 || !isFew(batch);
     const SizeStep step(before.filter, t, mayMove && t < FILTER_SCALES ? sizeFactor(t) : 0., mayMove);
+    // All that is read before the wait is older than the row of kernels at this place.
     double firstX = 0., firstY = 0.;
     FilterState f = {};
     FilterPlaces places = {};
@@ -265,8 +267,8 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     {
         BlockPatch& patch = m.compare.patch;
         makePatch(batch, state.box, patch);
-        compareTemplates(object.models[live.model], batch.settings, state.positives, state.negatives, patch.pixels, patch.stats,
-                         m.compare.similarities);
+        compareTemplates(object.models[live.model], batch.settings, state.positives, state.negatives, patch.pixels,
+                         patch.stats, m.compare.similarities);
     }
     beginEarly();
     if (!asks)

@@ -231,7 +231,8 @@ struct Largest
     uint32_t order; //!< orderOf() the value
     int index;      //!< -1: none
 };
-//! Returns a number that is larger for a larger value: reductions of integers take one instruction. Both zeros have one.
+//! Returns a number that is larger for a larger value, as reductions of integers take one instruction. Both zeros have
+//! the same.
 __device__ __forceinline__ uint32_t orderOf(float value)
 {
     const uint32_t bits = __float_as_uint(value + 0.f);
