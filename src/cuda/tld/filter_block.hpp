@@ -43,7 +43,7 @@ __device__ __forceinline__ FilterLook lookOf(const Batch& batch, const FilterSta
     return look;
 }
 
-//! What a thread knows of the plan of a size before it knows the place: divisions take long.
+//! The part of the plan of a size that does not depend on the place. Divisions take long, so it comes before a wait.
 struct SizeStep
 {
     int size; //!< beyond FILTER_SCALES: none
