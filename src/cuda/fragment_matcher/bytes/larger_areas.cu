@@ -5,6 +5,7 @@
 // the next calls expect. One block, bound by latency.
 
 #include "../common/device.hpp"
+#include "../common/few_areas.hpp"
 #include "larger_areas.hpp"
 #include <cub/block/block_scan.cuh>
 
@@ -15,7 +16,8 @@ namespace {
 using namespace device;
 using gpu::LargerAreas;
 
-const int THREADS = 1024;
+//! Threads of the block for few fragments, whose barriers take less time, and for many.
+const int FEW_THREADS = tuning::FEW_AREAS, MANY_THREADS = 1024;
 
 //! Numbers of windows and of their tiles.
 struct Counts
@@ -29,6 +31,7 @@ __device__ __forceinline__ Counts operator+(const Counts& a, const Counts& b)
     return {a.windows + b.windows, a.tiles + b.tiles};
 }
 
+template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
     listLargerKernel(const ByteImageView frame, const Batch batch, const LargerAreas larger)
 {
@@ -61,19 +64,25 @@ __global__ void __launch_bounds__(THREADS)
                     mine = {1, static_cast<long long>(tilesX) * detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS)};
             }
         }
-        Counts to, all;
-        Scan(storage).InclusiveSum(mine, to, all);
-        if (mine.windows > 0)
+        if (__syncthreads_or(mine.windows)) // most often there are none. A barrier: `largest` is 0
         {
-            const int k = before.windows + to.windows - 1;
-            larger.windows[k] = {e, tilesX};
-            larger.tilesTo[k] = before.tiles + to.tiles;
+            Counts to, all;
+            Scan(storage).InclusiveSum(mine, to, all);
+            if (mine.windows > 0)
+            {
+                const int k = before.windows + to.windows - 1;
+                larger.windows[k] = {e, tilesX};
+                larger.tilesTo[k] = before.tiles + to.tiles;
+            }
+            before = before + all;
+            __syncthreads(); // storage can be used again
         }
-        before = before + all;
-        __syncthreads(); // storage can be used again, and `largest` is 0
     }
-    atomicMax(largest, width);
-    atomicMax(largest + 1, height);
+    if (width > 0)
+    {
+        atomicMax(largest, width);
+        atomicMax(largest + 1, height);
+    }
     for (int slot = threadIdx.x; slot < larger.slots; slot += THREADS)
         larger.done[slot] = 0;
     __syncthreads(); // `largest` is complete
@@ -92,8 +101,9 @@ namespace gpu {
 
 void listLargerAreas(const Job& job, const LargerAreas& larger)
 {
-    detail::launchEarly("listLargerAreas", listLargerKernel, dim3(1), dim3(THREADS), 0, job.stream, job.frame,
-                        job.batch, larger);
+    const bool few = job.batch.count <= tuning::FEW_AREAS;
+    detail::launchEarly("listLargerAreas", few ? listLargerKernel<FEW_THREADS> : listLargerKernel<MANY_THREADS>,
+                        dim3(1), dim3(few ? FEW_THREADS : MANY_THREADS), 0, job.stream, job.frame, job.batch, larger);
 }
 
 } // namespace gpu

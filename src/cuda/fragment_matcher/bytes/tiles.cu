@@ -485,10 +485,8 @@ its memory before is finished. Blocks take tiles in order, so all tiles that it 
 the first of them waits for none. */
 __device__ TakenTile takeTile(const LargerAreas& larger, int gridTilesX)
 {
-    const long long all = larger.counts->tiles;
-    const long long taken =
-        all > 0 ? static_cast<long long>(atomicAdd(&larger.counts->taken, 1ull)) : all; // most often there are none
-    if (taken >= all)
+    const auto taken = static_cast<long long>(atomicAdd(&larger.counts->taken, 1ull));
+    if (taken >= larger.counts->tiles)
         return {-1, 0, 0};
     const int k = cub::UpperBound(larger.tilesTo, larger.counts->windows, taken), slot = k % larger.slots;
     const gpu::LargerWindow window = larger.windows[k];
@@ -507,6 +505,8 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
 {
     __shared__ TakenTile taken;
     detail::waitForKernelBefore();
+    if (larger.counts->tiles == 0)
+        return; // most often there are none
     for (;;)
     {
         __syncthreads(); // all threads are done with the last tile
