@@ -288,6 +288,46 @@ template <class Check> void fewScenes(const Check& check)
                 }
 }
 
+/** Many fragments in small windows, of which single cells are left and scored by a kernel of their own
+(FragmentMatcher_Plans.cells): in noise those at the border of the window, which the zone of the best does not cover.
+Sides that the kernel's steps divide, and others; windows that the frame cuts off. */
+template <class Check> void manyScenes(const Check& check)
+{
+    RNG rng(0x6A09E667);
+    const struct
+    {
+        Size fragment;
+        int type, count, reach, distance;
+        bool weighted, noise;
+    } cases[] = {{Size(64, 64), CV_8UC3, 45, 48, 0, false, true},   {Size(64, 64), CV_8UC4, 45, 48, 0, true, false},
+                 {Size(78, 63), CV_8UC3, 45, 44, 0, false, true},   {Size(62, 85), CV_8UC3, 45, 45, 0, true, true},
+                 {Size(93, 98), CV_8UC1, 60, 48, 0, false, true},   {Size(96, 96), CV_8UC1, 60, 48, 0, false, false},
+                 {Size(156, 160), CV_8UC3, 190, 16, 9, true, false}}; // sums of 64 bits
+    for (const auto& c : cases)
+        for (const bool subpixel : {false, true})
+        {
+            Scene scene;
+            scene.params = makeParams(FM::SAD, subpixel ? 3 : 2, FM::SQUARE, c.distance, FM::FULL, subpixel);
+            SCOPED_TRACE(describe(scene.params) +
+                         cv::format(", %d of %d x %d", c.count, c.fragment.width, c.fragment.height));
+            scene.frame = c.noise ? randomImage(rng, Size(650, 620), c.type, 3)
+                                  : structuredImage(rng, Size(650, 620), c.type, 2.);
+            for (int i = 0; i < c.count; ++i)
+            {
+                const Rect at(uniform(rng, Point(), Point(scene.frame.size() - c.fragment)), c.fragment);
+                addFragment(rng, scene, at, NO_WEIGHTS, 3.);
+                const int reach = c.reach - i % 5; // the window of most fragments is smaller than the largest
+                scene.areas.push_back(Rect(at.tl() - Point(reach, reach), c.fragment + Size(2 * reach, 2 * reach)));
+            }
+            scene.weights.clear();
+            if (c.weighted)
+                scene.weights.assign(c.count, gaussianWindow(c.fragment));
+            check(scene);
+            if (testing::Test::HasFailure())
+                return;
+        }
+}
+
 typedef testing::TestWithParam<tuple<int, int>> FragmentMatcher_Elimination; // weight kind, type
 
 TEST_P(FragmentMatcher_Elimination, natural)
@@ -359,6 +399,11 @@ TEST_F(FragmentMatcher_CudaEliminationSpecial, tight)
 TEST_F(FragmentMatcher_CudaEliminationSpecial, fewPositions)
 {
     fewScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
+}
+
+TEST_F(FragmentMatcher_CudaEliminationSpecial, manySmallWindows)
+{
+    manyScenes([](const Scene& scene) { expectSame(runCpu(scene), runCuda(scene)); });
 }
 
 TEST_F(FragmentMatcher_CudaEliminationSpecial, threads)

@@ -194,7 +194,9 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
         if (const char* const wrong = sums::wrongWith(*fm::planBounds(given, load), c))
             return wrong;
     if (route == "TILES" || route == "BOUNDED_TILES")
-        return sums::wrongWith(fm::planTiles(given, load), c);
+        return sums::wrongWith(route == "BOUNDED_TILES" && fm::scoresCells(given, load) ? fm::planCells(given, load)
+                                                                                        : fm::planTiles(given, load),
+                               c);
     if (route == "BANDS")
         return sums::wrongWith(*fm::planBands(given, load), c);
     if (route == "BAND_TILES")

@@ -176,6 +176,34 @@ TEST(FragmentMatcher_Plans, eliminationForOnePeak)
     EXPECT_FALSE(eliminates(1, side, small, 1, FM::SQUARE, 0));
 }
 
+//! Cells are scored in place of strips in many small windows, unless groups of 16 columns waste much of a fragment.
+TEST(FragmentMatcher_Plans, cells)
+{
+    const auto takesCells = [](int channels, Extent fragment, int reach, int count, bool weighted, int distance = 0)
+    {
+        MatchCall call(Size(1920, 1080), channels, FM::SAD, weighted, SHARED_BYTES[3], 132);
+        call.given.fullSearch = true;
+        call.given.peaks = 2;
+        call.given.exclusionDistance = distance;
+        for (int i = 0; i < count; ++i)
+            call.add(fragment, {2 * reach + 1, 2 * reach + 1});
+        const std::vector<fm::Part> parts = partsOf(call);
+        return parts.size() == 1 && std::string(parts[0].choice.route->name) == "BOUNDED_TILES" &&
+               fm::scoresCells(call.given, parts[0].load);
+    };
+    EXPECT_TRUE(takesCells(3, {64, 64}, 48, 45, false));
+    EXPECT_TRUE(takesCells(3, {64, 64}, 48, 45, true));
+    EXPECT_TRUE(takesCells(3, {78, 63}, 44, 45, false));
+    EXPECT_TRUE(takesCells(3, {62, 85}, 45, 45, true));
+    EXPECT_TRUE(takesCells(1, {93, 98}, 48, 60, false));
+    EXPECT_TRUE(takesCells(3, {156, 160}, 16, 190, true, 9));
+    EXPECT_TRUE(takesCells(3, {156, 160}, 16, 570, true)); // one peak per window: its tile alone counts
+    EXPECT_FALSE(takesCells(3, {156, 160}, 16, 190, true));
+    EXPECT_FALSE(takesCells(3, {66, 64}, 48, 45, false));   // 80 columns
+    EXPECT_FALSE(takesCells(3, {64, 64}, 48, 30, false));   // few tiles
+    EXPECT_FALSE(takesCells(3, {64, 64}, 100, 100, false)); // large windows
+}
+
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.
 TEST(FragmentMatcher_Plans, wholeFrames)
 {

@@ -575,6 +575,13 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
                 wrongWith(bounds, fm::listedTiles(bounds, given, load), windows, given, load.fragment, batch))
             return wrong;
     }
+    if (route == "BOUNDED_TILES" && fm::scoresCells(given, load))
+    {
+        const gpu::TilePlan cells = fm::planCells(given, load);
+        // The last cell of a row begins at word 14.
+        CT_HOLDS(cells.stage.units % 4 == 2 && 4 * cells.stage.units >= 14 + gpu::pitchOf(cells.chunkCols) + 2);
+        return wrongWithTiles(cells, windows, given, load.fragment, load.window, batch);
+    }
     if (route == "TILES" || route == "BOUNDED_TILES")
         return wrongWithTiles(fm::planTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "BANDS")

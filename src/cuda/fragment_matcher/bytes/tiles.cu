@@ -14,6 +14,7 @@
 
 #include "../common/find_peaks.hpp"
 #include "larger_areas.hpp"
+#include "tile_chunks.hpp"
 #include <cub/thread/thread_search.cuh>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -41,19 +42,6 @@ template <Metric METRIC, bool WEIGHTED, bool WIDE> struct Totals
     uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< without MOMENTS, covariance holds the sum
 };
 
-//! A tile, or those of its rows that have candidates.
-struct Tile
-{
-    int x, y; //!< first position, relative to the window
-    int rows; //!< rows of positions
-};
-
-//! A rectangle of the template: rows [row, row + rows), columns [col, col + cols).
-struct Chunk
-{
-    int row, rows, col, cols;
-};
-
 // A strip is 4 rows of 32 columns of a tile: the positions of 16 threads. Strip 4 h + r has the columns from 32 h and
 // the rows from 4 r on.
 const int STRIP_THREADS = 16, STRIP_ROWS = 4, STRIPS = POSITION_THREADS / STRIP_THREADS;
@@ -64,7 +52,7 @@ static_assert(tuning::TILE_ROWS == 4 * STRIP_ROWS && GROUPS == 2 && STRIPS == 8,
 //! Returns the strips of cells, 8 x 4 positions each.
 __device__ __forceinline__ uint32_t stripsOf(uint32_t cells)
 {
-    static_assert(gpu::CELLS_X == 8 && gpu::CELL_ROWS == STRIP_ROWS, "half a row of cells is a strip");
+    static_assert(gpu::CELL_ROWS == STRIP_ROWS, "half a row of cells is a strip");
     uint32_t strips = 0;
 #pragma unroll
     for (int r = 0; r < 4; ++r)
@@ -84,16 +72,6 @@ __device__ __forceinline__ StripRows rowsOf(uint32_t strips)
     const int first = __ffs(rows) - 1;
     return {first, 32 - __clz(rows) - first};
 }
-
-//! A block's share of the work: rows [begin, end) of a fragment for strips of a tile of an entry.
-struct Share
-{
-    int entry, tile;
-    int begin, end;
-    int parts; //!< blocks that share the tile
-    uint32_t strips;
-    bool refined; //!< the tile is of ListedTiles::refined
-};
 
 //! The positions of a thread in a tile, and the part of the rows that it sums up there.
 struct Slot
@@ -122,50 +100,16 @@ __device__ __forceinline__ Slot slotOf(uint32_t strips, int firstRow)
 }
 
 //! Returns the share of this block. @return parts = 0: there is nothing to do.
-template <bool BOUNDED, bool WIDE>
+template <bool BOUNDED>
 __device__ __forceinline__ Share shareOf(const Windows& windows, const ListedTiles& tiles, int entries, bool subpixel)
 {
-    const int gridTiles = windows.tiles();
-    int item = blockIdx.x, part = 0, parts = 1;
-    uint32_t strips = ALL_STRIPS;
-    bool refined = false;
     if (BOUNDED)
     {
         detail::waitForKernelBefore();
-        int listed = __ldcg(tiles.listed.total);
-        const gpu::TileList* list = &tiles.listed;
-        refined = tiles.refines(subpixel, listed, gridTiles * entries);
-        if (refined)
-        {
-            list = &tiles.refined;
-            listed = __ldcg(list->total);
-        }
-        parts = ::max(1, ::min(tiles.fewBlocks / ::max(listed, 1), tiles.parts));
-        item = blockIdx.x / parts, part = blockIdx.x - item * parts;
-        if (item >= listed)
-            return {};
-        if (!WIDE)
-            strips = stripsOf(__ldcg(list->cells + item));
-        item = __ldcg(list->tiles + item);
+        return listedShare(windows, tiles, entries, subpixel);
     }
-    const int e = item / gridTiles;
-    const int rows = parts == 1 ? Best::NONE : detail::ceilDiv(tiles.height, parts);
-    return {e, item - e * gridTiles, part * rows, parts == 1 ? rows : (part + 1) * rows, parts, strips, refined};
-}
-
-//! Pointers into a block's shared memory.
-struct TileStage
-{
-    uint32_t *templ, *raw, *expanded;
-};
-
-//! Starts to copy the image under a tile for a chunk.
-__device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rect4& area, const Tile& tile,
-                                           const Chunk& chunk, const TilePlan& plan, const TileStage& stage)
-{
-    const int x = tile.x + chunk.col, y = tile.y + chunk.row;
-    fetchRaw(frame, area.x + x, area.y + y, ::min(tuning::TILE_COLS + chunk.cols - 1, area.width - x),
-             ::min(tile.rows + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
+    const int e = blockIdx.x / windows.tiles();
+    return {e, static_cast<int>(blockIdx.x) - e * windows.tiles(), 0, Best::NONE, 1, ALL_CELLS, false};
 }
 
 //! Adds one channel of a chunk whose image has been fetched.
@@ -175,24 +119,9 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
                          Sums<METRIC, WEIGHTED, P>& sums)
 {
     constexpr bool SPLIT = Traits<METRIC, WEIGHTED>::SPLIT;
-    const DeviceFragment& fragment = entry.fragment;
-    const int words = (chunk.cols + 15) / 16 * 4, chunkWords = chunk.rows * words;
-    uint32_t* tLow = stage.templ + chunkWords;
-    uint32_t* q = stage.templ + templatePlanes(SPLIT) * chunkWords;
-
-    __pipeline_wait_prior(0);
-    __syncthreads(); // the raw image is complete, the last channel has been read
-    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
-    const size_t first = static_cast<size_t>(chunk.row) * fragment.pitch + chunk.col / 4;
-    const uint32_t* arena = batch.arena + fragment.words + first;
-    stageTemplate<SPLIT>(arena + plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows, words,
-                         stage.templ, tLow, q);
-    const int x = entry.window.x + tile.x + chunk.col, y = entry.window.y + tile.y + chunk.row;
-    expandChannel<CHANNELS, SPLIT>(frame, x, y, tile.rows + chunk.rows - 1, plane, plan.stage, stage.raw,
-                                   stage.expanded);
-    __pipeline_wait_prior(0);
-    __syncthreads(); // image and template are complete
-
+    uint32_t *tLow, *q;
+    stageChunk<SPLIT, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, tLow, q);
+    const int words = chunk.words();
     if (METRIC == Metric::SAD && slot.part >= slot.parts)
         return;
     const int begin = slot.part * chunk.rows / slot.parts, end = (slot.part + 1) * chunk.rows / slot.parts;
@@ -298,12 +227,6 @@ __device__ __forceinline__ Value valueAt(const Entry& entry, const Sums<METRIC, 
         return static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
 }
 
-__device__ __forceinline__ void addAtomically(uint32_t* value, uint32_t part) { atomicAdd(value, part); }
-__device__ __forceinline__ void addAtomically(uint64_t* value, uint64_t part)
-{
-    atomicAdd(reinterpret_cast<unsigned long long*>(value), static_cast<unsigned long long>(part));
-}
-
 //! Sets the values of positions outside of `strips`, which are no peaks, to the largest.
 template <typename Value>
 __device__ void clearOthers(const Entry& entry, const Tile& tile, uint32_t strips, Value* values)
@@ -321,7 +244,7 @@ __device__ void clearOthers(const Entry& entry, const Tile& tile, uint32_t strip
 values, which were 0.
 @return false if other blocks have yet to add theirs: the best is not stored. */
 template <Metric METRIC, bool WEIGHTED, bool WIDE, bool BOUNDED, typename Value>
-__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, const Slot& slot,
+__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, uint32_t strips, const Slot& slot,
                           const Sums<METRIC, WEIGHTED, P>& sums, const Totals<METRIC, WEIGHTED, WIDE>& totals,
                           Value* values, TileBest* tileBest, unsigned* finished, Best* scratch)
 {
@@ -344,8 +267,8 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
                          values[index] = value;
                          best.take(value, index);
                      });
-    if (BOUNDED && share.strips != ALL_STRIPS)
-        clearOthers(entry, tile, share.strips, values);
+    if (BOUNDED && strips != ALL_STRIPS)
+        clearOthers(entry, tile, strips, values);
     best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
@@ -356,7 +279,7 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
 //! started.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
-                          const Tile& tile, const Share& share, const Slot& slot, const TilePlan& plan,
+                          const Tile& tile, const Share& share, uint32_t strips, const Slot& slot, const TilePlan& plan,
                           const TileStage& stage, Sums<METRIC, WEIGHTED, P>& sums,
                           Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
@@ -365,7 +288,7 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int end = ::min(share.end, entry.fragment.height);
-    const bool allStrips = !BOUNDED || share.strips == ALL_STRIPS;
+    const bool allStrips = !BOUNDED || strips == ALL_STRIPS;
     const int chunkRows = allStrips ? plan.chunkRows : ::min(plan.chunkRows, STRIP_CHUNK_ROWS);
     const int chunks = detail::ceilDiv(::max(end - share.begin, 0), chunkRows) * chunksX;
     int fetched = 0;
@@ -414,10 +337,12 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
 
     const int gridTiles = windows.tiles(), e = share.entry, gridTile = share.tile;
     const int tileY = gridTile / windows.tilesX;
-    const StripRows rowsOfStrips = rowsOf(share.strips);
+    const uint32_t strips = BOUNDED && !WIDE ? stripsOf(share.cells) : ALL_STRIPS;
+    const StripRows rowsOfStrips = rowsOf(strips);
     const Tile tile = {(gridTile - tileY * windows.tilesX) * tuning::TILE_COLS,
-                       tileY * tuning::TILE_ROWS + STRIP_ROWS * rowsOfStrips.first, STRIP_ROWS * rowsOfStrips.count};
-    const TileStage stage = {shared, shared + plan.rawAt(), shared + plan.expandedAt()};
+                       tileY * tuning::TILE_ROWS + STRIP_ROWS * rowsOfStrips.first, tuning::TILE_COLS,
+                       STRIP_ROWS * rowsOfStrips.count};
+    const TileStage stage(shared, plan);
     const uint32_t fragmentWord = loadFragment(batch, i);
     const Rect4 area = areaOf(frame, batch, i);
     const Chunk firstChunk = {share.begin, ::min(plan.chunkRows, share.end - share.begin), 0,
@@ -433,18 +358,18 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
         return false;
     }
 
-    const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(share.strips, rowsOfStrips.first);
+    const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(strips, rowsOfStrips.first);
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
     Totals<METRIC, WEIGHTED, WIDE> totals = {};
-    addChunks<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED>(frame, area, batch, entry, tile, share, slot, plan, stage,
-                                                         sums, totals);
+    addChunks<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED>(frame, area, batch, entry, tile, share, strips, slot, plan,
+                                                         stage, sums, totals);
     Value* values = static_cast<Value*>(windows.values) + static_cast<size_t>(e) * windows.cols * windows.rows;
     TileBest* bests = windows.bests + static_cast<size_t>(e) * gridTiles;
     const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
     const int entryTiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
     unsigned* const partsFinished = tiles.finished + static_cast<size_t>(e) * gridTiles + gridTile;
-    if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, slot, sums, totals, values,
+    if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, strips, slot, sums, totals, values,
                                                     bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
                                                     scratch.warps[0]))
         return false;
@@ -464,7 +389,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
                      const Windows windows, const ListedTiles tiles, const Best* walked, const Outputs out)
 {
-    const Share share = shareOf<BOUNDED, WIDE>(windows, tiles, batch.count, settings.subpixel);
+    const Share share = shareOf<BOUNDED>(windows, tiles, batch.count, settings.subpixel);
     if (share.parts == 0)
         return;
     matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED, Value>(frame, batch, settings, plan, windows, tiles, share,
@@ -515,7 +440,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
         __syncthreads(); // the next one is known
         if (taken.entry < 0)
             return;
-        const Share share = {taken.slot, taken.tile, 0, Best::NONE, 1, ALL_STRIPS, false};
+        const Share share = {taken.slot, taken.tile, 0, Best::NONE, 1, ALL_CELLS, false};
         if (!matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, false, Value>(frame, batch, settings, plan, windows, {}, share,
                                                                        fragmentOf(batch, taken.entry),
                                                                        walked ? walked + taken.entry : nullptr, out))

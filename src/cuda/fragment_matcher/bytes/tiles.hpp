@@ -84,22 +84,29 @@ void matchTiles(const Job& job, const TilePlan& plan, const Windows& windows, co
 
 } // namespace gpu
 
-//! Plans windows of any size.
-gpu::TilePlan planTiles(const MatchCase& given, const Load& load);
+//! Returns the pitch of an expanded row for TILES, in units of 16 bytes. @param cols columns of the fragment in shared
+//! memory at a time.
+int tileUnits(int cols);
+//! Plans windows of any size. @param unitsOf tileUnits() or that of another kernel. @param rowStep divides chunkRows,
+//! unless that is the whole height.
+gpu::TilePlan planTiles(const MatchCase& given, const Load& load, int (*unitsOf)(int cols) = tileUnits,
+                        int rowStep = 1);
 
 //! The plan of route TILES, to which other routes may add a stage.
 class TilesPlan : public TiledPlan
 {
 public:
-    TilesPlan(const MatchCase& given, const Load& load)
-        : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
-    {}
+    TilesPlan(const MatchCase& given, const Load& load) : TilesPlan(given, load, planTiles(given, load)) {}
 
     Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL_IN_TILES; }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchTiles(job, plan, windows_, {}); }
 
 protected:
+    TilesPlan(const MatchCase& given, const Load& load, const gpu::TilePlan& thePlan)
+        : TiledPlan(windowsOf(given, load)), plan(thePlan)
+    {}
+
     const gpu::TilePlan plan;
 };
 

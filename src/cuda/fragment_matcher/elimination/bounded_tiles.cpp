@@ -17,6 +17,9 @@ using gpu::BoundPlan;
 
 namespace {
 
+//! Most columns of a fragment that cells take, as a multiple of those that strips take.
+const double CELL_MOST_COLUMNS = 1.06;
+
 //! Returns true if a best position in the middle of each window is the only peak.
 bool oneIsAlone(const MatchCase& given, const Load& load)
 {
@@ -42,6 +45,31 @@ bool worthBounds(const MatchCase& given, const Load& load)
 }
 
 } // namespace
+
+bool scoresCells(const MatchCase& given, const Load& load)
+{
+    // Cells take 16 columns of a fragment at a time, strips 4.
+    const auto fillsColumns = [](const SizeGroup& group)
+    {
+        const int width = group.fragment.width;
+        return group.count == 0 || 4 * ceilDiv(width, 16) <= CELL_MOST_COLUMNS * ceilDiv(width, 4);
+    };
+    const int64_t tiles = windowsOf(given, load).tiles();
+    const int64_t left = load.count * (oneIsAlone(given, load) ? 1 : tiles);
+    return tiles <= tuning::CELL_MOST_TILES && left >= tuning::CELL_LEAST_TILES * given.multiprocessors &&
+           std::all_of(load.groups.begin(), load.groups.end(), fillsColumns);
+}
+
+int cellUnits(int cols)
+{
+    const int needed = 4 + gpu::pitchOf(cols) / 4; // the last cell begins at word 14, and reads two words more
+    return detail::roundUp(needed - 2, 4) + 2;
+}
+
+gpu::TilePlan planCells(const MatchCase& given, const Load& load)
+{
+    return planTiles(given, load, cellUnits, gpu::CELL_ROWS);
+}
 
 std::optional<BoundPlan> planBounds(const MatchCase& given, const Load& load)
 {
@@ -93,9 +121,10 @@ class BoundedTiles final : public TilesPlan
 {
 public:
     BoundedTiles(const MatchCase& given, const Load& load, const BoundPlan& theBounds)
-        : TilesPlan(given, load),
+        : TilesPlan(given, load, scoresCells(given, load) ? planCells(given, load) : planTiles(given, load)),
           bounds(theBounds),
           channels(given.frame.channels),
+          ofCells(scoresCells(given, load)),
           tiles_(listedTiles(bounds, given, load))
     {}
 
@@ -110,12 +139,13 @@ public:
     void run(const gpu::Job& job) const override
     {
         gpu::eliminate(job, bounds, memory_, windows_, tiles_);
-        gpu::matchTiles(job, plan, windows_, tiles_);
+        (ofCells ? gpu::scoreCells : gpu::matchTiles)(job, plan, windows_, tiles_);
     }
 
 private:
     const BoundPlan bounds;
     const int channels;
+    const bool ofCells;
     gpu::BoundMemory memory_ = {};
     gpu::ListedTiles tiles_;
 };

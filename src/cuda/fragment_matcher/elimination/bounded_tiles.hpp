@@ -30,6 +30,12 @@ const int BOUND_LIST_LOADS = 8;
 const int BOUND_LISTED_AT_ONCE = BOUND_LIST_THREADS / 32 * BOUND_LIST_LOADS;
 //! Threads per block of the fine bounds; 12 warps, one or three channels.
 const int BOUND_REFINE_THREADS = 384;
+//! Threads per block that scores cells.
+const int CELL_THREADS = 256;
+//! Most tiles of a window whose cells are scored in place of strips, and least tiles of all windows in which a peak may
+//! be, per multiprocessor. In larger windows few tiles have a border, which strips score in part in vain; fewer tiles
+//! are divided among blocks, for which strips have less to do.
+const int CELL_MOST_TILES = 16, CELL_LEAST_TILES = 4;
 //! Most places beside those that a limit takes.
 const int BOUND_OTHER_PLACES = 30;
 //! Blocks of the fine bounds per multiprocessor.
@@ -141,7 +147,18 @@ struct BoundMemory
 void eliminate(const Job& job, const BoundPlan& plan, const BoundMemory& memory, const Windows& windows,
                const ListedTiles& tiles);
 
+//! Scores listed cells, finds peaks and reports them. @param plan of planCells().
+void scoreCells(const Job& job, const TilePlan& plan, const Windows& windows, const ListedTiles& tiles);
+
 } // namespace gpu
+
+//! Returns true if scoreCells() scores what is left of a load, false if matchTiles().
+bool scoresCells(const MatchCase& given, const Load& load);
+//! Returns the pitch of an expanded row for scoreCells(), in units of 16 bytes: neighbouring phases lie 8 words apart,
+//! modulo 32, which are the words of four cells, so that 16 lanes read 8 bytes each without bank conflicts.
+int cellUnits(int cols);
+//! Plans scoreCells().
+gpu::TilePlan planCells(const MatchCase& given, const Load& load);
 
 //! Plans the elimination of tiles from TILES; nothing if it is not applicable or not worth it.
 std::optional<gpu::BoundPlan> planBounds(const MatchCase& given, const Load& load);

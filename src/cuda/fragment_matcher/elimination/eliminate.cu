@@ -297,6 +297,15 @@ __device__ bool hasNeighbour(const Tiles& tiles, int tile)
            (y < tiles.rows - 1 && bounds[tile + tiles.cols].cells & top);
 }
 
+//! Returns the cells of a tile that have a position of the window.
+__device__ uint32_t cellsOf(const SearchWindow& window, int tileX, int tileY)
+{
+    const int cols = detail::ceilDiv(window.cols - tileX * tuning::TILE_COLS, gpu::CELL_COLS);
+    const int rows = detail::ceilDiv(window.rows - tileY * tuning::TILE_ROWS, gpu::CELL_ROWS);
+    const uint32_t row = cols < gpu::CELLS_X ? (1u << cols) - 1 : 0xff;
+    return 0x01010101u * row & (rows < 4 ? (1u << 8 * rows) - 1 : ~0u);
+}
+
 //! Lists the tiles of an entry, by a block. Clears the bests of all others.
 __global__ void __launch_bounds__(LIST_THREADS)
     listTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
@@ -358,10 +367,10 @@ __global__ void __launch_bounds__(LIST_THREADS)
             windows.bests[first + tile] = {~0ull, Best::NONE, 0};
             continue;
         }
-        const int y = tile / tiles.cols, inGrid = y * windows.tilesX + tile - y * tiles.cols;
+        const int y = tile / tiles.cols, x = tile - y * tiles.cols, inGrid = y * windows.tilesX + x;
         const int at = atomicAdd(listed.listed.total, 1);
         listed.listed.tiles[at] = static_cast<int>(first) + inGrid;
-        listed.listed.cells[at] = settings.subpixel ? ~0u : passed;
+        listed.listed.cells[at] = cellsOf(entry.window, x, y) & (settings.subpixel ? ~0u : passed);
         listed.finished[first + inGrid] = 0;
         ++kept;
     }
