@@ -16,7 +16,7 @@ const int WARPS = 9; // per block, one per point of a step
 
 //! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64
 //! bits, terms of at most 255^3; see MAX_DEEP_SAMPLES.
-template <bool DEEP>
+template <bool DEEP, bool CORRELATION>
 __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry, Metric metric,
                                     int x, int y)
 {
@@ -24,34 +24,45 @@ __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& bat
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
     const uint8_t* bytes = reinterpret_cast<const uint8_t*>(batch.arena + fragment.words);
     uint64_t differences = 0, image[3] = {}, squares = 0, cross = 0;
-    for (int r = 0; r < fragment.height; ++r)
+    // A lane takes every 32nd pixel, whatever the width: it steps `down` rows and `right` columns.
+    const int width = fragment.width, pixels = width * fragment.height, lane = threadIdx.x % 32;
+    const int down = 32 / width, right = 32 - down * width;
+    int r = lane / width, k = lane - r * width;
+#pragma unroll 4 // loads of several pixels at once
+    for (int i = lane; i < pixels; i += 32)
     {
-        for (int k = threadIdx.x % 32; k < fragment.width; k += 32)
-        {
-            const size_t at = static_cast<size_t>(r) * fragment.pitch * 4 + k;
-            const uint8_t* pixel = frame.pixel(entry.window.x + x + k, entry.window.y + y + r);
-            const std::conditional_t<DEEP, uint64_t, int> q =
-                bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
+        const size_t at = static_cast<size_t>(r) * fragment.pitch * 4 + k;
+        const uint8_t* pixel = frame.pixel(entry.window.x + x + k, entry.window.y + y + r);
+        const std::conditional_t<DEEP, uint64_t, int> q =
+            bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
 #pragma unroll
-            for (int c = 0; c < 3; ++c)
+        for (int c = 0; c < 3; ++c)
+        {
+            if (c >= batch.channels)
+                break;
+            int value = pixel[c], templ = bytes[c * planeBytes + at];
+            if (DEEP)
             {
-                if (c >= batch.channels)
-                    break;
-                int value = pixel[c], templ = bytes[c * planeBytes + at];
-                if (DEEP)
-                {
-                    value = reinterpret_cast<const uint16_t*>(pixel)[c];
-                    templ = templ << 8 | bytes[(batch.channels + c) * planeBytes + at];
-                }
-                const uint32_t difference = value - templ; // the square of 16 bits is exact modulo 2^32
-                differences += q * (DEEP ? difference * difference : differenceOf(metric, value, templ));
+                value = reinterpret_cast<const uint16_t*>(pixel)[c];
+                templ = templ << 8 | bytes[(batch.channels + c) * planeBytes + at];
+            }
+            if (CORRELATION)
+            {
                 image[c] += q * value;
                 squares += q * value * value;
                 cross += q * value * templ;
             }
+            else
+            {
+                const uint32_t difference = value - templ; // the square of 16 bits is exact modulo 2^32
+                differences += q * (DEEP ? difference * difference : differenceOf(metric, value, templ));
+            }
         }
+        k += right, r += down;
+        if (k >= width)
+            k -= width, ++r;
     }
-    if (!isCorrelation(metric))
+    if (!CORRELATION)
         return detail::sumOfWarp(differences);
     if (DEEP)
     {
@@ -73,7 +84,7 @@ __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& bat
 
 /** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2)
 positions of w x h pixels. */
-template <bool DEEP>
+template <bool DEEP, bool CORRELATION>
 __global__ void __launch_bounds__(32 * WARPS)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
@@ -105,7 +116,8 @@ __global__ void __launch_bounds__(32 * WARPS)
         const int spread = step > 0 ? step : 1;
         const int x = centre.x + (warp % 3 - 1) * spread, y = centre.y + (warp / 3 - 1) * spread;
         const bool inside = x >= 0 && x < window.cols && y >= 0 && y < window.rows;
-        const uint64_t value = inside ? valueAtPosition<DEEP>(frame, batch, entry, settings.metric, x, y) / scale : 0;
+        const uint64_t value =
+            inside ? valueAtPosition<DEEP, CORRELATION>(frame, batch, entry, settings.metric, x, y) / scale : 0;
         __syncthreads(); // the last step's values have been read
         if (threadIdx.x % 32 == 0)
             values[warp] = value;
@@ -138,9 +150,11 @@ namespace gpu {
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
-    detail::launch("walk", frame.deep() ? walkKernel<true> : walkKernel<false>, detail::linearGrid(batch.count, 1),
-                   dim3(32 * WARPS), 0, stream, frame, batch, settings, valueScale(settings.metric, batch.weighted),
-                   walked, out);
+    const auto kernel = isCorrelation(settings.metric)
+                            ? (frame.deep() ? walkKernel<true, true> : walkKernel<false, true>)
+                            : (frame.deep() ? walkKernel<true, false> : walkKernel<false, false>);
+    detail::launch("walk", kernel, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
+                   settings, valueScale(settings.metric, batch.weighted), walked, out);
 }
 
 } // namespace gpu
