@@ -1,7 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, walk: three-step search.
+// FragmentMatcher, walk: three-step search. One block per fragment; one or three warps for each of the nine points of a
+// step. Cost: 8 (log2(radius) + 1) positions of w x h pixels. Bound by latency: a step begins when the last one is
+// known.
 
 #include "device.hpp"
 #include "stages.hpp"
@@ -12,134 +14,339 @@ namespace {
 
 using namespace device;
 
-const int WARPS = 9; // per block, one per point of a step
+//! Points of a step; warps of a block for many fragments, and for few.
+const int POINTS = 9, MANY_WARPS = POINTS, FEW_WARPS = 3 * POINTS;
 
-//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255. Sums of 64
-//! bits, terms of at most 255^3; see MAX_DEEP_SAMPLES.
-template <bool DEEP, bool CORRELATION>
-__device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry, Metric metric,
-                                    int x, int y)
+//! Sums of a position, to the definition of the metric: `cross` is S(qIT), and `differences` S itself.
+struct WalkSums
 {
-    const DeviceFragment& fragment = entry.fragment;
-    const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
-    const uint8_t* bytes = reinterpret_cast<const uint8_t*>(batch.arena + fragment.words);
-    uint64_t differences = 0, image[3] = {}, squares = 0, cross = 0;
-    // A lane takes every 32nd pixel, whatever the width: it steps `down` rows and `right` columns.
-    const int width = fragment.width, pixels = width * fragment.height, lane = threadIdx.x % 32;
-    const int down = 32 / width, right = 32 - down * width;
-    int r = lane / width, k = lane - r * width;
-#pragma unroll 4 // loads of several pixels at once
-    for (int i = lane; i < pixels; i += 32)
+    uint64_t differences, cross, squares, image[3];
+};
+
+//! How values are made: SAD or SSD of differences, or ZNCC; of 16 bits; with weights; bytes from pixel to pixel.
+template <Metric METRIC_, bool DEEP_, bool WEIGHTED_, int STRIDE_> struct Kind
+{
+    static constexpr Metric METRIC = METRIC_;
+    static constexpr bool DEEP = DEEP_, WEIGHTED = WEIGHTED_, CORRELATION = isCorrelation(METRIC);
+    static constexpr int STRIDE = STRIDE_, CHANNELS = STRIDE == 1 ? 1 : 3; //!< of 8 bits
+};
+
+//! Returns the blocks per multiprocessor for many fragments, which limits registers.
+template <class K> constexpr int blocksOf() { return K::DEEP ? 1 : (K::WEIGHTED ? 3 : 4); }
+
+//! The next word or pixel of a thread: it takes every `step`th of `width` columns, row after row.
+struct Walker
+{
+    __device__ Walker(int width, int begin, int step) : row(begin / width), column(begin - row * width), columns(width)
     {
-        const size_t at = static_cast<size_t>(r) * fragment.pitch * 4 + k;
-        const uint8_t* pixel = frame.pixel(entry.window.x + x + k, entry.window.y + y + r);
-        const std::conditional_t<DEEP, uint64_t, int> q =
-            bytes[gpu::templateBytes(batch.channels, DEEP) * planeBytes + at];
+        down = step / width;
+        right = step - down * width;
+    }
+    __device__ __forceinline__ void advance()
+    {
+        row += down, column += right;
+        if (column >= columns)
+            column -= columns, ++row;
+    }
+
+    int row, column;
+
+private:
+    int columns, down, right;
+};
+
+//! Parts of WalkSums in 32 bits; products with weights are 256 times the first and the `Low` ones.
+struct WordSums
+{
+    uint32_t products, productsLow; //!< of differences or cross
+    uint32_t squares, squaresLow, image[3];
+};
+//! Most words that a thread adds up in 32 bits: each adds up to 4 * 255 * 255 of each of three channels.
+const int MOST_WORDS = 4096;
+
+//! Adds four pixels of a channel. @param weights unweighted: the bits of the fragment's pixels.
+template <class K>
+__device__ __forceinline__ void addWord(uint32_t image, uint32_t templ, uint32_t weights, int c, WordSums& sums)
+{
+    if (!K::WEIGHTED)
+        image &= weights; // templates end in zeros
+    const uint32_t factor = K::CORRELATION ? image : __vabsdiffu4(image, templ);
+    if (K::METRIC == Metric::SAD)
+    {
+        sums.products = K::WEIGHTED ? dot4(factor, weights, sums.products) : sad4(image, templ, sums.products);
+        return;
+    }
+    const uint32_t other = K::CORRELATION ? templ : factor;
+    uint32_t high = factor, low = 0;
+    if (K::WEIGHTED)
+    {
+        multiply4(factor, weights, high, low);
+        sums.productsLow = dot4(low, other, sums.productsLow);
+    }
+    sums.products = dot4(high, other, sums.products);
+    if (!K::CORRELATION)
+        return;
+    if (K::WEIGHTED)
+        sums.squaresLow = dot4(low, image, sums.squaresLow);
+    sums.squares = dot4(high, image, sums.squares);
+    sums.image[c] = dot4(image, K::WEIGHTED ? weights : 0x01010101u, sums.image[c]);
+}
+
+//! Adds the sums of words.
+template <class K> __device__ __forceinline__ void addSums(const WordSums& words, WalkSums& sums)
+{
+    const auto whole = [](uint32_t high, uint32_t low)
+    { return K::WEIGHTED && K::METRIC != Metric::SAD ? (static_cast<uint64_t>(high) << 8) + low : high; };
+    (K::CORRELATION ? sums.cross : sums.differences) += whole(words.products, words.productsLow);
+    if (!K::CORRELATION)
+        return;
+    sums.squares += whole(words.squares, words.squaresLow);
+#pragma unroll
+    for (int c = 0; c < K::CHANNELS; ++c)
+        sums.image[c] += words.image[c];
+}
+
+/** Adds the thread's share of a position: every `threads`th word of the template from `thread` on. INSIDE: the words of
+the image that have a pixel of the position lie in its rows. */
+template <class K, bool INSIDE>
+__device__ __forceinline__ void addWords(const ByteImageView& frame, const uint32_t* templ,
+                                         const DeviceFragment& fragment, int x, int y, int thread, int threads,
+                                         WalkSums& sums)
+{
+    const int pitch = fragment.pitch, height = fragment.height, last = (fragment.width - 1) / 4;
+    const size_t planeWords = static_cast<size_t>(pitch) * height;
+    const uint32_t lastBits = ~0u >> 8 * (4 * last + 4 - fragment.width);
+    const uint8_t* const rows = frame.data + static_cast<size_t>(y) * frame.step;
+    Walker at(last + 1, thread, threads);
+    while (at.row < height)
+    {
+        WordSums words = {};
+#pragma unroll 4 // loads of several words at once
+        for (int k = 0; k < MOST_WORDS && at.row < height; ++k, at.advance())
+        {
+            const uint32_t* const word = templ + (static_cast<size_t>(at.row) * pitch + at.column);
+            const uint8_t* const row = rows + at.row * frame.step;
+            const int first = (x + 4 * at.column) * K::STRIDE;
+            uint32_t pixels[K::STRIDE + 1], shift;
+            if (INSIDE)
+            {
+                const int before = static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3);
+                const uint32_t* const from = reinterpret_cast<const uint32_t*>(row + first - before);
+#pragma unroll
+                for (int j = 0; j <= K::STRIDE; ++j)
+                    pixels[j] = __ldg(from + j);
+                shift = 8 * before;
+            }
+            else
+                shift = loadPixels<K::STRIDE>(row, first, frame.cols * K::STRIDE, pixels);
+            const uint32_t weights =
+                K::WEIGHTED ? __ldg(word + K::CHANNELS * planeWords) : (at.column == last ? lastBits : ~0u);
+#pragma unroll
+            for (int c = 0; c < K::CHANNELS; ++c)
+                addWord<K>(planeWord<K::STRIDE>(pixels, 0, shift, c), __ldg(word + c * planeWords), weights, c, words);
+        }
+        addSums<K>(words, sums);
+    }
+}
+
+//! The same for all positions.
+template <class K>
+__device__ __forceinline__ void addWords(const ByteImageView& frame, const uint32_t* templ,
+                                         const DeviceFragment& fragment, int x, int y, int thread, int threads,
+                                         WalkSums& sums)
+{
+    const int begin = x * K::STRIDE, end = begin + (fragment.width + 3) / 4 * 4 * K::STRIDE;
+    if (begin >= 3 && end + 4 <= frame.cols * K::STRIDE)
+        addWords<K, true>(frame, templ, fragment, x, y, thread, threads, sums);
+    else
+        addWords<K, false>(frame, templ, fragment, x, y, thread, threads, sums);
+}
+
+//! The same of images of 16 bits, pixel by pixel; weights are 255 if there are none. Sums of 64 bits, terms of at most
+//! 255^3; see MAX_DEEP_SAMPLES.
+template <class K>
+__device__ __forceinline__ void addPixels(const ByteImageView& frame, const uint32_t* templ, int channels,
+                                          const DeviceFragment& fragment, int x, int y, int thread, int threads,
+                                          WalkSums& sums)
+{
+    const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
+    Walker at(fragment.width, thread, threads);
+#pragma unroll 4 // loads of several pixels at once
+    for (; at.row < fragment.height; at.advance())
+    {
+        const uint8_t* const bytes =
+            reinterpret_cast<const uint8_t*>(templ) + static_cast<size_t>(at.row) * fragment.pitch * 4 + at.column;
+        const uint16_t* const pixel = reinterpret_cast<const uint16_t*>(frame.pixel(x + at.column, y + at.row));
+        const uint64_t q = bytes[gpu::templateBytes(channels, true) * planeBytes];
 #pragma unroll
         for (int c = 0; c < 3; ++c)
         {
-            if (c >= batch.channels)
+            if (c >= channels)
                 break;
-            int value = pixel[c], templ = bytes[c * planeBytes + at];
-            if (DEEP)
+            const uint32_t value = pixel[c];
+            const uint32_t other = bytes[c * planeBytes] << 8 | bytes[(channels + c) * planeBytes];
+            if (K::CORRELATION)
             {
-                value = reinterpret_cast<const uint16_t*>(pixel)[c];
-                templ = templ << 8 | bytes[(batch.channels + c) * planeBytes + at];
-            }
-            if (CORRELATION)
-            {
-                image[c] += q * value;
-                squares += q * value * value;
-                cross += q * value * templ;
+                sums.image[c] += q * value;
+                sums.squares += q * value * value;
+                sums.cross += q * value * other;
             }
             else
             {
-                const uint32_t difference = value - templ; // the square of 16 bits is exact modulo 2^32
-                differences += q * (DEEP ? difference * difference : differenceOf(metric, value, templ));
+                const uint32_t difference = value - other; // the square of 16 bits is exact modulo 2^32
+                sums.differences += q * (difference * difference);
             }
         }
-        k += right, r += down;
-        if (k >= width)
-            k -= width, ++r;
     }
-    if (!CORRELATION)
-        return detail::sumOfWarp(differences);
-    if (DEEP)
+}
+
+//! Returns the sum of a warp: of 27 bits at a time, because one instruction adds up 32 bits.
+__device__ __forceinline__ uint64_t sumOfLanes(uint64_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    const auto part = [&](int bits)
     {
-        const DeepSums sums = {detail::sumOfWarp(cross),
-                               detail::sumOfWarp(squares),
-                               {detail::sumOfWarp(image[0]), detail::sumOfWarp(image[1]), detail::sumOfWarp(image[2])}};
-        return znccToValue(deepZnccScore(sums, fragment.sums, batch.channels, deepDeviation(fragment.sums)));
+        const uint32_t some = static_cast<uint32_t>(value >> bits) & 0x7ffffff;
+        return static_cast<uint64_t>(__reduce_add_sync(detail::ALL_LANES, some)) << bits;
+    };
+    return part(0) + part(27) + part(54);
+#else
+    return detail::sumOfWarp(value);
+#endif
+}
+
+//! Adds up the sums of a warp.
+template <class K> __device__ __forceinline__ void addLanes(WalkSums& sums)
+{
+    if (!K::CORRELATION)
+    {
+        sums.differences = sumOfLanes(sums.differences);
+        return;
     }
-    uint64_t n = fragment.sums.W * detail::sumOfWarp(cross), v = fragment.sums.W * detail::sumOfWarp(squares);
+    sums.cross = sumOfLanes(sums.cross);
+    sums.squares = sumOfLanes(sums.squares);
 #pragma unroll
-    for (int c = 0; c < 3; ++c)
+    for (int c = 0; c < (K::DEEP ? 3 : K::CHANNELS); ++c)
+        sums.image[c] = sumOfLanes(sums.image[c]);
+}
+
+//! Returns the value of a position, from the sums of `parts` warps, POINTS apart.
+template <class K>
+__device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const DeviceFragment& fragment, int channels)
+{
+    WalkSums sums = of[0];
+    for (int k = 1; k < parts; ++k)
     {
-        const uint64_t sum = detail::sumOfWarp(image[c]);
+        const WalkSums& more = of[k * POINTS];
+        sums.differences += more.differences, sums.cross += more.cross, sums.squares += more.squares;
+#pragma unroll
+        for (int c = 0; c < 3; ++c)
+            sums.image[c] += more.image[c];
+    }
+    if (!K::CORRELATION)
+        return K::DEEP && !K::WEIGHTED ? sums.differences / 255 : sums.differences;
+    if (K::DEEP)
+    {
+        const DeepSums deep = {sums.cross, sums.squares, {sums.image[0], sums.image[1], sums.image[2]}};
+        return znccToValue(deepZnccScore(deep, fragment.sums, channels, deepDeviation(fragment.sums)));
+    }
+    const uint64_t q = K::WEIGHTED ? 1 : 255;
+    uint64_t n = fragment.sums.W * q * sums.cross, v = fragment.sums.W * q * sums.squares;
+#pragma unroll
+    for (int c = 0; c < K::CHANNELS; ++c)
+    {
+        const uint64_t sum = q * sums.image[c];
         n -= sum * fragment.sums.qT[c];
         v -= sum * sum;
     }
     return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), fragment.variance));
 }
 
-/** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2)
-positions of w x h pixels. */
-template <bool DEEP, bool CORRELATION>
-__global__ void __launch_bounds__(32 * WARPS)
+template <class K, int WARPS>
+__global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>() : 1)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
 {
-    __shared__ uint64_t values[WARPS];
-    const int e = blockIdx.x, warp = threadIdx.x / 32;
-    Entry entry;
-    const int status = openEntry(frame, batch, e, entry);
+    __shared__ WalkSums sums[WARPS];
+    __shared__ uint64_t values[POINTS];
+    __shared__ Best bestOfStep;
+    __shared__ Entry entry;
+    __shared__ int status;
+    const int e = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32, i = fragmentOf(batch, e);
+    openEntry(batch, i, areaOf(frame, batch, i), loadFragment(batch, i), &entry, &status);
+    __syncthreads(); // the entry is complete
     if (status != STATUS_FOUND)
     {
         if (threadIdx.x == 0)
         {
             if (settings.peaks == 1)
-                reportNothing(out, entry.i, 1, status);
+                reportNothing(out, i, 1, status);
             walked[e] = Best::none();
         }
         return;
     }
     const SearchWindow window = entry.window;
+    const uint32_t* const templ = batch.arena + entry.fragment.words;
+    constexpr int PARTS = WARPS / POINTS; // warps per point
+    const int point = warp % POINTS, thread = warp / POINTS * 32 + lane;
     Position prediction = {0, 0};
     if (batch.predictions)
-        prediction = *batch.predictions.row(entry.i);
+        prediction = *batch.predictions.row(i);
     Position centre = walkStart(window, static_cast<bool>(batch.predictions), prediction);
     const int reach = walkReach(window, centre);
-    Best best = Best::none();
     // step 0 evaluates the neighbours of the result, whose values sub-pixel offsets need
+    const int lastStep = reach == 0 || (settings.subpixel && settings.peaks == 1) ? 0 : 1;
+    Best best = Best::none();
     for (int step = reach > 0 ? firstStep(reach) : 0;; step /= 2)
     {
         const int spread = step > 0 ? step : 1;
-        const int x = centre.x + (warp % 3 - 1) * spread, y = centre.y + (warp / 3 - 1) * spread;
-        const bool inside = x >= 0 && x < window.cols && y >= 0 && y < window.rows;
-        const uint64_t value =
-            inside ? valueAtPosition<DEEP, CORRELATION>(frame, batch, entry, settings.metric, x, y) / scale : 0;
-        __syncthreads(); // the last step's values have been read
-        if (threadIdx.x % 32 == 0)
-            values[warp] = value;
-        __syncthreads(); // this step's values are complete
-        best = Best::none();
-        const Position from = centre;
-        for (int p = 0; p < 9; ++p)
+        const auto pointAt = [&](int p, int& x, int& y)
         {
-            const int px = from.x + (p % 3 - 1) * spread, py = from.y + (p / 3 - 1) * spread;
-            if ((step == 0 && p != 4) || px < 0 || px >= window.cols || py < 0 || py >= window.rows)
-                continue;
-            best.take(values[p], py * window.cols + px);
+            x = centre.x + (p % 3 - 1) * spread, y = centre.y + (p / 3 - 1) * spread;
+            return x >= 0 && x < window.cols && y >= 0 && y < window.rows;
+        };
+        const bool known = best.index != Best::NONE; // the value in the centre
+        int x, y;
+        if (pointAt(point, x, y) && !(known && point == POINTS / 2))
+        {
+            WalkSums mine = {};
+            if constexpr (K::DEEP)
+                addPixels<K>(frame, templ, batch.channels, entry.fragment, window.x + x, window.y + y, thread,
+                             32 * PARTS, mine);
+            else
+                addWords<K>(frame, templ, entry.fragment, window.x + x, window.y + y, thread, 32 * PARTS, mine);
+            addLanes<K>(mine);
+            if (lane == 0)
+                sums[warp] = mine;
         }
+        __syncthreads(); // the sums are complete
+        if (warp == 0)
+        {
+            Best own = Best::none(); // of one point per lane
+            if (lane < POINTS && pointAt(lane, x, y))
+            {
+                const uint64_t value = known && lane == POINTS / 2
+                                           ? best.value
+                                           : valueOf<K>(sums + lane, PARTS, entry.fragment, batch.channels);
+                values[lane] = value;
+                if (step > 0 || lane == POINTS / 2)
+                    own = {value, y * window.cols + x};
+            }
+            own = warpBest<uint64_t>(own);
+            if (lane == 0)
+                bestOfStep = own;
+        }
+        __syncthreads(); // the best is known, and the sums have been read
+        best = bestOfStep;
         centre = {best.index % window.cols, best.index / window.cols};
-        if (step == 0)
+        if (step == lastStep)
             break;
     }
     if (threadIdx.x == 0)
         walked[e] = best;
     const Peak<uint64_t> peak = {best.value, centre.x, centre.y};
     if (settings.peaks == 1)
-        report(out, entry.i, settings, entry.fragment, window, scale, &peak, 1,
+        report(out, i, settings, entry.fragment, window, scale, &peak, 1,
                [&](int x, int y) { return values[4 + (x - centre.x) + 3 * (y - centre.y)]; });
 }
 
@@ -150,11 +357,30 @@ namespace gpu {
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
-    const auto kernel = isCorrelation(settings.metric)
-                            ? (frame.deep() ? walkKernel<true, true> : walkKernel<false, true>)
-                            : (frame.deep() ? walkKernel<true, false> : walkKernel<false, false>);
-    detail::launch("walk", kernel, detail::linearGrid(batch.count, 1), dim3(32 * WARPS), 0, stream, frame, batch,
-                   settings, valueScale(settings.metric, batch.weighted), walked, out);
+    const int scale = valueScale(settings.metric, batch.weighted);
+    const bool few = batch.count <= detail::multiprocessors();
+    forMetric(settings.metric, batch.weighted, batch.channels,
+              [&](auto metric, auto weighted, auto channels)
+              {
+                  const auto launch = [&](auto kind)
+                  {
+                      using K = decltype(kind);
+                      detail::launch("walk", few ? walkKernel<K, FEW_WARPS> : walkKernel<K, MANY_WARPS>,
+                                     detail::linearGrid(batch.count, 1), dim3(32 * (few ? FEW_WARPS : MANY_WARPS)), 0,
+                                     stream, frame, batch, settings, scale, walked, out);
+                  };
+                  constexpr Metric theMetric = metric.value;
+                  constexpr bool isWeighted = weighted.value;
+                  constexpr Metric deepMetric = theMetric == Metric::ZNCC ? Metric::ZNCC : Metric::SSD;
+                  if (frame.deep())
+                      launch(Kind<deepMetric, true, isWeighted, 1>());
+                  else if (channels.value == 1)
+                      launch(Kind<theMetric, false, isWeighted, 1>());
+                  else if (frame.pixelStride == 3)
+                      launch(Kind<theMetric, false, isWeighted, 3>());
+                  else
+                      launch(Kind<theMetric, false, isWeighted, 4>());
+              });
 }
 
 } // namespace gpu
