@@ -31,6 +31,32 @@ __device__ __forceinline__ Counts operator+(const Counts& a, const Counts& b)
     return {a.windows + b.windows, a.tiles + b.tiles};
 }
 
+//! What the list needs of an entry.
+struct Looked
+{
+    int i; //!< index of the fragment
+    Rect4 area;
+    bool searched;
+    int tilesX;
+    Counts larger; //!< the window, if it is larger than expected
+};
+
+__device__ __forceinline__ Looked lookAt(const ByteImageView& frame, const Batch& batch, Extent expected, int e)
+{
+    Looked looked = {};
+    if (e >= batch.count)
+        return looked;
+    Entry entry;
+    looked.searched = openEntry(frame, batch, e, entry) == STATUS_FOUND;
+    looked.i = entry.i;
+    looked.area = areaOf(frame, batch, entry.i);
+    looked.tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
+    if (looked.searched && (looked.area.width > expected.width || looked.area.height > expected.height))
+        looked.larger = {1,
+                         static_cast<long long>(looked.tilesX) * detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS)};
+    return looked;
+}
+
 template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
     listLargerKernel(const ByteImageView frame, const Batch batch, const LargerAreas larger)
@@ -39,7 +65,8 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ typename Scan::TempStorage storage;
     __shared__ int largest[2]; // width, height
     detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
+    Looked looked = lookAt(frame, batch, larger.expected, threadIdx.x); // no kernel of the call writes what this reads
+    detail::waitForKernelBefore(); // memory of its own may be the same as that of the list
     if (threadIdx.x < 2)
         largest[threadIdx.x] = 0;
     Counts before = {0, 0};
@@ -47,23 +74,16 @@ __global__ void __launch_bounds__(THREADS)
     for (int first = 0; first < batch.count; first += THREADS)
     {
         const int e = first + threadIdx.x;
-        Counts mine = {0, 0};
-        int tilesX = 0;
+        if (first > 0)
+            looked = lookAt(frame, batch, larger.expected, e);
         if (e < batch.count)
+            larger.areas[looked.i] = looked.area;
+        if (looked.searched)
         {
-            Entry entry;
-            const int status = openEntry(frame, batch, e, entry);
-            const Rect4 area = areaOf(frame, batch, entry.i);
-            larger.areas[entry.i] = area;
-            if (status == STATUS_FOUND)
-            {
-                width = ::max(width, area.width);
-                height = ::max(height, area.height);
-                tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
-                if (area.width > larger.expected.width || area.height > larger.expected.height)
-                    mine = {1, static_cast<long long>(tilesX) * detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS)};
-            }
+            width = ::max(width, looked.area.width);
+            height = ::max(height, looked.area.height);
         }
+        const Counts mine = looked.larger;
         if (__syncthreads_or(mine.windows)) // most often there are none. A barrier: `largest` is 0
         {
             Counts to, all;
@@ -71,7 +91,7 @@ __global__ void __launch_bounds__(THREADS)
             if (mine.windows > 0)
             {
                 const int k = before.windows + to.windows - 1;
-                larger.windows[k] = {e, tilesX};
+                larger.windows[k] = {e, looked.tilesX};
                 larger.tilesTo[k] = before.tiles + to.tiles;
             }
             before = before + all;
