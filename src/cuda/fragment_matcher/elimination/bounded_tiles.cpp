@@ -18,7 +18,7 @@ using gpu::BoundPlan;
 namespace {
 
 //! Most columns of a fragment that cells take, as a multiple of those that strips take.
-const double CELL_MOST_COLUMNS = 1.06;
+const double CELL_MOST_COLUMNS = 1.04;
 
 //! Returns true if a best position in the middle of each window is the only peak.
 bool oneIsAlone(const MatchCase& given, const Load& load)

@@ -48,6 +48,20 @@ __device__ __forceinline__ Tile tileOf(int x, int y, uint32_t cells)
     return {x + CELL_COLS * left, y + CELL_ROWS * top, CELL_COLS * (right - left), CELL_ROWS * (bottom - top)};
 }
 
+//! Returns the position of the set bit of `bits` below which there are `rank` others.
+__device__ __forceinline__ int bitOfRank(uint32_t bits, int rank)
+{
+    int at = 0;
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2)
+    {
+        const int below = __popc(bits >> at & ((1u << half) - 1));
+        if (rank >= below)
+            rank -= below, at += half;
+    }
+    return at;
+}
+
 //! The cell of a thread, and the part of a fragment that it sums up there.
 struct Slot
 {
@@ -64,7 +78,7 @@ struct Slot
         const int count = __popc(cells), unit = threadIdx.x / CELL_LANES;
         part = unit / count;
         const int rank = unit - part * count;
-        const int cell = cells == ALL_CELLS ? rank : __fns(cells, 0, rank + 1);
+        const int cell = cells == ALL_CELLS ? rank : bitOfRank(cells, rank);
         x = cell % gpu::CELLS_X * CELL_COLS - firstX;
         y = cell / gpu::CELLS_X * CELL_ROWS - firstY;
         lane = threadIdx.x % CELL_LANES;
