@@ -184,6 +184,16 @@ TEST_F(Common_CudaPlans, staticMemory)
     const GpuMat frame(scene.frame), areas = uploadAreas(scene.areas);
     for (int again = 0; again < 2; ++again) // the second call expects areas like those of the first
         runOnDevice(*matcher, frame, areas);
+    Scene many; // FragmentMatcher_Plans.cells
+    many.params = makeParams(FM::SAD);
+    RNG rng(78);
+    many.frame = randomImage(rng, Size(300, 260), CV_8UC3);
+    for (int i = 0; i < 60; ++i)
+    {
+        many.areas.push_back(Rect(2 * i, i, 160, 160));
+        many.templates.push_back(many.frame(Rect(2 * i + 48, i + 48, 64, 64)));
+    }
+    runCuda(many);
     const size_t limit = static_cast<size_t>(attributeOf(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     std::vector<int> seen(sizeof(KNOWN) / sizeof(KNOWN[0]), 0);
     for (const faults::Launched& k : faults::launched())
