@@ -63,6 +63,7 @@ struct WordSums
 };
 //! Most words that a thread adds up in 32 bits: each adds up to 4 * 255 * 255 of each of three channels.
 const int MOST_WORDS = 4096;
+static_assert(MOST_WORDS * 3ull * 4 * 255 * 255 < 1ull << 32, "32 bits hold the sums");
 
 //! Adds four pixels of a channel. @param weights unweighted: the bits of the fragment's pixels.
 template <class K>
