@@ -196,10 +196,12 @@ TEST(FragmentMatcher_Plans, cells)
     EXPECT_TRUE(takesCells(3, {78, 63}, 44, 45, false));
     EXPECT_TRUE(takesCells(3, {62, 85}, 45, 45, true));
     EXPECT_TRUE(takesCells(1, {93, 98}, 48, 60, false));
+    EXPECT_TRUE(takesCells(3, {108, 108}, 48, 1000, false));
     EXPECT_TRUE(takesCells(3, {156, 160}, 16, 190, true, 9));
     EXPECT_TRUE(takesCells(3, {156, 160}, 16, 570, true)); // one peak per window: its tile alone counts
     EXPECT_FALSE(takesCells(3, {156, 160}, 16, 190, true));
-    EXPECT_FALSE(takesCells(3, {66, 64}, 48, 45, false));   // 80 columns
+    EXPECT_FALSE(takesCells(3, {75, 75}, 48, 100, false)); // 80 columns
+    EXPECT_FALSE(takesCells(3, {66, 64}, 48, 45, false));
     EXPECT_FALSE(takesCells(3, {64, 64}, 48, 30, false));   // few tiles
     EXPECT_FALSE(takesCells(3, {64, 64}, 100, 100, false)); // large windows
 }
