@@ -31,7 +31,7 @@ __device__ __forceinline__ Counts operator+(const Counts& a, const Counts& b)
     return {a.windows + b.windows, a.tiles + b.tiles};
 }
 
-//! What the list needs of an entry.
+//! An entry, as far as the list needs it.
 struct Looked
 {
     int i; //!< index of the fragment

@@ -150,7 +150,7 @@ __device__ __forceinline__ void addWords(const ByteImageView& frame, const uint3
     }
 }
 
-//! The same for all positions.
+//! Adds the thread's share of any position.
 template <class K>
 __device__ __forceinline__ void addWords(const ByteImageView& frame, const uint32_t* templ,
                                          const DeviceFragment& fragment, int x, int y, int thread, int threads,
@@ -163,7 +163,7 @@ __device__ __forceinline__ void addWords(const ByteImageView& frame, const uint3
         addWords<K, false>(frame, templ, fragment, x, y, thread, threads, sums);
 }
 
-//! The same of images of 16 bits, pixel by pixel; weights are 255 if there are none. Sums of 64 bits, terms of at most
+//! Adds the thread's share of a position in images of 16 bits, pixel by pixel; weights are 255 if there are none. Sums of 64 bits, terms of at most
 //! 255^3; see MAX_DEEP_SAMPLES.
 template <class K>
 __device__ __forceinline__ void addPixels(const ByteImageView& frame, const uint32_t* templ, int channels,
@@ -231,6 +231,21 @@ template <class K> __device__ __forceinline__ void addLanes(WalkSums& sums)
         sums.image[c] = sumOfLanes(sums.image[c]);
 }
 
+//! Returns the sums of a warp's share of a position of the frame.
+template <class K>
+__device__ __forceinline__ WalkSums sumsOfWarp(const ByteImageView& frame, const Batch& batch, const Entry& entry,
+                                               int x, int y, int thread, int threads)
+{
+    const uint32_t* const templ = batch.arena + entry.fragment.words;
+    WalkSums sums = {};
+    if constexpr (K::DEEP)
+        addPixels<K>(frame, templ, batch.channels, entry.fragment, x, y, thread, threads, sums);
+    else
+        addWords<K>(frame, templ, entry.fragment, x, y, thread, threads, sums);
+    addLanes<K>(sums);
+    return sums;
+}
+
 //! Returns the value of a position, from the sums of `parts` warps, POINTS apart.
 template <class K>
 __device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const DeviceFragment& fragment, int channels)
@@ -287,7 +302,6 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>(
         return;
     }
     const SearchWindow window = entry.window;
-    const uint32_t* const templ = batch.arena + entry.fragment.words;
     constexpr int PARTS = WARPS / POINTS; // warps per point
     const int point = warp % POINTS, thread = warp / POINTS * 32 + lane;
     Position prediction = {0, 0};
@@ -310,13 +324,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>(
         int x, y;
         if (pointAt(point, x, y) && !(known && point == POINTS / 2))
         {
-            WalkSums mine = {};
-            if constexpr (K::DEEP)
-                addPixels<K>(frame, templ, batch.channels, entry.fragment, window.x + x, window.y + y, thread,
-                             32 * PARTS, mine);
-            else
-                addWords<K>(frame, templ, entry.fragment, window.x + x, window.y + y, thread, 32 * PARTS, mine);
-            addLanes<K>(mine);
+            const WalkSums mine = sumsOfWarp<K>(frame, batch, entry, window.x + x, window.y + y, thread, 32 * PARTS);
             if (lane == 0)
                 sums[warp] = mine;
         }
