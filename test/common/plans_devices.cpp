@@ -204,10 +204,11 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
     CT_HOLDS(layout.stage >= dense && layout.stage <= stages);
     if (layout.stage == stages)
         return nullptr;
-    CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && model.stumps);
+    const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const auto& t) { return t.nodes == 2; });
+    CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && (model.stumps || two));
     CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
-    CT_HOLDS(layout.firstNode == model.trees[layout.stage].firstNode && layout.firstNode >= cascadeTuning::LATE_NODES);
-    CT_HOLDS(layout.warps > 0 && layout.warps <= 32 && cascadeTuning::LATE_ALL_WARPS % layout.warps == 0);
+    CT_HOLDS(layout.firstNode == model.trees[model.stages[layout.stage].firstTree].firstNode && layout.firstNode >= cascadeTuning::LATE_NODES);
+    CT_HOLDS(layout.warps > 0 && layout.warps <= 32);
     const cascade::gpu::Shape shape = cascade::lateShapeOf(model);
     CT_HOLDS(shape.step == model.width + 1 && shape.place(model.width, model.height) < shape.words);
     CT_HOLDS(layout.table >= 4 * (shape.words + 2 * shape.step)); // rows of the lower window
@@ -216,7 +217,7 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
              layout.stages);
     CT_HOLDS(layout.stages + static_cast<int>(sizeof(cascade::gpu::StageRecord)) * (stages - layout.stage) <=
              layout.terms);
-    CT_HOLDS(layout.stages % 8 == 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(0));
+    CT_HOLDS(layout.stages % 8 == 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::LATE_STATIC_BYTES));
     CT_HOLDS(layout.terms % 16 == 0 && layout.terms + 16 * layout.fours <= layout.bytes && layout.fours >= 0);
     return nullptr;
 }
@@ -268,7 +269,7 @@ TEST(Cascade_Plans, tiles)
 TEST(Cascade_Plans, lateStages)
 {
     Enumeration all;
-    int64 late = 0;
+    int64 late = 0, lateOfTwo = 0;
     RNG rng(0x27D4EB2F);
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
@@ -282,19 +283,25 @@ TEST(Cascade_Plans, lateStages)
                         const int stages = rng.uniform(1, 30), dense = rng.uniform(1, std::min(stages, 3) + 1);
                         model.stages.clear();
                         model.trees.clear();
+                        const int shape = rng.uniform(0, 8); // 0: any trees; 1: trees of two nodes
                         int nodes = 0;
                         for (int s = 0; s < stages; ++s)
                         {
-                            model.stages.push_back({s, 1, 0.f, 0, 0});
-                            model.trees.push_back({nodes, rng.uniform(1, 200)});
-                            nodes += model.trees.back().nodes;
+                            const int trees = shape == 1 ? rng.uniform(1, 100) : 1;
+                            model.stages.push_back({static_cast<int>(model.trees.size()), trees, 0.f, 0, 0});
+                            for (int t = 0; t < trees; ++t)
+                            {
+                                model.trees.push_back({nodes, shape == 1 ? 2 : rng.uniform(1, 200)});
+                                nodes += model.trees.back().nodes;
+                            }
                         }
                         model.nodes.resize(nodes);
-                        model.stumps = rng.uniform(0, 8) > 0;
+                        model.stumps = shape > 1;
                         const SharedLimit shared(bytes);
                         const int terms = 4 * rng.uniform(0, 3000);
                         const cascade::gpu::LateLayout layout = cascade::lateLayoutOf(model, dense, terms, shared);
                         late += layout.stage < stages;
+                        lateOfTwo += layout.stage < stages && shape == 1;
                         all.add(wrongWithLate(layout, model, dense, shared),
                                 [&]
                                 {
@@ -303,6 +310,7 @@ TEST(Cascade_Plans, lateStages)
                                 });
                     }
     EXPECT_GT(late, 1000);
+    EXPECT_GT(lateOfTwo, 100);
     cascade::PackedModel packed;
     packed.view = {};
     packed.view.stages = 9;

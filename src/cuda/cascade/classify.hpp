@@ -207,6 +207,8 @@ CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
     return (a & ~b) | (~(a ^ b) & others);
 }
 
+//! Limit of the shared memory that the kernel of late stages declares.
+const size_t LATE_STATIC_BYTES = 2048;
 const int LATE = 2; //!< index of the records for late stages: see ModelView
 
 //! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so

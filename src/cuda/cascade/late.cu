@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify, late stages of stumps with Haar features: one warp per pair of windows that tiles left. Few pairs get
-// here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last warps would work
-// long after all others. A warp computes the integral image of its pair from the pyramid and evaluates stage by stage,
-// with each lane at another tree. Records are in shared memory: they are copied while the last tiles are classified.
-// The kernel also applies the skip rule to candidates of tiles.
+// Stage classify, late stages of stumps and trees of two nodes with Haar features, for pairs of windows that tiles left.
+// Few pairs get here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last warps
+// would work long after all others. A warp computes the integral image of its pair from the pyramid. Then all warps of a
+// block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they are copied
+// while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
@@ -171,13 +171,35 @@ __device__ __forceinline__ void copyLate(const ModelView& model, uint8_t* memory
     __pipeline_commit();
 }
 
-//! Evaluates the late stages of a pair. @param table offset of its integral image in shared memory, bytes.
-__device__ __forceinline__ void lateStages(const Classification& job, const Late& p, uint32_t table,
-                                           const uint8_t* memory)
+//! Where warps of a block find the pair of another warp.
+struct Shown
+{
+    LatePair pair;
+    int64_t sum[2]; //!< of the last stage, for windows that pass it
+};
+
+//! What the warps of a block share, in static shared memory.
+struct LateShared
+{
+    Shown shown[32];     //!< by warp
+    uint32_t alive[2];   //!< bit w: the upper or lower window of warp w's pair has not failed so far
+    int next;            //!< next task: see shareStages()
+};
+static_assert(sizeof(LateShared) <= LATE_STATIC_BYTES, "plans count on it");
+static_assert(LATE_THREADS <= 32 * 32, "a bit per warp");
+
+/** Evaluates the late stages of all pairs of a block. A task is one stage of one pair; warps take tasks in turn, all
+pairs' first stages first, and skip those of pairs that have failed. So while many pairs are left, each stage is
+evaluated on those that passed the stages before; when few are left, their stages are evaluated at the same time, and
+a pair with a face takes no longer than few stages. @param pairs number of pairs of the block. */
+template <TreeShape TREES>
+__device__ __forceinline__ void shareStages(const Classification& job, LateShared& shared, int pairs,
+                                            const uint8_t* memory)
 {
     const ModelView& model = job.model;
     const SharedTables tables = {reinterpret_cast<const uint4*>(memory + model.late.terms), nullptr};
-    const int lane = threadIdx.x & 31, stages = model.stages, nodes = model.records[LATE].count - model.late.firstNode;
+    const int lane = threadIdx.x & 31, nodes = model.records[LATE].count - model.late.firstNode;
+    const int end = pairs * (model.stages - model.late.stage);
     const uint4* const quads = reinterpret_cast<const uint4*>(memory + model.late.records) - model.late.firstNode;
     const auto nodeAt = [&](int node)
     {
@@ -190,72 +212,95 @@ __device__ __forceinline__ void lateStages(const Classification& job, const Late
         record.words[1] = quads[node + nodes];
         return record.value;
     };
-    PairSums<HaarPairs, STUMPS, 1, SharedTables> sums;
-    sums.window[0] = table;
-    sums.norms.set(0, p.pair.norms[0]);
-    sums.norms.set(1, p.pair.norms[1]);
-    bool upper = p.has(0), lower = p.has(1);
-    for (int s = model.late.stage; s < stages && (upper || lower); ++s)
+    for (;;)
     {
-        const StageRecord& stage =
-            reinterpret_cast<const StageRecord*>(memory + model.late.stages)[s - model.late.stage];
+        int task = 0;
+        if (lane == 0)
+            task = atomicAdd(&shared.next, 1);
+        task = __shfl_sync(ALL_LANES, task, 0);
+        if (task >= end)
+            return;
+        const int late = task / pairs, index = task - late * pairs;
+        volatile uint32_t* const alive = shared.alive;
+        const uint32_t left[2] = {alive[0], alive[1]};
+        if ((left[0] | left[1]) == 0)
+            return;
+        const bool has[2] = {(left[0] >> index & 1) != 0, (left[1] >> index & 1) != 0};
+        if (!has[0] && !has[1])
+            continue;
+        const StageRecord& stage = reinterpret_cast<const StageRecord*>(memory + model.late.stages)[late];
+        const LatePair& pair = shared.shown[index].pair;
+        const float2 norms = {pair.norms[0], pair.norms[1]};
         const QuantisedStage quantised = stage.quantised;
+        PairSums<HaarPairs, TREES, 1, SharedTables> sums;
+        sums.window[0] = index * model.late.table;
+        sums.norms.set(0, norms.x);
+        sums.norms.set(1, norms.y);
         sums.addShare(stage, nodeAt, model.trees, tables, lane, 32);
         const int sum[2] = {detail::sumOfWarp(sums.sum[0]), detail::sumOfWarp(sums.sum[1])};
         bool pass[2] = {quantised.passes(sum[0]), quantised.passes(sum[1])};
-        const bool last = s == stages - 1;
-        FullSums full;
-        if (last || (upper && quantised.isUndecided(sum[0])) || (lower && quantised.isUndecided(sum[1])))
+        const bool last = model.late.stage + late == model.stages - 1;
+        if (last || (has[0] && quantised.isUndecided(sum[0])) || (has[1] && quantised.isUndecided(sum[1])))
         {
-            full = fullShare<HaarPairs>(model, LATE, s, table, float2{p.pair.norms[0], p.pair.norms[1]}, lane, 32);
+            FullSums full = fullShare<HaarPairs>(model, LATE, model.late.stage + late, index * model.late.table, norms,
+                                                 lane, 32);
             for (int d = 16; d > 0; d /= 2)
                 for (int k = 0; k < 2; ++k)
                     full.sum[k] += __shfl_xor_sync(ALL_LANES, full.sum[k], d);
             for (int k = 0; k < 2; ++k)
                 pass[k] = full.sum[k] >= stage.fixedThreshold;
+            if (last && lane < 2)
+                shared.shown[index].sum[lane] = lane == 0 ? full.sum[0] : full.sum[1];
         }
-        upper = upper && pass[0];
-        lower = lower && pass[1];
-        if (last && lane < 2 && (lane == 0 ? upper : lower))
-            report(job, p, lane, weightOf(lane == 0 ? full.sum[0] : full.sum[1], stage.shift));
+        if (lane < 2 && !(lane == 0 ? pass[0] : pass[1]))
+            atomicAnd(&shared.alive[lane], ~(1u << index));
     }
 }
 
+template <TreeShape TREES>
 __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
 {
+    __shared__ LateShared shared;
     const ModelView& model = job.model;
     uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
     copyLate(model, memory);
     detail::waitForKernelBefore(); // from here on the results of tiles are read
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
     resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
-    if (static_cast<int>(blockIdx.x) >= count) // no warp of this block has a pair
-    {
-        __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
-        return;
-    }
-    const int warp = static_cast<int>(threadIdx.x >> 5), table = warp * model.late.table;
     // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
-    bool copied = false;
-    for (int i = warp * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x); i < count || !copied;
-         i += model.late.warps * static_cast<int>(gridDim.x))
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    const int ofBlock = (count - block + blocks - 1) / blocks, lane = threadIdx.x & 31;
+    const int warp = static_cast<int>(threadIdx.x >> 5), warps = model.late.warps;
+#pragma unroll 1
+    for (int first = 0; first < ofBlock; first += warps)
     {
-        const bool has = i < count;
-        const Late p(job, ::min(i, count - 1));
-        if (has)
+        const int pairs = ::min(ofBlock - first, warps);
+        if (threadIdx.x == 0)
+        {
+            shared.alive[0] = shared.alive[1] = 0;
+            shared.next = 0;
+        }
+        __syncthreads(); // zeros
+        const Late p(job, block + (first + ::min(warp, pairs - 1)) * blocks);
+        if (warp < pairs)
+        {
             sumPair(job.pixels + p.pair.pixels, p.pair.pixelStep, model.width, model.height,
                     model.height + (p.has(1) ? p.pair.step : 0), p.pair.step,
-                    reinterpret_cast<uint32_t*>(memory + table));
-        if (!copied)
-        {
-            __pipeline_wait_prior(0);
-            __syncthreads(); // records and stages
-            copied = true;
+                    reinterpret_cast<uint32_t*>(memory + warp * model.late.table));
+            if (lane == 0)
+                shared.shown[warp].pair = p.pair;
+            if (lane < 2 && p.has(lane))
+                atomicOr(&shared.alive[lane], 1u << warp);
         }
-        if (has)
-            lateStages(job, p, table, memory);
-        __syncwarp(); // the table may be used again
+        __pipeline_wait_prior(0);
+        __syncthreads(); // pairs and their tables; the first time, records and stages
+        shareStages<TREES>(job, shared, pairs, memory);
+        __syncthreads(); // windows that are left
+        if (warp < pairs && lane < 2 && shared.alive[lane] >> warp & 1)
+            report(job, p, lane, weightOf(shared.shown[warp].sum[lane], model.stage[model.stages - 1].shift));
+        __syncthreads(); // all have read what is left
     }
+    __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
 }
 
 } // namespace
@@ -263,8 +308,9 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
 void classifyLate(const Classification& job, detail::StreamHandle stream)
 {
     const LateLayout& late = job.model.late;
-    detail::launchEarly("cascade late stages", classifyLatePairs, dim3(tuning::LATE_ALL_WARPS / late.warps),
-                        dim3(32 * late.warps), late.bytes, stream, job);
+    const auto kernel = job.model.treeShape == TWO_NODES ? classifyLatePairs<TWO_NODES> : classifyLatePairs<STUMPS>;
+    detail::launchEarly("cascade late stages", kernel, dim3(tuning::LATE_BLOCKS), dim3(32 * late.warps), late.bytes,
+                        stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -15,40 +15,6 @@ namespace cv { namespace cuda { namespace cascade {
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
-{
-    const int stages = static_cast<int>(model.stages.size());
-    gpu::LateLayout layout = {};
-    layout.stage = stages;
-    if (model.tilted || !model.stumps || !usesNorm(model.featureType()))
-        return layout;
-    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
-    int first = dense;
-    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
-        ++first;
-    if (first + tuning::LEAST_LATE_STAGES > stages)
-        return layout;
-    // Two rows more: sums along rows of the lower window, before columns are added up.
-    layout.table = 4 * (model.width + 1) * (model.height + 3);
-    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
-    for (int warps : tuning::LATE_WARPS)
-    {
-        layout.records = detail::roundUp(warps * layout.table, 16);
-        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
-        layout.terms =
-            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
-        layout.fours = terms / 4;
-        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
-        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(0))
-            continue;
-        layout.stage = first;
-        layout.firstNode = firstNodeOf(first);
-        layout.warps = warps;
-        break;
-    }
-    return layout;
-}
-
 namespace {
 
 // --- records ---------------------------------------------------------------------------------------------------------
@@ -80,6 +46,45 @@ gpu::TreeShape treeShapeOf(const Model& model)
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const Tree& t) { return t.nodes == 2; });
     return two && pairTraitsOf(model.featureType()).twoNodes ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
+
+} // namespace
+
+gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
+{
+    const int stages = static_cast<int>(model.stages.size());
+    gpu::LateLayout layout = {};
+    layout.stage = stages;
+    const gpu::TreeShape trees = treeShapeOf(model);
+    if (model.tilted || trees == gpu::ANY_TREES || !usesNorm(model.featureType()))
+        return layout;
+    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
+    int first = dense;
+    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
+        ++first;
+    if (first + tuning::LEAST_LATE_STAGES > stages)
+        return layout;
+    // Two rows more: sums along rows of the lower window, before columns are added up.
+    layout.table = 4 * (model.width + 1) * (model.height + 3);
+    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
+    for (int warps : tuning::LATE_WARPS)
+    {
+        layout.records = detail::roundUp(warps * layout.table, 16);
+        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
+        layout.terms =
+            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
+        layout.fours = terms / 4;
+        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
+        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(gpu::LATE_STATIC_BYTES))
+            continue;
+        layout.stage = first;
+        layout.firstNode = firstNodeOf(first);
+        layout.warps = warps;
+        break;
+    }
+    return layout;
+}
+
+namespace {
 
 //! Records of nodes, tree by tree, and their left and right leaves.
 template <typename Record> struct PackedNodes

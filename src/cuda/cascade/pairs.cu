@@ -494,7 +494,7 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages
     sparseStages<Kind, TREES, LATE>(p);
 }
 
-//! @param LATE whether pairs leave tiles before the late stages; for stumps with Haar features.
+//! @param LATE whether pairs leave tiles before the late stages; for Haar features.
 template <class Kind, TreeShape TREES, bool LATE>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
@@ -530,7 +530,11 @@ void launchTrees(const Classification& job, const ConstantStages& constant, deta
         return launchTiles<Kind, STUMPS>(job, constant, stream);
     case TWO_NODES:
         if constexpr (Kind::NORM) // packModel() has no trees of two nodes for LBP
+        {
+            if (job.lists.lateCapacity > 0)
+                return launchTiles<Kind, TWO_NODES, true>(job, constant, stream);
             return launchTiles<Kind, TWO_NODES>(job, constant, stream);
+        }
         break;
     case ANY_TREES:
         return launchTiles<Kind, ANY_TREES>(job, constant, stream);

@@ -87,8 +87,8 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
 
 /** Lays out the late stages of a model. @param dense number of dense stages. @param terms number of terms. There are
-none if the model has other trees than stumps, few nodes, rotated features or LBP features, or if a block's data do not
-fit shared memory. */
+none if the model has other trees than stumps and trees of two nodes, few nodes, rotated features or LBP features, or if
+a block's data do not fit shared memory. */
 gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared);
 //! Returns the shape of the integral image of a pair, one word per corner of its upper window.
 gpu::Shape lateShapeOf(const Model& model);

@@ -72,11 +72,11 @@ const int LATE_NODES = 300;
 const int LEAST_LATE_STAGES = 3;
 //! Late pairs per tile that lists have room for; what does not fit stays in its tile.
 const int LATE_PAIRS = 32;
-//! Warps per block, one per pair: the most that fit shared memory. With 24 a thread can have 80 registers on compute
-//! capability 9.0.
-const int LATE_WARPS[] = {24, 16, 8};
-//! Warps of all blocks, if there are so many pairs: a block of 24 per multiprocessor of an H200.
-const int LATE_ALL_WARPS = 132 * 24;
+//! Warps per block, and pairs that it has at a time: the most that fit shared memory. With 32 a thread can have 64
+//! registers on compute capability 9.0, which suffice.
+const int LATE_WARPS[] = {32, 24, 16, 8};
+//! Blocks: one per multiprocessor of an H200.
+const int LATE_BLOCKS = 132;
 
 // --- toGray, group ---------------------------------------------------------------------------------------------------
 
