@@ -207,7 +207,8 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const auto& t) { return t.nodes == 2; });
     CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && (model.stumps || two));
     CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
-    CT_HOLDS(layout.firstNode == model.trees[model.stages[layout.stage].firstTree].firstNode && layout.firstNode >= cascadeTuning::LATE_NODES);
+    CT_HOLDS(layout.firstNode == model.trees[model.stages[layout.stage].firstTree].firstNode &&
+             layout.firstNode >= cascadeTuning::LATE_NODES);
     CT_HOLDS(layout.warps > 0 && layout.warps <= 32);
     const cascade::gpu::Shape shape = cascade::lateShapeOf(model);
     CT_HOLDS(shape.step == model.width + 1 && shape.place(model.width, model.height) < shape.words);
@@ -217,7 +218,8 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
              layout.stages);
     CT_HOLDS(layout.stages + static_cast<int>(sizeof(cascade::gpu::StageRecord)) * (stages - layout.stage) <=
              layout.terms);
-    CT_HOLDS(layout.stages % 8 == 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::LATE_STATIC_BYTES));
+    CT_HOLDS(layout.stages % 8 == 0 &&
+             static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::LATE_STATIC_BYTES));
     CT_HOLDS(layout.terms % 16 == 0 && layout.terms + 16 * layout.fours <= layout.bytes && layout.fours >= 0);
     return nullptr;
 }

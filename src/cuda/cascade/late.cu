@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage classify, late stages of stumps and trees of two nodes with Haar features, for pairs of windows that tiles left.
-// Few pairs get here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last warps
-// would work long after all others. A warp computes the integral image of its pair from the pyramid. Then all warps of a
-// block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they are copied
-// while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
+// Stage classify, late stages of stumps and trees of two nodes with Haar features, for pairs of windows that tiles
+// left. Few pairs get here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last
+// warps would work long after all others. A warp computes the integral image of its pair from the pyramid. Then all
+// warps of a block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they are
+// copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
@@ -171,92 +171,114 @@ __device__ __forceinline__ void copyLate(const ModelView& model, uint8_t* memory
     __pipeline_commit();
 }
 
-//! Where warps of a block find the pair of another warp.
+//! A pair as all warps of a block see it.
 struct Shown
 {
-    LatePair pair;
+    float norms[2];
+    int stage;      //!< first stage that is left
     int64_t sum[2]; //!< of the last stage, for windows that pass it
 };
 
-//! What the warps of a block share, in static shared memory.
+//! What the warps of a block share.
 struct LateShared
 {
-    Shown shown[32];     //!< by warp
-    uint32_t alive[2];   //!< bit w: the upper or lower window of warp w's pair has not failed so far
-    int next;            //!< next task: see shareStages()
+    Shown shown[32];   //!< by warp
+    uint32_t alive[2]; //!< bit w: the upper or lower window of warp w's pair has not failed so far
+    int pairs, tasks;  //!< number of pairs and of tasks that were taken
 };
 static_assert(sizeof(LateShared) <= LATE_STATIC_BYTES, "plans count on it");
 static_assert(LATE_THREADS <= 32 * 32, "a bit per warp");
 
-/** Evaluates the late stages of all pairs of a block. A task is one stage of one pair; warps take tasks in turn, all
-pairs' first stages first, and skip those of pairs that have failed. So while many pairs are left, each stage is
-evaluated on those that passed the stages before; when few are left, their stages are evaluated at the same time, and
-a pair with a face takes no longer than few stages. @param pairs number of pairs of the block. */
-template <TreeShape TREES>
-__device__ __forceinline__ void shareStages(const Classification& job, LateShared& shared, int pairs,
-                                            const uint8_t* memory)
+//! Adds to a word of shared memory. @return the value before, the same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T addForWarp(T* word, T added)
 {
-    const ModelView& model = job.model;
-    const SharedTables tables = {reinterpret_cast<const uint4*>(memory + model.late.terms), nullptr};
-    const int lane = threadIdx.x & 31, nodes = model.records[LATE].count - model.late.firstNode;
-    const int end = pairs * (model.stages - model.late.stage);
-    const uint4* const quads = reinterpret_cast<const uint4*>(memory + model.late.records) - model.late.firstNode;
-    const auto nodeAt = [&](int node)
+    T before = 0;
+    if ((threadIdx.x & 31) == 0)
+        before = atomicAdd(word, added);
+    return __shfl_sync(ALL_LANES, before, 0);
+}
+
+//! The pairs of a block, as its warps see them.
+template <TreeShape TREES> struct LatePairs
+{
+    const ModelView& model;
+    LateShared& shared;
+    const uint8_t* memory;
+
+    /** Evaluates a stage of a warp's pair, and clears the bits of windows that fail. All lanes of a warp call it
+    together. @param has windows that are looked at. */
+    __device__ __forceinline__ void evaluate(int s, int warp, const bool (&has)[2]) const
     {
-        union
+        const SharedTables tables = {reinterpret_cast<const uint4*>(memory + model.late.terms), nullptr};
+        const int lane = threadIdx.x & 31, nodes = model.records[LATE].count - model.late.firstNode;
+        const uint4* const quads = reinterpret_cast<const uint4*>(memory + model.late.records) - model.late.firstNode;
+        const auto nodeAt = [&](int node)
         {
-            uint4 words[2];
-            HaarRecord value;
-        } record;
-        record.words[0] = quads[node];
-        record.words[1] = quads[node + nodes];
-        return record.value;
-    };
-    for (;;)
-    {
-        int task = 0;
-        if (lane == 0)
-            task = atomicAdd(&shared.next, 1);
-        task = __shfl_sync(ALL_LANES, task, 0);
-        if (task >= end)
-            return;
-        const int late = task / pairs, index = task - late * pairs;
-        volatile uint32_t* const alive = shared.alive;
-        const uint32_t left[2] = {alive[0], alive[1]};
-        if ((left[0] | left[1]) == 0)
-            return;
-        const bool has[2] = {(left[0] >> index & 1) != 0, (left[1] >> index & 1) != 0};
-        if (!has[0] && !has[1])
-            continue;
-        const StageRecord& stage = reinterpret_cast<const StageRecord*>(memory + model.late.stages)[late];
-        const LatePair& pair = shared.shown[index].pair;
-        const float2 norms = {pair.norms[0], pair.norms[1]};
+            union
+            {
+                uint4 words[2];
+                HaarRecord value;
+            } record;
+            record.words[0] = quads[node];
+            record.words[1] = quads[node + nodes];
+            return record.value;
+        };
+        const StageRecord& stage =
+            reinterpret_cast<const StageRecord*>(memory + model.late.stages)[s - model.late.stage];
         const QuantisedStage quantised = stage.quantised;
+        const float2 norms = {shared.shown[warp].norms[0], shared.shown[warp].norms[1]};
+        const uint32_t table = warp * model.late.table;
         PairSums<HaarPairs, TREES, 1, SharedTables> sums;
-        sums.window[0] = index * model.late.table;
+        sums.window[0] = table;
         sums.norms.set(0, norms.x);
         sums.norms.set(1, norms.y);
         sums.addShare(stage, nodeAt, model.trees, tables, lane, 32);
         const int sum[2] = {detail::sumOfWarp(sums.sum[0]), detail::sumOfWarp(sums.sum[1])};
         bool pass[2] = {quantised.passes(sum[0]), quantised.passes(sum[1])};
-        const bool last = model.late.stage + late == model.stages - 1;
+        const bool last = s == model.stages - 1;
         if (last || (has[0] && quantised.isUndecided(sum[0])) || (has[1] && quantised.isUndecided(sum[1])))
         {
-            FullSums full = fullShare<HaarPairs>(model, LATE, model.late.stage + late, index * model.late.table, norms,
-                                                 lane, 32);
+            FullSums full = fullShare<HaarPairs>(model, LATE, s, table, norms, lane, 32);
             for (int d = 16; d > 0; d /= 2)
                 for (int k = 0; k < 2; ++k)
                     full.sum[k] += __shfl_xor_sync(ALL_LANES, full.sum[k], d);
             for (int k = 0; k < 2; ++k)
                 pass[k] = full.sum[k] >= stage.fixedThreshold;
             if (last && lane < 2)
-                shared.shown[index].sum[lane] = lane == 0 ? full.sum[0] : full.sum[1];
+                shared.shown[warp].sum[lane] = lane == 0 ? full.sum[0] : full.sum[1];
         }
         if (lane < 2 && !(lane == 0 ? pass[0] : pass[1]))
-            atomicAnd(&shared.alive[lane], ~(1u << index));
+            atomicAnd(&shared.alive[lane], ~(1u << warp));
+        __syncwarp(); // the bits
     }
-}
+    //! Returns whether windows of a warp's pair are left, the upper and the lower one. Other warps may clear bits.
+    __device__ __forceinline__ uint32_t leftOf(int k, int warp) const
+    {
+        return addForWarp(&shared.alive[k], 0u) >> warp & 1u;
+    }
 
+    /** Evaluates the stages of the warps' pairs that are left. A task is one stage of one pair; warps take tasks in
+    turn, earlier stages first, and leave out those of pairs that have failed. So while many pairs are left, a stage is
+    evaluated on pairs that passed the ones before; when few are left, their stages are evaluated at the same time, and
+    a pair that passes all takes no longer than some stages. */
+    __device__ __forceinline__ void share() const
+    {
+        const int warps = model.late.warps, end = warps * (model.stages - model.late.stage);
+        for (;;)
+        {
+            const int task = addForWarp(&shared.tasks, 1), warp = task % warps, stage = model.late.stage + task / warps;
+            const uint32_t alive[2] = {addForWarp(&shared.alive[0], 0u), addForWarp(&shared.alive[1], 0u)};
+            if (task >= end || (alive[0] | alive[1]) == 0)
+                return;
+            const bool has[2] = {(alive[0] >> warp & 1) != 0, (alive[1] >> warp & 1) != 0};
+            if ((has[0] || has[1]) && stage >= shared.shown[warp].stage)
+                evaluate(stage, warp, has);
+        }
+    }
+};
+
+/** Takes all pairs of a block, one per warp at a time. While there are pairs that no warp has taken, each warp
+evaluates its own, and takes another when it has failed; then all warps share those that are left. */
 template <TreeShape TREES>
 __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
 {
@@ -264,43 +286,73 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     const ModelView& model = job.model;
     uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
     copyLate(model, memory);
+    const int warp = static_cast<int>(threadIdx.x >> 5), lane = threadIdx.x & 31;
+    if (threadIdx.x == 0)
+    {
+        shared.alive[0] = shared.alive[1] = 0;
+        shared.pairs = model.late.warps;
+        shared.tasks = 0;
+    }
     detail::waitForKernelBefore(); // from here on the results of tiles are read
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
     resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
     // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const int ofBlock = (count - block + blocks - 1) / blocks, lane = threadIdx.x & 31;
-    const int warp = static_cast<int>(threadIdx.x >> 5), warps = model.late.warps;
-#pragma unroll 1
-    for (int first = 0; first < ofBlock; first += warps)
+    const int ofBlock = (count - block + blocks - 1) / blocks;
+    if (ofBlock <= 0)
     {
-        const int pairs = ::min(ofBlock - first, warps);
-        if (threadIdx.x == 0)
-        {
-            shared.alive[0] = shared.alive[1] = 0;
-            shared.next = 0;
-        }
-        __syncthreads(); // zeros
-        const Late p(job, block + (first + ::min(warp, pairs - 1)) * blocks);
-        if (warp < pairs)
-        {
-            sumPair(job.pixels + p.pair.pixels, p.pair.pixelStep, model.width, model.height,
-                    model.height + (p.has(1) ? p.pair.step : 0), p.pair.step,
-                    reinterpret_cast<uint32_t*>(memory + warp * model.late.table));
-            if (lane == 0)
-                shared.shown[warp].pair = p.pair;
-            if (lane < 2 && p.has(lane))
-                atomicOr(&shared.alive[lane], 1u << warp);
-        }
-        __pipeline_wait_prior(0);
-        __syncthreads(); // pairs and their tables; the first time, records and stages
-        shareStages<TREES>(job, shared, pairs, memory);
-        __syncthreads(); // windows that are left
-        if (warp < pairs && lane < 2 && shared.alive[lane] >> warp & 1)
-            report(job, p, lane, weightOf(shared.shown[warp].sum[lane], model.stage[model.stages - 1].shift));
-        __syncthreads(); // all have read what is left
+        __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
+        return;
     }
-    __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
+    const LatePairs<TREES> pairs = {model, shared, memory};
+    const auto begin = [&](const Late& p)
+    {
+        sumPair(job.pixels + p.pair.pixels, p.pair.pixelStep, model.width, model.height,
+                model.height + (p.has(1) ? p.pair.step : 0), p.pair.step,
+                reinterpret_cast<uint32_t*>(memory + warp * model.late.table));
+        if (lane < 2)
+            shared.shown[warp].norms[lane] = p.pair.norms[lane];
+        if (lane < 2 && p.has(lane))
+            atomicOr(&shared.alive[lane], 1u << warp);
+        __syncwarp(); // the pair
+    };
+    Late p(job, block + ::min(warp, ofBlock - 1) * blocks);
+    const auto reportLeft = [&] // windows that passed all stages
+    {
+        if (lane < 2 && atomicAnd(&shared.alive[lane], ~(1u << warp)) >> warp & 1u)
+            report(job, p, lane, weightOf(shared.shown[warp].sum[lane], model.stage[model.stages - 1].shift));
+        __syncwarp(); // the bits
+    };
+    const bool any = warp < ofBlock;
+    __syncthreads(); // zeros
+    if (any)
+        begin(p);
+    __pipeline_wait_prior(0);
+    __syncthreads(); // records and stages
+    int stage = model.late.stage;
+    while (any && addForWarp(&shared.pairs, 0) < ofBlock)
+    {
+        const bool has[2] = {pairs.leftOf(0, warp) != 0, pairs.leftOf(1, warp) != 0};
+        if ((has[0] || has[1]) && stage < model.stages)
+        {
+            pairs.evaluate(stage++, warp, has);
+            continue;
+        }
+        reportLeft();
+        const int next = addForWarp(&shared.pairs, 1);
+        if (next >= ofBlock)
+            break;
+        p = Late(job, block + next * blocks);
+        begin(p);
+        stage = model.late.stage;
+    }
+    if (lane == 0)
+        shared.shown[warp].stage = stage;
+    __syncthreads(); // pairs that are left
+    pairs.share();
+    __syncthreads(); // windows that are left
+    if (any)
+        reportLeft();
 }
 
 } // namespace
