@@ -4,8 +4,8 @@
 // Stage classify, late stages of stumps and trees of two nodes with Haar features, for pairs of windows that tiles
 // left. Few pairs get here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last
 // warps would work long after all others. A warp computes the integral image of its pair from the pyramid. Then all
-// warps of a block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they are
-// copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
+// warps of a block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they
+// are copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
