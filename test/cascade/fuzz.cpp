@@ -3,6 +3,7 @@
 
 // Random cases of CascadeClassifierEx; test/common/fuzz.hpp lists the variables that choose cases.
 #include "fuzz.hpp"
+#include "scenes.hpp"
 
 namespace opencv_test { namespace {
 
@@ -145,6 +146,82 @@ TEST(Cascade_Fuzz, cpuIsCudaWithLateStages)
 {
     requireCuda();
     expectCpuIsCuda("Cascade_Fuzz, long", 60, makeLongCascadeCase, runCascade);
+}
+
+//! Returns the stage with trees of two nodes: what goes right meets the feature of the next tree.
+OracleStage withTwoNodes(const OracleStage& stage)
+{
+    OracleStage made = stage;
+    for (size_t t = 0; t < made.trees.size(); ++t)
+    {
+        OracleTree& tree = made.trees[t];
+        OracleNode root = tree.nodes[0], node = stage.trees[(t + 1) % stage.trees.size()].nodes[0];
+        const float left = tree.leaves[-root.left], right = tree.leaves[-root.right];
+        root.left = 0;
+        root.right = 1;
+        node.left = -1;
+        node.right = -2;
+        tree.nodes = {root, node};
+        tree.leaves = {left, (left + right) / 2, right};
+    }
+    return made;
+}
+
+//! Returns the stage with a threshold that all windows pass.
+OracleStage passedByAll(OracleStage stage)
+{
+    stage.threshold = -1.f;
+    for (const OracleTree& tree : stage.trees)
+    {
+        float largest = 0.f;
+        for (const float leaf : tree.leaves)
+            largest = std::max(largest, std::abs(leaf));
+        stage.threshold -= largest;
+    }
+    return stage;
+}
+
+//! All windows reach the late stages, so that each block has more pairs than warps. Stumps and trees of two nodes.
+TEST(Cascade_Fuzz, cpuIsCudaWithMoreLatePairsThanWarps)
+{
+    requireCuda();
+    const size_t MOST = 4000; // of windows that pass; later up to twice as many, as none is skipped
+    RNG rng(20261129);
+    const Mat image = randomImage(rng, Size(400, 300), CV_8UC1, 5);
+    for (const int nodes : {1, 2})
+    {
+        int cascades = 0;
+        for (int i = 0; cascades < 2; ++i)
+        {
+            ASSERT_LT(i, 2000);
+            OracleCascade c = CascadeGenerator(8701 + i, image).make();
+            for (OracleFeature& feature : c.features)
+                feature.tilted = false;
+            if (!mayHaveLateStages(c) || c.stages[0].trees[0].nodes.size() > 1 || c.window.width > 24 ||
+                c.window.height > 24)
+                continue;
+            std::vector<OracleStage> stages;
+            for (const OracleStage& stage : c.stages)
+                stages.push_back(nodes == 1 ? stage : withTwoNodes(stage));
+            c.stages = stages;
+            std::vector<Rect> raw;
+            cascadeOf(c)->detectMultiScale(image, raw, 1.1, 0);
+            if (raw.size() < 10 || raw.size() > MOST)
+                continue;
+            ++cascades;
+            c.stages.clear();
+            // More than 64 stages stay in the order of the file.
+            for (size_t made = 0; made < 320 || c.stages.size() < 65; made += nodes * stages[0].trees.size())
+                c.stages.push_back(passedByAll(stages[0]));
+            for (int k = 0; k < 3; ++k)
+                c.stages.insert(c.stages.end(), stages.begin(), stages.end());
+            SCOPED_TRACE(cv::format("%d nodes, seed %d", nodes, 8701 + i));
+            const Ptr<cuda::CascadeClassifierEx> cascade = cascadeOf(c);
+            const CascadeCase sizes = {1.1, 1, Size(), Size()};
+            ASSERT_NO_FATAL_FAILURE(
+                expectSame(detectAll(*cascade, image, sizes), detectAll(*cascade, uploadRoi(image), sizes)));
+        }
+    }
 }
 
 }} // namespace opencv_test

@@ -180,12 +180,13 @@ inline OracleCascade lengthened(RNG& rng, OracleCascade c)
 //! Returns whether the CUDA backend has late stages for such cascades.
 inline bool mayHaveLateStages(const OracleCascade& c)
 {
-    bool may = c.haar;
+    const size_t nodes = c.stages[0].trees[0].nodes.size();
+    bool may = c.haar && nodes <= 2;
     for (const OracleFeature& feature : c.features)
         may = may && !feature.tilted;
     for (const OracleStage& stage : c.stages)
         for (const OracleTree& tree : stage.trees)
-            may = may && tree.nodes.size() == 1;
+            may = may && tree.nodes.size() == nodes;
     return may;
 }
 

@@ -267,6 +267,25 @@ TEST(Cascade_Plans, tiles)
     EXPECT_GT(global, 1000);
 }
 
+//! Gives a model stages of random sizes. @param two whether all trees have two nodes; otherwise a stage is one tree.
+void setStages(cascade::Model& model, RNG& rng, int stages, bool two)
+{
+    model.stages.clear();
+    model.trees.clear();
+    int nodes = 0;
+    for (int s = 0; s < stages; ++s)
+    {
+        const int trees = two ? rng.uniform(1, 100) : 1;
+        model.stages.push_back({static_cast<int>(model.trees.size()), trees, 0.f, 0, 0});
+        for (int t = 0; t < trees; ++t)
+        {
+            model.trees.push_back({nodes, two ? 2 : rng.uniform(1, 200)});
+            nodes += model.trees.back().nodes;
+        }
+    }
+    model.nodes.resize(nodes);
+}
+
 //! All sizes of windows, with stages from few to many nodes.
 TEST(Cascade_Plans, lateStages)
 {
@@ -283,21 +302,8 @@ TEST(Cascade_Plans, lateStages)
                         model.kind = kind;
                         model.tilted = tilted && kind == cascade::HAAR;
                         const int stages = rng.uniform(1, 30), dense = rng.uniform(1, std::min(stages, 3) + 1);
-                        model.stages.clear();
-                        model.trees.clear();
-                        const int shape = rng.uniform(0, 8); // 0: any trees; 1: trees of two nodes
-                        int nodes = 0;
-                        for (int s = 0; s < stages; ++s)
-                        {
-                            const int trees = shape == 1 ? rng.uniform(1, 100) : 1;
-                            model.stages.push_back({static_cast<int>(model.trees.size()), trees, 0.f, 0, 0});
-                            for (int t = 0; t < trees; ++t)
-                            {
-                                model.trees.push_back({nodes, shape == 1 ? 2 : rng.uniform(1, 200)});
-                                nodes += model.trees.back().nodes;
-                            }
-                        }
-                        model.nodes.resize(nodes);
+                        const int shape = rng.uniform(0, 8); // 0: any trees; 1: trees of two nodes; others: stumps
+                        setStages(model, rng, stages, shape == 1);
                         model.stumps = shape > 1;
                         const SharedLimit shared(bytes);
                         const int terms = 4 * rng.uniform(0, 3000);

@@ -179,7 +179,7 @@ struct Shown
     int64_t sum[2]; //!< of the last stage, for windows that pass it
 };
 
-//! What the warps of a block share.
+//! Data that the warps of a block share.
 struct LateShared
 {
     Shown shown[32];   //!< by warp
