@@ -182,17 +182,20 @@ struct Shown
 //! Data that the warps of a block share.
 struct LateShared
 {
-    Shown shown[32];   //!< by warp
-    uint32_t alive[2]; //!< bit w: the upper or lower window of warp w's pair has not failed so far
-    int pairs, tasks;  //!< number of pairs and of tasks that were taken
+    Shown shown[32];        //!< by warp
+    uint32_t pairs;         //!< number of pairs that were taken
+    uint32_t tasksAlive[3]; //!< number of tasks that were taken; then bits, see alive()
+
+    //! Bit w: the upper or lower window of warp w's pair has not failed so far.
+    __device__ __forceinline__ uint32_t& alive(int lower) { return tasksAlive[1 + lower]; }
 };
 static_assert(sizeof(LateShared) <= LATE_STATIC_BYTES, "plans count on it");
 static_assert(LATE_THREADS <= 32 * 32, "a bit per warp");
 
 //! Adds to a word of shared memory. @return the value before, the same in all lanes of the warp.
-template <typename T> __device__ __forceinline__ T addForWarp(T* word, T added)
+__device__ __forceinline__ uint32_t addForWarp(uint32_t* word, uint32_t added)
 {
-    T before = 0;
+    uint32_t before = 0;
     if ((threadIdx.x & 31) == 0)
         before = atomicAdd(word, added);
     return __shfl_sync(ALL_LANES, before, 0);
@@ -248,29 +251,33 @@ template <TreeShape TREES> struct LatePairs
                 shared.shown[warp].sum[lane] = lane == 0 ? full.sum[0] : full.sum[1];
         }
         if (lane < 2 && !(lane == 0 ? pass[0] : pass[1]))
-            atomicAnd(&shared.alive[lane], ~(1u << warp));
+            atomicAnd(&shared.alive(lane), ~(1u << warp));
         __syncwarp(); // the bits
     }
     //! Returns whether windows of a warp's pair are left, the upper and the lower one. Other warps may clear bits.
     __device__ __forceinline__ uint32_t leftOf(int k, int warp) const
     {
-        return addForWarp(&shared.alive[k], 0u) >> warp & 1u;
+        return addForWarp(&shared.alive(k), 0u) >> warp & 1u;
     }
 
     /** Evaluates the stages of the warps' pairs that are left. A task is one stage of one pair; warps take tasks in
     turn, earlier stages first, and leave out those of pairs that have failed. So while many pairs are left, a stage is
     evaluated on pairs that passed the ones before; when few are left, their stages are evaluated at the same time, and
-    a pair that passes all takes no longer than some stages. */
-    __device__ __forceinline__ void share() const
+    a pair that passes all takes no longer than some stages. @param warps number of warps with a pair. */
+    __device__ __forceinline__ void share(int warps) const
     {
-        const int warps = model.late.warps, end = warps * (model.stages - model.late.stage);
+        const int lane = threadIdx.x & 31, end = warps * (model.stages - model.late.stage);
         for (;;)
         {
-            const int task = addForWarp(&shared.tasks, 1), warp = task % warps, stage = model.late.stage + task / warps;
-            const uint32_t alive[2] = {addForWarp(&shared.alive[0], 0u), addForWarp(&shared.alive[1], 0u)};
-            if (task >= end || (alive[0] | alive[1]) == 0)
+            uint32_t before = 0;
+            if (lane < 3) // one instruction, as all warps wait for these words
+                before = atomicAdd(&shared.tasksAlive[lane], lane == 0 ? 1u : 0u);
+            const int task = static_cast<int>(__shfl_sync(ALL_LANES, before, 0));
+            const uint32_t upper = __shfl_sync(ALL_LANES, before, 1), lower = __shfl_sync(ALL_LANES, before, 2);
+            if (task >= end || (upper | lower) == 0)
                 return;
-            const bool has[2] = {(alive[0] >> warp & 1) != 0, (alive[1] >> warp & 1) != 0};
+            const int warp = task % warps, stage = model.late.stage + task / warps;
+            const bool has[2] = {(upper >> warp & 1) != 0, (lower >> warp & 1) != 0};
             if ((has[0] || has[1]) && stage >= shared.shown[warp].stage)
                 evaluate(stage, warp, has);
         }
@@ -289,9 +296,8 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = threadIdx.x & 31;
     if (threadIdx.x == 0)
     {
-        shared.alive[0] = shared.alive[1] = 0;
         shared.pairs = model.late.warps;
-        shared.tasks = 0;
+        shared.tasksAlive[0] = shared.tasksAlive[1] = shared.tasksAlive[2] = 0;
     }
     detail::waitForKernelBefore(); // from here on the results of tiles are read
     const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
@@ -313,13 +319,13 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
         if (lane < 2)
             shared.shown[warp].norms[lane] = p.pair.norms[lane];
         if (lane < 2 && p.has(lane))
-            atomicOr(&shared.alive[lane], 1u << warp);
+            atomicOr(&shared.alive(lane), 1u << warp);
         __syncwarp(); // the pair
     };
     Late p(job, block + ::min(warp, ofBlock - 1) * blocks);
     const auto reportLeft = [&] // windows that passed all stages
     {
-        if (lane < 2 && atomicAnd(&shared.alive[lane], ~(1u << warp)) >> warp & 1u)
+        if (lane < 2 && atomicAnd(&shared.alive(lane), ~(1u << warp)) >> warp & 1u)
             report(job, p, lane, weightOf(shared.shown[warp].sum[lane], model.stage[model.stages - 1].shift));
         __syncwarp(); // the bits
     };
@@ -330,7 +336,7 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     __pipeline_wait_prior(0);
     __syncthreads(); // records and stages
     int stage = model.late.stage;
-    while (any && addForWarp(&shared.pairs, 0) < ofBlock)
+    while (any && static_cast<int>(addForWarp(&shared.pairs, 0)) < ofBlock)
     {
         const bool has[2] = {pairs.leftOf(0, warp) != 0, pairs.leftOf(1, warp) != 0};
         if ((has[0] || has[1]) && stage < model.stages)
@@ -339,7 +345,7 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
             continue;
         }
         reportLeft();
-        const int next = addForWarp(&shared.pairs, 1);
+        const int next = static_cast<int>(addForWarp(&shared.pairs, 1));
         if (next >= ofBlock)
             break;
         p = Late(job, block + next * blocks);
@@ -349,7 +355,7 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     if (lane == 0)
         shared.shown[warp].stage = stage;
     __syncthreads(); // pairs that are left
-    pairs.share();
+    pairs.share(::min(model.late.warps, ofBlock));
     __syncthreads(); // windows that are left
     if (any)
         reportLeft();
