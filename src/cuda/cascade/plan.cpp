@@ -166,18 +166,45 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
     return lists;
 }
 
-//! Returns whether all blocks of whole tiles fit the device at once. @param halves tiles have half the rows.
-static bool fitAtOnce(int64_t tiles, bool halves, int multiprocessors)
+//! Returns the number of tiles that the device processes at once. @param halves tiles have half the rows.
+static int64_t tilesAtOnce(bool halves, int multiprocessors)
 {
-    return tiles <= static_cast<int64_t>(tuning::PAIR_BLOCKS) * multiprocessors * (halves ? 2 : 1);
+    return static_cast<int64_t>(tuning::PAIR_BLOCKS) * multiprocessors * (halves ? 2 : 1);
 }
 
 int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
 {
     const bool halves = form.shapes[0].rows < model.form.shapes[0].rows;
-    return model.view.late.stage < model.view.stages && fitAtOnce(tiles, halves, multiprocessors)
+    return model.view.late.stage < model.view.stages && tiles <= tilesAtOnce(halves, multiprocessors)
                ? tiles * tuning::LATE_PAIRS
                : 0;
+}
+
+int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
+               bool halves, int multiprocessors)
+{
+    const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
+    const auto work = [&](const gpu::TileRecord& tile)
+    {
+        const gpu::GridRecord& grid = grids[tile.grid];
+        return std::min(shape.rows, grid.rows - tile.row) *
+               (tuning::TILE_WORK + std::min(shape.cols, grid.cols - tile.col));
+    };
+    std::stable_sort(tiles.begin(), tiles.end(),
+                     [&](const gpu::TileRecord& a, const gpu::TileRecord& b)
+                     {
+                         const bool single = isSingle(a);
+                         if (single != isSingle(b))
+                             return single;
+                         return halves && work(a) != work(b) ? single == (work(a) < work(b)) : a.scale > b.scale;
+                     });
+    const int singles = static_cast<int>(std::count_if(tiles.begin(), tiles.end(), isSingle));
+    const int64_t count = static_cast<int64_t>(tiles.size()), once = tilesAtOnce(halves, multiprocessors);
+    const int64_t last = static_cast<int64_t>(tuning::LAST_TILES) * multiprocessors;
+    if (2 * (count - once) >= once)
+        std::stable_sort(tiles.begin() + std::max<int64_t>({count - last, once, singles}), tiles.end(),
+                         [&](const gpu::TileRecord& a, const gpu::TileRecord& b) { return work(a) > work(b); });
+    return singles;
 }
 
 namespace {
@@ -305,32 +332,7 @@ const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t tas
             tiles +=
                 static_cast<int64_t>(detail::ceilDiv(grid.cols, shape.cols)) * detail::ceilDiv(grid.rows, shape.rows);
     const bool late = model.view.late.stage < model.view.stages; // without late stages halves are slower
-    return late && model.half.threads > 0 && fitAtOnce(tiles, false, multiprocessors) ? model.half : model.form;
-}
-
-/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so
-their tiles take long, and other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors
-take them in turn: tiles of most work are as far from each other as possible. @return number of tiles of layers with a
-step of 1. */
-int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
-               bool halves)
-{
-    const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
-    const auto work = [&](const gpu::TileRecord& tile)
-    {
-        const gpu::GridRecord& grid = grids[tile.grid];
-        return std::min(shape.rows, grid.rows - tile.row) *
-               (tuning::TILE_WORK + std::min(shape.cols, grid.cols - tile.col));
-    };
-    std::stable_sort(tiles.begin(), tiles.end(),
-                     [&](const gpu::TileRecord& a, const gpu::TileRecord& b)
-                     {
-                         const bool single = isSingle(a);
-                         if (single != isSingle(b))
-                             return single;
-                         return halves && work(a) != work(b) ? single == (work(a) < work(b)) : a.scale > b.scale;
-                     });
-    return static_cast<int>(std::count_if(tiles.begin(), tiles.end(), isSingle));
+    return late && model.half.threads > 0 && tiles <= tilesAtOnce(false, multiprocessors) ? model.half : model.form;
 }
 
 } // namespace
@@ -381,7 +383,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        const int singles = orderTiles(tiles, grids, shape, &form == &models[t]->half);
+        const int singles = orderTiles(tiles, grids, shape, &form == &models[t]->half, multiprocessors);
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
         tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});

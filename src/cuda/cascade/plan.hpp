@@ -121,6 +121,14 @@ struct Tiling
 tiles fill the device until the end. @param tiles number of tiles of `form`. */
 int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 
+/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so
+their tiles take long, and other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors
+take them in turn: tiles of most work are as far from each other as possible. The last of many tiles are in the order of
+work, most first, so that multiprocessors end at about the same time; not if fewer than half as many as are processed at
+once begin later: then it is chance which tile ends last. @return number of tiles of layers with a step of 1. */
+int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const gpu::Shape& shape,
+               bool halves, int multiprocessors);
+
 //! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last
 //! record is the end.
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);

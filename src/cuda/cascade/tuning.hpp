@@ -59,6 +59,9 @@ const int GLOBAL_BLOCKS = 132;
 const int GLOBAL_TILE[2] = {32, 8};
 //! Work of a row of a tile, in windows, beside that of its windows. Halves of tiles are ordered by work.
 const int TILE_WORK = 32;
+//! Tiles at the end of a list that are ordered by work, per multiprocessor: three times as many as are processed at
+//! once. Tiles before them are in the order of layers.
+const int LAST_TILES = 9;
 //! Blocks of resolveDeferred.
 const int RESOLVE_BLOCKS = 64;
 //! Threads per block of resolveDeferred.
