@@ -181,47 +181,69 @@ OracleStage passedByAll(OracleStage stage)
     return stage;
 }
 
-//! All windows reach the late stages, so that each block has more pairs than warps. Stumps and trees of two nodes.
-TEST(Cascade_Fuzz, cpuIsCudaWithMoreLatePairsThanWarps)
+/** Returns a random cascade of some windows of the image, whose features are not rotated. @param first in and out: number
+to begin with. @param nodes per tree: 1 or 2. */
+OracleCascade passedBySome(const Mat& image, int nodes, int& first)
+{
+    const size_t MOST = 4000; // of windows that pass
+    for (;; ++first)
+    {
+        OracleCascade c = CascadeGenerator(first, image).make();
+        for (OracleFeature& feature : c.features)
+            feature.tilted = false;
+        if (!mayHaveLateStages(c) || c.stages[0].trees[0].nodes.size() > 1 || c.window.width > 24 ||
+            c.window.height > 24)
+            continue;
+        if (nodes == 2)
+            for (OracleStage& stage : c.stages)
+                stage = withTwoNodes(stage);
+        std::vector<Rect> raw;
+        cascadeOf(c)->detectMultiScale(image, raw, 1.1, 0);
+        if (raw.size() >= 10 && raw.size() <= MOST)
+            return c;
+    }
+}
+
+/** Puts stages that all windows pass before those of a cascade, and repeats these. @param passed least number of nodes
+of stages that all pass. @param others least number of nodes of the others. */
+OracleCascade withLateStages(const OracleCascade& c, int nodes, size_t passed, size_t others)
+{
+    OracleCascade made = c;
+    made.stages.clear();
+    // More than 64 stages stay in the order of the file.
+    for (size_t n = 0; n < passed || made.stages.size() < 65; n += nodes * c.stages[0].trees.size())
+        made.stages.push_back(passedByAll(c.stages[0]));
+    size_t n = 0;
+    for (int k = 0; k < 3 || n < others; ++k)
+        for (const OracleStage& stage : c.stages)
+        {
+            made.stages.push_back(stage);
+            n += nodes * stage.trees.size();
+        }
+    return made;
+}
+
+void expectCpuIsCudaWithLatePairs(Size size, size_t passed, size_t others)
 {
     requireCuda();
-    const size_t MOST = 4000; // of windows that pass; later up to twice as many, as none is skipped
     RNG rng(20261129);
-    const Mat image = randomImage(rng, Size(400, 300), CV_8UC1, 5);
+    const Mat image = randomImage(rng, size, CV_8UC1, 5);
     for (const int nodes : {1, 2})
-    {
-        int cascades = 0;
-        for (int i = 0; cascades < 2; ++i)
+        for (int cascades = 0, number = 8701; cascades < 2; ++cascades, ++number)
         {
-            ASSERT_LT(i, 2000);
-            OracleCascade c = CascadeGenerator(8701 + i, image).make();
-            for (OracleFeature& feature : c.features)
-                feature.tilted = false;
-            if (!mayHaveLateStages(c) || c.stages[0].trees[0].nodes.size() > 1 || c.window.width > 24 ||
-                c.window.height > 24)
-                continue;
-            std::vector<OracleStage> stages;
-            for (const OracleStage& stage : c.stages)
-                stages.push_back(nodes == 1 ? stage : withTwoNodes(stage));
-            c.stages = stages;
-            std::vector<Rect> raw;
-            cascadeOf(c)->detectMultiScale(image, raw, 1.1, 0);
-            if (raw.size() < 10 || raw.size() > MOST)
-                continue;
-            ++cascades;
-            c.stages.clear();
-            // More than 64 stages stay in the order of the file.
-            for (size_t made = 0; made < 320 || c.stages.size() < 65; made += nodes * stages[0].trees.size())
-                c.stages.push_back(passedByAll(stages[0]));
-            for (int k = 0; k < 3; ++k)
-                c.stages.insert(c.stages.end(), stages.begin(), stages.end());
-            SCOPED_TRACE(cv::format("%d nodes, seed %d", nodes, 8701 + i));
+            const OracleCascade c = withLateStages(passedBySome(image, nodes, number), nodes, passed, others);
+            SCOPED_TRACE(cv::format("%d nodes, seed %d", nodes, number));
             const Ptr<cuda::CascadeClassifierEx> cascade = cascadeOf(c);
             const CascadeCase sizes = {1.1, 1, Size(), Size()};
             ASSERT_NO_FATAL_FAILURE(
                 expectSame(detectAll(*cascade, image, sizes), detectAll(*cascade, uploadRoi(image), sizes)));
         }
-    }
 }
+
+//! All windows reach the late stages, so that each block has more pairs than warps. Stumps and trees of two nodes.
+TEST(Cascade_Fuzz, cpuIsCudaWithMoreLatePairsThanWarps) { expectCpuIsCudaWithLatePairs(Size(400, 300), 320, 0); }
+
+//! More tiles than any device processes at once, and many nodes behind the late stage of many tiles.
+TEST(Cascade_Fuzz, cpuIsCudaWithLatePairsOfManyTiles) { expectCpuIsCudaWithLatePairs(Size(720, 520), 620, 2200); }
 
 }} // namespace opencv_test

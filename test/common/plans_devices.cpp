@@ -201,9 +201,16 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
                           const SharedLimit& shared)
 {
     const int stages = static_cast<int>(model.stages.size()), nodes = static_cast<int>(model.nodes.size());
-    CT_HOLDS(layout.stage >= dense && layout.stage <= stages);
+    CT_HOLDS(layout.stage >= dense && layout.stage <= layout.ofMany && layout.ofMany <= stages);
     if (layout.stage == stages)
         return nullptr;
+    if (layout.ofMany < stages)
+    {
+        const int first = model.trees[model.stages[layout.ofMany].firstTree].firstNode;
+        CT_HOLDS(stages - layout.ofMany >= cascadeTuning::LEAST_LATE_STAGES);
+        CT_HOLDS(first >= cascadeTuning::LATE_NODES_OF_MANY);
+        CT_HOLDS(static_cast<int>(model.nodes.size()) - first >= cascadeTuning::LEAST_LATE_NODES_OF_MANY);
+    }
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const auto& t) { return t.nodes == 2; });
     CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && (model.stumps || two));
     CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
@@ -290,7 +297,7 @@ void setStages(cascade::Model& model, RNG& rng, int stages, bool two)
 TEST(Cascade_Plans, lateStages)
 {
     Enumeration all;
-    int64 late = 0, lateOfTwo = 0;
+    int64 late = 0, lateOfTwo = 0, ofMany = 0;
     RNG rng(0x27D4EB2F);
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
@@ -310,6 +317,7 @@ TEST(Cascade_Plans, lateStages)
                         const cascade::gpu::LateLayout layout = cascade::lateLayoutOf(model, dense, terms, shared);
                         late += layout.stage < stages;
                         lateOfTwo += layout.stage < stages && shape == 1;
+                        ofMany += layout.ofMany < stages;
                         all.add(wrongWithLate(layout, model, dense, shared),
                                 [&]
                                 {
@@ -319,25 +327,105 @@ TEST(Cascade_Plans, lateStages)
                     }
     EXPECT_GT(late, 1000);
     EXPECT_GT(lateOfTwo, 100);
+    EXPECT_GT(ofMany, 100);
     cascade::PackedModel packed;
     packed.view = {};
     packed.view.stages = 9;
     packed.form.shapes[0].rows = 32;
     packed.half.shapes[0].rows = 16;
     for (const int multiprocessors : MULTIPROCESSORS)
-        for (const int first : {3, 9})
+        for (const auto& [first, many] : {std::make_pair(3, 5), std::make_pair(3, 9), std::make_pair(9, 9)})
             for (const bool half : {false, true})
                 for (const int tiles : {0, 1, 30, 280, 560, 2526, INT_MAX})
                 {
                     packed.view.late.stage = first;
+                    packed.view.late.ofMany = many;
                     const int most = cascadeTuning::PAIR_BLOCKS * multiprocessors * (half ? 2 : 1);
-                    const int capacity =
-                        cascade::lateCapacityOf(packed, half ? packed.half : packed.form, tiles, multiprocessors);
-                    all.add(capacity != (first < 9 && tiles <= most ? cascadeTuning::LATE_PAIRS * tiles : 0)
-                                ? "room for all tiles, if they are processed at once"
+                    const cascade::gpu::LateTiles made =
+                        cascade::lateTilesOf(packed, half ? packed.half : packed.form, tiles, multiprocessors);
+                    cascade::gpu::LateTiles expected = {tiles, 9};
+                    if (tiles <= most && first < 9)
+                        expected = {0, first};
+                    else if (many < 9)
+                        expected = {std::max(tiles - cascadeTuning::LAST_TILES * multiprocessors, 0), many};
+                    all.add(made.first != expected.first || made.stage != expected.stage
+                                ? "all tiles that are processed at once or the last of many"
                                 : nullptr,
-                            [&] { return cv::format("%d tiles, capacity %d", tiles, capacity); });
+                            [&] { return cv::format("%d tiles, late from %d on", tiles, made.first); });
                 }
+}
+
+//! Lists the tiles of 64 x 32 windows of a pyramid, layer by layer.
+void listTiles(Size image, double factor, std::vector<cascade::gpu::GridRecord>& grids,
+               std::vector<cascade::gpu::TileRecord>& tiles)
+{
+    const int window = 24;
+    double scale = 1.;
+    for (int layer = 0; image.width / scale >= window && image.height / scale >= window; ++layer, scale *= factor)
+    {
+        cascade::gpu::GridRecord grid = {};
+        grid.step = scale > 2. ? 1 : 2;
+        grid.cols = (cvRound(image.width / scale) - window) / grid.step + 1;
+        grid.rows = (cvRound(image.height / scale) - window) / grid.step + 1;
+        grids.push_back(grid);
+        for (int row = 0; row < grid.rows; row += 32)
+            for (int col = 0; col < grid.cols; col += 64)
+                tiles.push_back({0, layer, layer, col, row, static_cast<int>(tiles.size())});
+    }
+}
+
+/** Tiles of a step of 1 come first, then small layers; the last tiles of many have the most windows first.
+@param before tiles in the order in which they were listed. */
+const char* wrongOrder(const std::vector<cascade::gpu::GridRecord>& grids,
+                       const std::vector<cascade::gpu::TileRecord>& before,
+                       const std::vector<cascade::gpu::TileRecord>& tiles, int singles, int multiprocessors)
+{
+    const int count = static_cast<int>(tiles.size()), once = cascadeTuning::PAIR_BLOCKS * multiprocessors;
+    const auto stepOf = [&](int i) { return grids[tiles[i].grid].step; };
+    const auto sideOf = [&](int i)
+    {
+        const cascade::gpu::GridRecord& grid = grids[tiles[i].grid];
+        return Size(std::min(grid.cols - tiles[i].col, 64), std::min(grid.rows - tiles[i].row, 32));
+    };
+    std::vector<int> words;
+    int ofWork = count; // first tile that is ordered by work
+    if (count - once >= (once + 1) / 2)
+        ofWork = std::max({count - cascadeTuning::LAST_TILES * multiprocessors, once, singles});
+    for (int i = 0; i < count; ++i)
+    {
+        words.push_back(tiles[i].word);
+        CT_HOLDS((stepOf(i) == 1) == (i < singles));
+        if (i > 0 && i != ofWork && i != singles && i < ofWork)
+            CT_HOLDS(tiles[i].scale <= tiles[i - 1].scale);
+        if (i > ofWork) // neither wider and higher than the one before
+            CT_HOLDS(sideOf(i).width <= sideOf(i - 1).width || sideOf(i).height <= sideOf(i - 1).height);
+        if (i > ofWork && sideOf(i) == sideOf(i - 1))
+            CT_HOLDS(tiles[i].scale <= tiles[i - 1].scale);
+    }
+    std::sort(words.begin(), words.end());
+    for (int i = 0; i < count; ++i)
+        CT_HOLDS(words[i] == before[i].word);
+    return nullptr;
+}
+
+TEST(Cascade_Plans, orderOfTiles)
+{
+    Enumeration all;
+    cascade::gpu::Shape shape = {};
+    shape.cols = 64;
+    shape.rows = 32;
+    for (const int multiprocessors : MULTIPROCESSORS)
+        for (const Size image : {Size(30, 30), Size(320, 240), Size(640, 360), Size(1280, 720), Size(1920, 1080)})
+            for (const double factor : {1.05, 1.1, 1.2, 2.5})
+            {
+                std::vector<cascade::gpu::GridRecord> grids;
+                std::vector<cascade::gpu::TileRecord> before;
+                listTiles(image, factor, grids, before);
+                std::vector<cascade::gpu::TileRecord> tiles = before;
+                const int singles = cascade::orderTiles(tiles, grids, shape, false, multiprocessors);
+                all.add(wrongOrder(grids, before, tiles, singles, multiprocessors), [&]
+                        { return cv::format("%d x %d, %g, %d", image.width, image.height, factor, multiprocessors); });
+            }
 }
 
 //! Random cases that are to have late stages do.

@@ -224,6 +224,7 @@ nodes, first quads first, then the late StageRecords, then all terms. */
 struct LateLayout
 {
     int stage;     //!< first late stage; the number of stages if there is none
+    int ofMany;    //!< that of many tiles
     int firstNode; //!< first node of that stage
     int warps;     //!< warps per block
     int table;     //!< bytes of an integral image
@@ -271,6 +272,13 @@ struct Deferred
     int unused;
 };
 
+//! Tiles whose pairs leave them before late stages.
+struct LateTiles
+{
+    int first; //!< first such tile; all that follow are, too
+    int stage; //!< first late stage of their pairs
+};
+
 //! A pair of windows that is left before the late stages.
 struct LatePair
 {
@@ -306,6 +314,7 @@ struct Lists
 
     LatePair* late;
     int lateCapacity; //!< tiles evaluate the late stages of pairs beyond it; 0: of all pairs
+    LateTiles lateTiles;
 
     CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
     //! Returns the number of late pairs, which may be above the capacity.

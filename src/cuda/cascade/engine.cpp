@@ -237,8 +237,9 @@ private:
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
-        lists.lateCapacity =
-            lateCapacityOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
+        lists.lateTiles =
+            lateTilesOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
+        lists.lateCapacity = (part.tileCount - lists.lateTiles.first) * gpu::tuning::LATE_PAIRS;
         lists.late = late_.reserve<gpu::LatePair>(call, lists.lateCapacity, "pairs for late stages");
         return lists;
     }

@@ -263,10 +263,11 @@ template <TreeShape TREES> struct LatePairs
     /** Evaluates the stages of the warps' pairs that are left. A task is one stage of one pair; warps take tasks in
     turn, earlier stages first, and leave out those of pairs that have failed. So while many pairs are left, a stage is
     evaluated on pairs that passed the ones before; when few are left, their stages are evaluated at the same time, and
-    a pair that passes all takes no longer than some stages. @param warps number of warps with a pair. */
-    __device__ __forceinline__ void share(int warps) const
+    a pair that passes all takes no longer than some stages. @param first first late stage. @param warps number of warps
+    with a pair. */
+    __device__ __forceinline__ void share(int first, int warps) const
     {
-        const int lane = threadIdx.x & 31, end = warps * (model.stages - model.late.stage);
+        const int lane = threadIdx.x & 31, end = warps * (model.stages - first);
         for (;;)
         {
             uint32_t before = 0;
@@ -276,7 +277,7 @@ template <TreeShape TREES> struct LatePairs
             const uint32_t upper = __shfl_sync(ALL_LANES, before, 1), lower = __shfl_sync(ALL_LANES, before, 2);
             if (task >= end || (upper | lower) == 0)
                 return;
-            const int warp = task % warps, stage = model.late.stage + task / warps;
+            const int warp = task % warps, stage = first + task / warps;
             const bool has[2] = {(upper >> warp & 1) != 0, (lower >> warp & 1) != 0};
             if ((has[0] || has[1]) && stage >= shared.shown[warp].stage)
                 evaluate(stage, warp, has);
@@ -335,7 +336,7 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
         begin(p);
     __pipeline_wait_prior(0);
     __syncthreads(); // records and stages
-    int stage = model.late.stage;
+    int stage = job.lists.lateTiles.stage;
     while (any && static_cast<int>(addForWarp(&shared.pairs, 0)) < ofBlock)
     {
         const bool has[2] = {pairs.leftOf(0, warp) != 0, pairs.leftOf(1, warp) != 0};
@@ -350,12 +351,12 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
             break;
         p = Late(job, block + next * blocks);
         begin(p);
-        stage = model.late.stage;
+        stage = job.lists.lateTiles.stage;
     }
     if (lane == 0)
         shared.shown[warp].stage = stage;
     __syncthreads(); // pairs that are left
-    pairs.share(::min(model.late.warps, ofBlock));
+    pairs.share(job.lists.lateTiles.stage, ::min(model.late.warps, ofBlock));
     __syncthreads(); // windows that are left
     if (any)
         reportLeft();

@@ -53,19 +53,24 @@ gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const det
 {
     const int stages = static_cast<int>(model.stages.size());
     gpu::LateLayout layout = {};
-    layout.stage = stages;
+    layout.stage = layout.ofMany = stages;
     const gpu::TreeShape trees = treeShapeOf(model);
     if (model.tilted || trees == gpu::ANY_TREES || !usesNorm(model.featureType()))
         return layout;
     const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
-    int first = dense;
-    while (first < stages && firstNodeOf(first) < tuning::LATE_NODES)
-        ++first;
-    if (first + tuning::LEAST_LATE_STAGES > stages)
+    const auto firstAfter = [&](int nodes)
+    {
+        int stage = dense;
+        while (stage < stages && firstNodeOf(stage) < nodes)
+            ++stage;
+        return stage + tuning::LEAST_LATE_STAGES <= stages ? stage : stages;
+    };
+    const int first = firstAfter(tuning::LATE_NODES), ofMany = firstAfter(tuning::LATE_NODES_OF_MANY);
+    if (first == stages)
         return layout;
     // Two rows more: sums along rows of the lower window, before columns are added up.
     layout.table = 4 * (model.width + 1) * (model.height + 3);
-    const int nodes = static_cast<int>(model.nodes.size()) - firstNodeOf(first);
+    const int allNodes = static_cast<int>(model.nodes.size()), nodes = allNodes - firstNodeOf(first);
     for (int warps : tuning::LATE_WARPS)
     {
         layout.records = detail::roundUp(warps * layout.table, 16);
@@ -78,6 +83,8 @@ gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const det
             continue;
         layout.stage = first;
         layout.firstNode = firstNodeOf(first);
+        if (ofMany < stages && allNodes - firstNodeOf(ofMany) >= tuning::LEAST_LATE_NODES_OF_MANY)
+            layout.ofMany = ofMany;
         layout.warps = warps;
         break;
     }
@@ -348,7 +355,7 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->view.stages = static_cast<int>(model.stages.size());
     p->view.pairs = p->constant != nullptr;
     p->view.largeCells = mostCellPixels(model) > gpu::SMALL_CELL_PIXELS;
-    p->view.late.stage = p->view.stages;
+    p->view.late.stage = p->view.late.ofMany = p->view.stages;
     p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;

@@ -396,7 +396,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     {
         if constexpr (LATE)
         {
-            if (s == model.late.stage)
+            if (s == t.job.lists.lateTiles.stage && static_cast<int>(blockIdx.x) >= t.job.lists.lateTiles.first)
                 count = leaveToLate(p, list, count);
             if (count == 0)
                 return;
@@ -500,7 +500,7 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
-    if (LATE) // all blocks are resident at once, so that the late stages take no room from those that have not begun
+    if (LATE) // it begins when all blocks have, so that it takes no room from those that have not
         detail::letNextKernelBegin();
     loadRecords(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records

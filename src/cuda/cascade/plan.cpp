@@ -172,12 +172,15 @@ static int64_t tilesAtOnce(bool halves, int multiprocessors)
     return static_cast<int64_t>(tuning::PAIR_BLOCKS) * multiprocessors * (halves ? 2 : 1);
 }
 
-int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
+gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
 {
     const bool halves = form.shapes[0].rows < model.form.shapes[0].rows;
-    return model.view.late.stage < model.view.stages && tiles <= tilesAtOnce(halves, multiprocessors)
-               ? tiles * tuning::LATE_PAIRS
-               : 0;
+    const gpu::LateLayout& late = model.view.late;
+    if (late.stage < model.view.stages && tiles <= tilesAtOnce(halves, multiprocessors))
+        return {0, late.stage};
+    if (late.ofMany < model.view.stages)
+        return {std::max(tiles - tuning::LAST_TILES * multiprocessors, 0), late.ofMany};
+    return {tiles, model.view.stages};
 }
 
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,

@@ -117,9 +117,10 @@ struct Tiling
     Blob blob;
 };
 
-/** Returns the number of pairs that are kept for late stages; 0 if the model has none, or if tiles evaluate them: many
-tiles fill the device until the end. @param tiles number of tiles of `form`. */
-int lateCapacityOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
+/** Returns which tiles have late stages: all, if they are processed at once. Of many tiles none or, if a pair's way
+through the late stages is long, the last: other tiles fill the device while those before them are processed. @param
+tiles number of tiles of `form`; returned as the first such tile if there is none. */
+gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 
 /** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so
 their tiles take long, and other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors

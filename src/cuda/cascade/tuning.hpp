@@ -59,8 +59,8 @@ const int GLOBAL_BLOCKS = 132;
 const int GLOBAL_TILE[2] = {32, 8};
 //! Work of a row of a tile, in windows, beside that of its windows. Halves of tiles are ordered by work.
 const int TILE_WORK = 32;
-//! Tiles at the end of a list that are ordered by work, per multiprocessor: three times as many as are processed at
-//! once. Tiles before them are in the order of layers.
+//! Tiles at the end of a list of many that are ordered by work, and that may have late stages, per multiprocessor:
+//! three times as many as are processed at once.
 const int LAST_TILES = 9;
 //! Blocks of resolveDeferred.
 const int RESOLVE_BLOCKS = 64;
@@ -71,6 +71,11 @@ const int RESOLVE_THREADS = 256;
 
 //! Least number of nodes of the stages before the first late stage.
 const int LATE_NODES = 300;
+//! Least number of nodes of the stages before the first late stage of many tiles.
+const int LATE_NODES_OF_MANY = 600;
+//! Least number of nodes of late stages of many tiles, if there are any: with fewer, the kernel of late stages takes
+//! longer than the last tiles.
+const int LEAST_LATE_NODES_OF_MANY = 2100;
 //! Least number of late stages, if there are any.
 const int LEAST_LATE_STAGES = 3;
 //! Late pairs per tile that lists have room for; what does not fit stays in its tile.
