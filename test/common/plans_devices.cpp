@@ -374,11 +374,12 @@ void listTiles(Size image, double factor, std::vector<cascade::gpu::GridRecord>&
     }
 }
 
-/** Tiles of a step of 1 come first, then small layers; the last tiles of many have the most windows first.
+/** Tiles of a step of 1 come first, then small layers; the last tiles of many may have the most windows first.
 @param before tiles in the order in which they were listed. */
 const char* wrongOrder(const std::vector<cascade::gpu::GridRecord>& grids,
                        const std::vector<cascade::gpu::TileRecord>& before,
-                       const std::vector<cascade::gpu::TileRecord>& tiles, int singles, int multiprocessors)
+                       const std::vector<cascade::gpu::TileRecord>& tiles, int singles, bool byWork,
+                       int multiprocessors)
 {
     const int count = static_cast<int>(tiles.size()), once = cascadeTuning::PAIR_BLOCKS * multiprocessors;
     const auto stepOf = [&](int i) { return grids[tiles[i].grid].step; };
@@ -389,7 +390,7 @@ const char* wrongOrder(const std::vector<cascade::gpu::GridRecord>& grids,
     };
     std::vector<int> words;
     int ofWork = count; // first tile that is ordered by work
-    if (count - once >= (once + 1) / 2)
+    if (byWork && count - once >= (once + 1) / 2)
         ofWork = std::max({count - cascadeTuning::LAST_TILES * multiprocessors, once, singles});
     for (int i = 0; i < count; ++i)
     {
@@ -421,10 +422,17 @@ TEST(Cascade_Plans, orderOfTiles)
                 std::vector<cascade::gpu::GridRecord> grids;
                 std::vector<cascade::gpu::TileRecord> before;
                 listTiles(image, factor, grids, before);
-                std::vector<cascade::gpu::TileRecord> tiles = before;
-                const int singles = cascade::orderTiles(tiles, grids, shape, false, multiprocessors);
-                all.add(wrongOrder(grids, before, tiles, singles, multiprocessors), [&]
-                        { return cv::format("%d x %d, %g, %d", image.width, image.height, factor, multiprocessors); });
+                for (const bool byWork : {false, true})
+                {
+                    std::vector<cascade::gpu::TileRecord> tiles = before;
+                    const auto order = byWork ? cascade::TileOrder::LAST_BY_WORK : cascade::TileOrder::BY_LAYER;
+                    const int singles = cascade::orderTiles(tiles, grids, shape, order, multiprocessors);
+                    all.add(wrongOrder(grids, before, tiles, singles, byWork, multiprocessors),
+                            [&] {
+                                return cv::format("%d x %d, %g, %d, %d", image.width, image.height, factor, byWork,
+                                                  multiprocessors);
+                            });
+                }
             }
 }
 

@@ -184,8 +184,9 @@ gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int t
 }
 
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
-               bool halves, int multiprocessors)
+               TileOrder order, int multiprocessors)
 {
+    const bool halves = order == TileOrder::HALVES;
     const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
     const auto work = [&](const gpu::TileRecord& tile)
     {
@@ -204,7 +205,7 @@ int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridR
     const int singles = static_cast<int>(std::count_if(tiles.begin(), tiles.end(), isSingle));
     const int64_t count = static_cast<int64_t>(tiles.size()), once = tilesAtOnce(halves, multiprocessors);
     const int64_t last = static_cast<int64_t>(tuning::LAST_TILES) * multiprocessors;
-    if (2 * (count - once) >= once)
+    if (order == TileOrder::LAST_BY_WORK && 2 * (count - once) >= once)
         std::stable_sort(tiles.begin() + std::max<int64_t>({count - last, once, singles}), tiles.end(),
                          [&](const gpu::TileRecord& a, const gpu::TileRecord& b) { return work(a) > work(b); });
     return singles;
@@ -338,6 +339,13 @@ const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t tas
     return late && model.half.threads > 0 && tiles <= tilesAtOnce(false, multiprocessors) ? model.half : model.form;
 }
 
+TileOrder orderFor(const PackedModel& model, const TileForm& form)
+{
+    if (&form == &model.half)
+        return TileOrder::HALVES;
+    return model.view.pairs && !model.view.tilted ? TileOrder::LAST_BY_WORK : TileOrder::BY_LAYER;
+}
+
 } // namespace
 
 std::shared_ptr<const Tiling> makeTiling(const Request& request,
@@ -386,7 +394,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        const int singles = orderTiles(tiles, grids, shape, &form == &models[t]->half, multiprocessors);
+        const int singles = orderTiles(tiles, grids, shape, orderFor(*models[t], form), multiprocessors);
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
         tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});

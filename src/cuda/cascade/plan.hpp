@@ -122,13 +122,24 @@ through the late stages is long, the last: other tiles fill the device while tho
 tiles number of tiles of `form`; returned as the first such tile if there is none. */
 gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 
-/** Orders tiles: those of layers with a step of 1 come first. Then small layers: their windows reach more stages, so
-their tiles take long, and other tiles fill the device meanwhile. Halves are all processed at once, and multiprocessors
-take them in turn: tiles of most work are as far from each other as possible. The last of many tiles are in the order of
-work, most first, so that multiprocessors end at about the same time; not if fewer than half as many as are processed at
-once begin later: then it is chance which tile ends last. @return number of tiles of layers with a step of 1. */
+//! Order of tiles of layers with the same step.
+enum class TileOrder
+{
+    //! Small layers first: their windows reach more stages, so their tiles take long, and other tiles fill the device
+    //! meanwhile.
+    BY_LAYER,
+    //! By layer, but the last of many tiles with most work first, so that multiprocessors end at about the same time. By
+    //! layer alone if fewer than half as many tiles as are processed at once begin later: then it is chance which ends
+    //! last. So it is with rotated features, whose tiles have no late stages: 5 % less time to 4 % more.
+    LAST_BY_WORK,
+    //! All halves are processed at once, and multiprocessors take them in turn: tiles of most work are as far from each
+    //! other as possible.
+    HALVES
+};
+
+//! Orders tiles: those of layers with a step of 1 come first. @return number of these.
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const gpu::Shape& shape,
-               bool halves, int multiprocessors);
+               TileOrder order, int multiprocessors);
 
 //! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last
 //! record is the end.

@@ -57,7 +57,7 @@ const int MAX_WINDOWS = 2048;
 const int GLOBAL_BLOCKS = 132;
 //! Tile where integral images are in device memory, columns and rows of windows.
 const int GLOBAL_TILE[2] = {32, 8};
-//! Work of a row of a tile, in windows, beside that of its windows. Halves of tiles are ordered by work.
+//! Work of a row of a tile, in windows, beside that of its windows: tiles are ordered by work.
 const int TILE_WORK = 32;
 //! Tiles at the end of a list of many that are ordered by work, and that may have late stages, per multiprocessor:
 //! three times as many as are processed at once.
