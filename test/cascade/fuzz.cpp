@@ -181,8 +181,8 @@ OracleStage passedByAll(OracleStage stage)
     return stage;
 }
 
-/** Returns a random cascade of some windows of the image, whose features are not rotated. @param first in and out: number
-to begin with. @param nodes per tree: 1 or 2. */
+/** Returns a random cascade that some windows of the image pass, without rotated features. @param nodes per tree: 1 or
+2. @param first in and out: number to begin with. */
 OracleCascade passedBySome(const Mat& image, int nodes, int& first)
 {
     const size_t MOST = 4000; // of windows that pass

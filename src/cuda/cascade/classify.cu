@@ -3,7 +3,7 @@
 
 // Stage classify: all tiles of all layers and images of one cascade, one block per tile, in one of two ways:
 //
-//   pairs.cu  windows in pairs: all of OpenCV's cascades. Where tiles are few, late.cu evaluates their late stages
+//   pairs.cu  windows in pairs: all of OpenCV's cascades. late.cu may evaluate the late stages of all or the last tiles
 //   plain.cu  windows one by one, from the model's own arrays: models that pairs.cu cannot take
 //
 // The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile

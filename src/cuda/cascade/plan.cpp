@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Chooses tiles that fit a device, lays out the pyramids of a call and lists their tiles.
+// over budget: one plan, whose tiles, pyramids and lists depend on each other.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA

@@ -128,9 +128,9 @@ enum class TileOrder
     //! Small layers first: their windows reach more stages, so their tiles take long, and other tiles fill the device
     //! meanwhile.
     BY_LAYER,
-    //! By layer, but the last of many tiles with most work first, so that multiprocessors end at about the same time. By
-    //! layer alone if fewer than half as many tiles as are processed at once begin later: then it is chance which ends
-    //! last. So it is with rotated features, whose tiles have no late stages: 5 % less time to 4 % more.
+    //! Small layers first, but the last of many tiles with most work first, so that multiprocessors end at about the
+    //! same time. BY_LAYER alone if fewer than half as many tiles as are processed at once begin later: then it is
+    //! chance which ends last. It also is with rotated features, whose tiles have no late stages.
     LAST_BY_WORK,
     //! All halves are processed at once, and multiprocessors take them in turn: tiles of most work are as far from each
     //! other as possible.
