@@ -85,6 +85,8 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
         s.event = FILTERED;
         s.valid = f.strong || flowed ? before.valid : 0;
         s.alive = s.fast = 1;
+        s.unsupported = before.unsupported; // the failure of flow had ended the object
+        s.onProbation = before.onProbation;
         // Where most points are wrong, such an answer is verified by updateSimilarity(), as flow's own box would be.
         const bool doubtful = s.few && f.confidence < COVER_PART * f.meanConfidence;
         s.few = doubtful ? 1 : 0;

@@ -74,6 +74,17 @@ TEST(Tld_Filter, takesItsBoxWhereFlowIsNotSure)
     EXPECT_EQ(core::FILTERED, Asked(0.09, true, true).fuse(0.9).event) << "few points";
     EXPECT_FALSE(Asked(0.09, true, true).fuse(0.9).valid);
     EXPECT_TRUE(Asked(0.11, true, true).fuse(0.9).valid);
+    for (bool alive : {false, true})
+    {
+        Asked counted(0.11, alive);
+        counted.before.unsupported = 2;
+        counted.before.onProbation = 70;
+        counted.now.unsupported = alive ? 2 : 0; // as failed flow leaves them
+        counted.now.onProbation = alive ? 70 : 0;
+        const core::ObjectState& kept = counted.fuse(0.6);
+        EXPECT_EQ(2, kept.unsupported) << "the object was not lost, so frames without support go on";
+        EXPECT_EQ(70, kept.onProbation);
+    }
     Asked known(0.2);
     known.now.filter.meanConfidence = 0.5;
     known.now.filter.confidences = 1;
