@@ -51,6 +51,7 @@ const double FILTER_SUPPORT = 0.5;     //!< above: overlap by which a strong ans
 const double SUPPORT_PART = 0.75;      //!< least confidence of an answer that supports a box, in mean confidences
 const double OUTSIDE_PART = 0.2;       //!< above: part of the box outside of the image; then OUTSIDE_SUPPORT
 const double OUTSIDE_SUPPORT = 0.6;    //!< takes the place of SUPPORT_PART
+const double DOUBTED_SUPPORT = 0.25;   //!< least confidence of a strong answer that supports a box that is not valid
 
 const int FILTER_CELL = 4; //!< side of a cell, pixels
 const int FILTER_SIDE = FILTER_GRID * FILTER_CELL, FILTER_CELLS = FILTER_GRID * FILTER_GRID;

@@ -96,8 +96,9 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     // box reaches out of the image, as windows do not.
     const Box part = clipped(s.box, cols, rows);
     const bool reachesOut = part.w * part.h < (1. - OUTSIDE_PART) * s.box.w * s.box.h;
-    const double least = reachesOut ? OUTSIDE_SUPPORT : SUPPORT_PART;
-    f.supports = f.strong && f.confidence >= least * f.meanConfidence && s.alive && s.valid &&
+    const double usual = (reachesOut ? OUTSIDE_SUPPORT : SUPPORT_PART) * f.meanConfidence;
+    // Of a box that is not valid the mean says little: it falls while the filter learns what covers the object.
+    f.supports = f.strong && f.confidence >= (s.valid ? usual : DOUBTED_SUPPORT) && s.alive &&
                  (takes || overlap(s.box, box) > FILTER_SUPPORT);
 }
 

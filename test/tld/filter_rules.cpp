@@ -173,7 +173,40 @@ TEST(Tld_Filter, supportsBoxesThatReachOutOfTheImageFromALowerConfidence)
                 }
 }
 
-//! A valid box near an answer of three quarters of the mean confidence is not left for a more similar place.
+//! A box that is not valid is supported from a confidence of .25 on, if that is also half of the mean or more.
+TEST(Tld_Filter, supportsBoxesThatAreNotValid)
+{
+    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
+    for (const double mean : {0.3, 0.45, 0.51})
+        for (const double confidence : {0.249, 0.251})
+            for (const double outside : {0., 0.3})
+                for (const double similarity : {0.6, 0.65}) // the box is the filter's, or flow's near it
+                {
+                    SCOPED_TRACE(cv::format("%g, %g, %g, %g", mean, confidence, outside, similarity));
+                    Asked a(confidence);
+                    a.before.valid = a.now.valid = 0;
+                    a.before.score = similarity > 0.6 ? 0.5 : 0.4;
+                    a.now.box.x = 320 - 40 * (1 - outside);
+                    a.now.filter.x = a.now.box.x + 20;
+                    a.now.filter.y = a.now.box.y + 15;
+                    a.now.filter.meanConfidence = mean;
+                    a.now.filter.confidences = 10;
+                    a.fuse(similarity);
+                    EXPECT_FALSE(a.now.valid);
+                    const bool expected = confidence > 0.25 && mean < 0.5;
+                    EXPECT_EQ(expected, a.now.filter.supports != 0);
+                    core::updateSupport(a.now, 0, settings);
+                    EXPECT_EQ(expected, a.now.alive != 0);
+                }
+    Asked apart(0.5);
+    apart.before.valid = apart.now.valid = 0;
+    apart.before.score = 0.5;
+    apart.now.box.x = 150; // which flow keeps
+    EXPECT_EQ(core::FLOWED, apart.fuse(0.6).event);
+    EXPECT_FALSE(apart.now.filter.supports) << "its answer is elsewhere";
+}
+
+//! A box near an answer that supports it is not left for a more similar place.
 TEST(Tld_Filter, keepsTheBoxItSupportsFromJumping)
 {
     core::Settings settings = {};
@@ -181,7 +214,7 @@ TEST(Tld_Filter, keepsTheBoxItSupportsFromJumping)
     settings.trees = 10;
     const core::Cluster elsewhere = {{250, 200, 40, 30}, 0.95, core::fernPositiveSum() * 10};
     const auto jumps = [&](core::ObjectState& s) { return core::compareClusters(s, &elsewhere, 1, settings).better; };
-    for (const double confidence : {0.299, 0.301})
+    for (const double confidence : {0.249, 0.251, 0.299, 0.301})
         for (const bool valid : {true, false})
             for (const double similarity : {0.6, 0.8}) // the box is the filter's, or flow's near it
             {
@@ -191,7 +224,7 @@ TEST(Tld_Filter, keepsTheBoxItSupportsFromJumping)
                 a.now.filter.meanConfidence = 0.4;
                 a.now.filter.confidences = 10;
                 a.fuse(similarity);
-                EXPECT_EQ(confidence < 0.3 || !valid, jumps(a.now) != 0);
+                EXPECT_EQ(confidence < (valid ? 0.3 : 0.25), jumps(a.now) != 0);
                 core::beginFrame(a.now);
                 EXPECT_TRUE(jumps(a.now)) << "it has not been asked in this frame";
             }

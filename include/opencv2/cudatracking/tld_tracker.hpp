@@ -51,7 +51,7 @@ __State__ after a frame:
   be wrong, also if update() returns true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
   more than 0.6, with enough variance and fern posteriors that sum to 1 or more. With TLDParams::filter a high answer
-  of the filter supports a valid box, too, and with a low answer windows do not support a box that is not valid.
+  of the filter supports a box, too, and with a low answer windows do not support a box that is not valid.
 - The **score** of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean
   posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 for a
   box without such windows, and 1 directly after init(), add() and resetTo().
