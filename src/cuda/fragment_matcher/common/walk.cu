@@ -163,8 +163,8 @@ __device__ __forceinline__ void addWords(const ByteImageView& frame, const uint3
         addWords<K, false>(frame, templ, fragment, x, y, thread, threads, sums);
 }
 
-//! Adds the thread's share of a position in images of 16 bits, pixel by pixel; weights are 255 if there are none. Sums of 64 bits, terms of at most
-//! 255^3; see MAX_DEEP_SAMPLES.
+//! Adds the thread's share of a position in images of 16 bits, pixel by pixel; weights are 255 if there are none. Sums
+//! of 64 bits, terms of at most 255^3; see MAX_DEEP_SAMPLES.
 template <class K>
 __device__ __forceinline__ void addPixels(const ByteImageView& frame, const uint32_t* templ, int channels,
                                           const DeviceFragment& fragment, int x, int y, int thread, int threads,
