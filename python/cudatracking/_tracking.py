@@ -89,7 +89,7 @@ class TLDParams:
     """
 
     seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
-    learning: bool = _switch(True, "True lets trackers update the model after init().")
+    learning: bool = _switch(True, "True lets trackers update ferns and templates after init(); the filter is trained with False, too.")
     mirror: bool = _switch(False, "True trains the ferns on mirror images of the object, too.")
     min_reply_score: float = _switch(0.,
         "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
@@ -448,7 +448,8 @@ class Tracker(_Frames):
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Reads a file written by Tracker.save(), Detector.save() or MultiTracker.save_object(), of at most 64 MiB. The object of a Detector is
-        LOST until it is detected. The file is checked completely, so it may come from an untrusted source; if it is refused, nothing changes.
+        LOST until it is detected. The parameters of the file replace those of this tracker. The file is checked completely, so it may come from
+        an untrusted source; if it is refused, nothing changes.
 
         Args:
             path: path of the file.

@@ -310,7 +310,8 @@ public:
 
     /** @brief Switches learning on or off from the next call on. Graphs that were captured before keep their setting.
     init() does not reset it, and save() stores it.
-    @param learning false: the model does not change. Initially it is TLDParams.learning. */
+    @param learning false: ferns and templates do not change; the filter is trained all the same. Initially it is
+    TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Returns whether the model is updated. */
     CV_WRAP virtual bool getLearning() const = 0;
