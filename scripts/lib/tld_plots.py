@@ -129,7 +129,7 @@ def draw(results, title, path):
     time.set(xlabel="milliseconds per frame, one thread", ylabel="F, mean of the sequences", title="quality against time", xscale="log")
     time.margins(x=.35)
     for axis in (near, success, time):
-        axis.set_ylim(0, 1.04)
+        axis.set_ylim(0, 1.1)
         axis.grid(True, alpha=.3)
         axis.title.set_fontsize(10)
     near.legend(fontsize=7, loc="lower right")
