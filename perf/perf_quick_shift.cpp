@@ -151,7 +151,7 @@ double pairsOf(const Case& c)
 
 //! Returns the lower bound of the density's time on an H200: 12.5 instructions per pair at 32.6e12 instructions per
 //! second. Two of them are the distance of up to four 8-bit channels; more channels take two each.
-double lowerBoundUs(const Case& c)
+[[maybe_unused]] double lowerBoundUs(const Case& c)
 {
     const double instructions = c.channels > 4 ? 10.5 + 2 * c.channels : 12.5;
     return pairsOf(c) * instructions / 32.6e12 * 1e6;
@@ -215,7 +215,7 @@ protected:
     };
 #endif
 
-    void measure(bool kernelOnly = false)
+    void measure([[maybe_unused]] bool kernelOnly = false)
     {
         requireDevice();
 #ifdef HAVE_CUDA

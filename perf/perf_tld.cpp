@@ -99,7 +99,7 @@ int windowsOf(const Size& object, const Size& image)
     return count;
 }
 //! Returns the size of this width with about `windows` windows, at least as tall as wide.
-Size objectWith(int windows, int width, const Size& image)
+[[maybe_unused]] Size objectWith(int windows, int width, const Size& image)
 {
     Size object(width, width);
     while (std::abs(windowsOf(object, image) - windows) > windows / 50 && object.height < image.height / 2)
