@@ -287,8 +287,8 @@ class FragmentMatcher(Worker):
         image = _arrays.image(frame, "frame", _PIXELS)
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
+        stream_pointer(stream)  # as in _edit()
         self._largest = self._regions = None
-        stream_pointer(stream)
         if image.device is None:
             for array in covers or []:
                 if array.device is not None:

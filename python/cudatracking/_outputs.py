@@ -114,7 +114,6 @@ class Beside:
         self.path = path
         self._place = os.path.realpath(path)
         folder, name = os.path.split(self._place)
-        ending = os.path.splitext(path)[1]  # that of the name that was given chooses the format, not that of what a link leads to
         if os.path.isdir(path):
             raise error(f"{path}: is a folder; a file is needed")
         self.direct = is_stream(path)
@@ -126,7 +125,8 @@ class Beside:
             if os.path.exists(path):
                 self._mode = os.stat(path).st_mode & 0o777
                 os.close(os.open(path, os.O_WRONLY))  # a new file would need the right to write into the folder only
-            handle, self.temporary = tempfile.mkstemp(ending, f".{name}.", folder)
+            # The ending chooses the format: that of the name that was given, not that of what a link leads to.
+            handle, self.temporary = tempfile.mkstemp(os.path.splitext(path)[1], f".{name}.", folder)
         except OSError as raised:
             raise error(f"{path}: cannot be written: {raised.strerror}") from None
         os.close(handle)

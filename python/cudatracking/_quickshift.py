@@ -319,8 +319,8 @@ class QuickShift(Worker):
         """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
 
         Args:
-            image: image for the means, which are those of mean_color() before rounding, of the size and on the device of the one given to compute(). Default:
-                none, so that `means` has no columns.
+            image: image for the means, which are those of mean_color() before rounding, of the size and on the device of the one given to
+                compute(). Default: none, so that `means` has no columns.
             stream: of torch, CuPy or OpenCV, or its address. Default: with an image of torch or CuPy their current stream, without an image
                 that of compute().
         """

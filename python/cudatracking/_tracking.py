@@ -375,7 +375,7 @@ class Tracker(_Frames):
                 current stream of torch or CuPy for their arrays, else the null stream.
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
 
-        Returns 12 float64: x, y, width, height, score (not rounded, as Tracker.score is), State, located (1 or 0), learned (1 or 0), Event, id, -1,
+        Returns 12 float64: x, y, width, height, score (that of Tracker.score before it is rounded), State, located (1 or 0), learned (1 or 0), Event, id, -1,
         confidence of the filter (0 without TLDParams.filter).
         """
         return self._table(self._native.updateAsync, image, row(len(_COLUMNS), "f8"), stream, out)

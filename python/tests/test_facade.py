@@ -526,6 +526,7 @@ class MatcherTest(unittest.TestCase):
                               (matcher.match, [frame(0)]), (matcher.score_map, [0, frame(0)]), (matcher.predict_areas, [found.locations, 4, (192, 144)])):
             with self.assertRaisesRegex(TypeError, "stream: str: a stream of"):
                 method(*given, stream="abc")
+        np.testing.assert_array_equal(matcher.match(frame(1), predictions=[(34, 51), (31, 21)]).scores, found.scores)
         self.assertEqual(len(matcher), 2)
         matcher.remove(0)
         self.assertEqual(len(matcher), 1)

@@ -11,6 +11,7 @@ import posixpath
 import re
 
 from check_sources import main
+from doxygen_markdown import slug
 
 UMBRELLA = "include/opencv2/cudatracking.hpp"
 CODES_TEST = "test/common/error_codes.cpp"
@@ -56,14 +57,16 @@ FRAMES = 10_000 * 3600 * 25  # of the hours in scan.md
 
 
 def linked(text, anchor):
-    """Returns a page, or its section with this anchor and what is below it."""
+    """Returns a page or, with an anchor, its section of that name and what is below it; nothing if there is none."""
+    if not anchor:
+        return text
     parts = re.split(r"^(#+) (.*)\n", text, flags=re.M)
     sections = list(zip(parts[1::3], parts[2::3], parts[3::3]))
     for at, (level, heading, _) in enumerate(sections):
-        if re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") == anchor:
+        if slug(heading) == anchor:
             end = next((i for i in range(at + 1, len(sections)) if len(sections[i][0]) <= len(level)), None)
             return "".join(body for _, _, body in sections[at:end])
-    return text
+    return ""
 
 
 def check_figures(root):

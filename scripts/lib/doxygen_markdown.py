@@ -10,9 +10,13 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PAGES, IMAGES = (".md", ".markdown"), (".jpg", ".png")  # kinds of file that doxygen can link to
 
 
+def slug(heading):
+    """Returns the anchor that forges give to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
 def anchor(page, heading):
-    slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-    return re.sub(r"\W", "_", os.path.splitext(page)[0]) + "__" + slug
+    return re.sub(r"\W", "_", os.path.splitext(page)[0]) + "__" + slug(heading)
 
 
 def link(text, target, page):
@@ -49,4 +53,5 @@ def main():
     print("".join(parts), end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -51,7 +51,7 @@ class CheckTexts(unittest.TestCase):
         for row, count in ((ROW.format("246 us", ""), 0), (ROW.format("246 us", " 61.5 | 7.7 |"), 0), ("| job |\n|--:|\n", 0),
                            (ROW.format("256 us", ""), 1), (ROW.format("46 us", ""), 1), (ROW.format("246 ms", ""), 1),
                            (ROW.format("246 us", " 64 | 8 |"), 1), (ROW.format("246 us", " 61.5 | 8 |"), 1), ("| job | 246 us |\n", 1),
-                           ("| [F](b.md) | .544 |\n", 0), ("| [F](b.md) | .54 |\n", 1), ("| [F](b.md#one-part) | .544, .3 |\n", 0), ("| [F](b.md#one-part) | .7 |\n", 1)):
+                           ("| [F](b.md) | .544 |\n", 0), ("| [F](b.md) | .54 |\n", 1), ("| [F](b.md#one-part) | .544, .3 |\n", 0), ("| [F](b.md#one-part) | .7 |\n", 1), ("| [F](b.md#none) | .7 |\n", 1)):
             with self.subTest(row):
                 self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": QUOTE.format(row)})), count)
         self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": ROW.format("246 us", "")})), 1)  # no quote

@@ -97,7 +97,7 @@ CT_HOST_DEVICE void fuse(ObjectState& s, const ObjectState& before, const Simila
     const Box part = clipped(s.box, cols, rows);
     const bool reachesOut = part.w * part.h < (1. - OUTSIDE_PART) * s.box.w * s.box.h;
     const double usual = (reachesOut ? OUTSIDE_SUPPORT : SUPPORT_PART) * f.meanConfidence;
-    // Of a box that is not valid the mean says little: it falls while the filter learns what covers the object.
+    // The mean says little about a box that is not valid: it falls while the filter learns what covers the object.
     f.supports = f.strong && f.confidence >= (s.valid ? usual : DOUBTED_SUPPORT) && s.alive &&
                  (takes || overlap(s.box, box) > FILTER_SUPPORT);
 }

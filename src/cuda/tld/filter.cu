@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
     const ObjectState& before = live.states[live.current];
     const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
-    // Of few objects, the sizes at the first answer are known; sizes elsewhere are taken if the second place is asked.
+    // With few objects the sizes at the first answer are known; those elsewhere are taken if the second place is asked.
     const int t = threadIdx.x;
     const bool mayMove = looks.there || place == 0 || !isFew(batch);
     const SizeStep step(before.filter, t, mayMove && t < FILTER_SCALES ? sizeFactor(t) : 0., mayMove);
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
     const int t = threadIdx.x, block = blockIdx.x;
     const FilterTables& tables = *batch.filterTables;
     const FilterModel& model = modelOf(object);
-    // What the last block needs is loaded by all, before they wait.
+    // Which block will be the last is not known yet, so every block loads what that one needs while it would wait.
     if (t < FILTER_SCALES)
     {
         m.factors[t] = sizeFactor(t);
