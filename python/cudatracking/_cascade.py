@@ -115,7 +115,7 @@ class CascadeClassifier(Worker):
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides up to 65535. Results are the same on the CPU and on every GPU.
     Calls of several threads on one object are made one after the other; clone() makes objects that work at the same time. Files are checked
-    completely, so they may come from untrusted sources. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    completely, so they may come from untrusted sources. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
     Semantics: doc/cascade.md. Sources: Viola and Jones 2001, Lienhart and Maydt 2002, Liao et al. 2007.
     """
@@ -376,7 +376,7 @@ class CascadeClassifier(Worker):
 
     def detect_async(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None,
                      out: Optional[Sequence[Any]] = None) -> Tables:
-        """Detects the objects in several images. Returns result matrices of fixed size; for images on a device they are on that device, and
+        """Detects the objects in several images. Returns Tables, arrays of fixed size; for images on a device they are on that device, and
         the call does not wait.
 
         Args:

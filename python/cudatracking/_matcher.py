@@ -187,7 +187,7 @@ class FragmentMatcher(Worker):
     Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type,
     sides 1 to 32767; fragments of uint16 have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
-    ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
     Definitions: doc/fragment_matcher.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
     2014 (ZNCC on CUDA).
@@ -351,8 +351,9 @@ class FragmentMatcher(Worker):
 
     def match(self, frame: ImageLike, areas: Optional[BoxesLike] = None, *, predictions: Optional[BoxesLike] = None, stream: Any = None,
               out: Optional[Union[Matches, Sequence[Any]]] = None) -> Matches:
-        """Locates all fragments in a frame. With a frame on a device the results are on that device, and the call does not wait unless
-        areas or predictions are on the host, or predictions on a device are not int32.
+        """Locates all fragments in a frame. Returns Matches: locations, scores, confidence, status and refined, one row per fragment. With a
+        frame on a device they are on that device, and the call does not wait unless areas or predictions are on the host, or predictions
+        on a device are not int32.
 
         Args:
             frame: image to search, of the type of the fragments.

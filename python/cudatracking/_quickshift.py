@@ -71,7 +71,7 @@ class QuickShift(Worker):
     Images: uint8, uint16 or float32 (float16 and float64 become float32), height x width with 1 to 16 channels. After compute() the other methods
     return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device. Before compute() they
     raise error. The CPU and every GPU give the same bits. Calls of several threads on one object are made one after the other, and share
-    its results: use one object per thread. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    its results: use one object per thread. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
     Definitions and accuracy: doc/quick_shift.md. Sources: Vedaldi and Soatto 2008, Fulkerson and Soatto 2010.
     """

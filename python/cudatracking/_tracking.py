@@ -334,7 +334,7 @@ class Tracker(_Frames):
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Equal parameters, seed
     included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
-    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
     Rules of states and learning: doc/tld.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
     """
@@ -491,7 +491,7 @@ class MultiTracker(_Frames):
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Equal parameters, seed
     included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
-    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -687,7 +687,7 @@ class Detector(_Frames):
         members: members of TLDParams by name, such as seed=3.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type. Calls of several threads
-    on one object are made one after the other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, what else fails error (a RuntimeError); the message names the argument.
+    on one object are made one after the other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:

@@ -14,7 +14,7 @@ from ._run import lines_of, scan
 
 Number = Callable[..., Any]
 NUMBER_HELP = "about N connected superpixels, with parameters for photographs; not with --sigma, --max-dist and --color-scale"
-MIN_AREA_HELP = "split into 4-connected components and merge smaller ones (default 20, with --number a twelfth of the mean area; 0: without --number do neither)"
+MIN_AREA_HELP = "split into 4-connected components and merge those of fewer pixels (default 20, with --number a twelfth of the mean area); 0, without --number: do neither"
 
 
 def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[str], Any]) -> None:
@@ -23,7 +23,7 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     made.add_argument("--job", choices=sorted(JOBS), required=True, help="what is done with each video")
     made.add_argument("--out", metavar="DIR", required=True, help="folder of the results, made if it is not there")
     made.add_argument("--resume", action="store_true", help="continue the scan in DIR; with other parameters it starts anew, and the old one is kept in a folder before-N")
-    made.add_argument("--format", choices=("parquet", "csv"), default="parquet", help="of the table and its parts (default parquet)")
+    made.add_argument("--format", choices=("parquet", "csv"), default="parquet", help="format of the table and its parts (default parquet)")
     made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="shortest part of a video that a worker gets (default 60)")
     made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this share of the segments, 0 to 1, again on the CPU and compare the bytes "
                       "(default 0; if more, at least one)")
@@ -36,7 +36,7 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     where.add_argument("--decode", choices=("host", "device", "auto"), default="host", help="where H.264 and HEVC are decoded for detect and track with GPUs: host "
                        "(default), device (needs PyNvVideoCodec), auto (device if PyNvVideoCodec can be used)")
     where.add_argument("--executor", choices=("auto", "ray", "processes"), default="auto", help="auto (default): Ray if it is installed, else processes of this machine")
-    where.add_argument("--address", help="of a Ray cluster, such as auto or ray://host:10001 (default: the environment's RAY_ADDRESS, or this machine alone)")
+    where.add_argument("--address", help="address of a Ray cluster, such as auto or ray://host:10001 (default: the environment's RAY_ADDRESS, or this machine alone)")
     # Options of a job have no default here: what is given can be told from what is not.
     job = made.add_argument_group("detect")
     job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
