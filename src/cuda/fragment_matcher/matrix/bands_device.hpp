@@ -81,6 +81,33 @@ struct Steps
     }
 };
 
+//! The tile of a correlating block: it computes the sums of entry e in columns from x and rows from y on.
+struct SumsTile
+{
+    int e, x, y;
+};
+
+//! Returns the tile of this block where tiles have cols x rows sums.
+__device__ __forceinline__ SumsTile sumsTileOfBlock(const BandPlan& plan, int cols, int rows)
+{
+    const int tilesX = plan.sumsPitch / cols;
+    const int tiles = tilesX * detail::ceilDiv(plan.sumsRows, rows), e = blockIdx.x / tiles;
+    const int tile = blockIdx.x - e * tiles, tileY = tile / tilesX;
+    return {e, cols * (tile - tileY * tilesX), rows * tileY};
+}
+
+//! Returns the word that a lane holds of 16 rows of a band: rows 4 (lane % 4) to 4 (lane % 4) + 3 of column lane / 4.
+//! templateWord(plane, v, k) returns word k of row v of a plane of the template, 0 outside the template.
+template <class TemplateWord>
+__device__ __forceinline__ uint32_t bandWord(const BandPlan& plan, int item, const TemplateWord& templateWord)
+{
+    const int lane = item % 32, row = item / 32 / plan.chunks, chunk = item / 32 - row * plan.chunks;
+    const int plane = row / plan.bandRows, v = row - plane * plan.bandRows;
+    const int first = 16 * chunk + 4 * (lane % 4) - lane / 4; // column of the template
+    const int k = first >> 2, shift = 8 * (first & 3);
+    return __funnelshift_r(templateWord(plane, v, k), shift ? templateWord(plane, v, k + 1) : 0, shift);
+}
+
 //! Copies entry e, as prepare stored it, to shared memory; by the first warp.
 __device__ __forceinline__ void loadEntry(const BandMemory& memory, int e, gpu::OpenEntry* entry)
 {

@@ -109,10 +109,9 @@ __global__ void __launch_bounds__(THREADS, 2)
     correlateBandsKernel(const int channels, const BandPlan plan, const BandMemory memory)
 {
     extern __shared__ __align__(16) uint32_t shared[];
-    const int tilesX = plan.sumsPitch / COLS, tileRows = plan.units * ROWS;
-    const int tiles = tilesX * detail::ceilDiv(plan.sumsRows, tileRows), e = blockIdx.x / tiles;
-    const int tile = blockIdx.x - e * tiles, tileY = tile / tilesX;
-    const int tileX = COLS * (tile - tileY * tilesX), y = tileY * tileRows;
+    const int tileRows = plan.units * ROWS;
+    const SumsTile tile = sumsTileOfBlock(plan, COLS, tileRows);
+    const int e = tile.e, tileX = tile.x, y = tile.y;
     __shared__ gpu::OpenEntry entry;
     detail::waitForKernelBefore();
     detail::letNextKernelBegin(); // all output of prepare is complete, so the next kernel may read it

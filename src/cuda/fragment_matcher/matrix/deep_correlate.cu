@@ -92,10 +92,9 @@ __global__ void __launch_bounds__(THREADS, 2)
 {
     extern __shared__ __align__(16) uint32_t shared[];
     const BandPlan& plan = deep.bands;
-    const int tilesX = plan.sumsPitch / BAND_COLS, tileRows = plan.units * BAND_ROWS;
-    const int tiles = tilesX * detail::ceilDiv(plan.sumsRows, tileRows), e = blockIdx.x / tiles;
-    const int tile = blockIdx.x - e * tiles, tileY = tile / tilesX;
-    const int tileX = BAND_COLS * (tile - tileY * tilesX), y = tileY * tileRows;
+    const int tileRows = plan.units * BAND_ROWS;
+    const SumsTile tile = sumsTileOfBlock(plan, BAND_COLS, tileRows);
+    const int e = tile.e, tileX = tile.x, y = tile.y;
     __shared__ gpu::OpenEntry entry;
     detail::letNextKernelBegin(); // all output of prepare is complete, so the next kernel may read it
     loadEntry(memory, e, &entry);

@@ -39,20 +39,6 @@ __device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const De
     return productBytes(__ldg(word + c * planeWords), __ldg(word + (channels + c) * planeWords), weights, byte);
 }
 
-//! Returns the word that a lane holds of 16 rows of a band: rows 4 (lane % 4) to 4 (lane % 4) + 3 of column lane / 4.
-template <bool WEIGHTED>
-__device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFragment& fragment, const BandPlan& plan,
-                                             int item)
-{
-    const int lane = item % 32, row = item / 32 / plan.chunks, chunk = item / 32 - row * plan.chunks;
-    const int plane = row / plan.bandRows, v = row - plane * plan.bandRows;
-    const int first = 16 * chunk + 4 * (lane % 4) - lane / 4; // column of the template
-    const int k = first >> 2, shift = 8 * (first & 3);
-    const auto wordAt = [&](int at)
-    { return templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, at); };
-    return __funnelshift_r(wordAt(k), shift ? wordAt(k + 1) : 0, shift);
-}
-
 //! Converts the image in the first `imageBlocks` blocks, four pixels per thread, and the templates in the others.
 template <bool WEIGHTED, int CHANNELS>
 __global__ void __launch_bounds__(THREADS)
@@ -70,9 +56,11 @@ __global__ void __launch_bounds__(THREADS)
     }
     const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
     const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
+    const auto wordOf = [&](int plane, int v, int k)
+    { return templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k); };
     for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
          item += blocksEach * THREADS)
-        memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
+        memory.bands[e * plan.bandsEach + item] = bandWord(plan, item, wordOf);
     if (first == 0 && threadIdx.x == 0)
     {
         Entry entry;
