@@ -3,7 +3,7 @@
 """The command `cudatracking`: the jobs of the package without a line of Python.
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 130 ended by SIGINT, SIGTERM or SIGHUP, with all files complete up to there;
-with --labels an older file stays.
+with --labels an older file stays. Images of a folder that cannot be read are left out: the files are complete, the code is 1.
 """
 from __future__ import annotations
 
@@ -99,15 +99,17 @@ class Job:
         self._outputs.append(output)
         return output
 
-    def frames(self) -> Iterator[Frame]:
-        """Frames up to the end, the limit or a signal."""
+    def frames(self, from_first: bool = False) -> Iterator[Frame]:
+        """Frames up to the end, the limit or a signal. `from_first`: raises error if the first one cannot be read."""
         for frame in self.source:
+            if from_first and frame.number > 0 and not self.progress.frames:
+                break
             yield frame
             self.progress.step()
             if self.stop.requested or (self.options.frames and self.progress.frames >= self.options.frames):
                 return
         if not self.progress.frames and not self.stop.requested:
-            raise error(f"{self.options.source}: has no frame")
+            raise error(self.source.unread[0] if self.source.unread else f"{self.options.source}: has no frame")
 
     def draw(self, paint: Callable[[], Any]) -> None:
         """Adds what paint() returns to the drawing, if one is wanted."""
@@ -131,7 +133,13 @@ class Job:
         self.source.close()
         ended = ", ended by a signal" if self.stop.requested else ""
         self.progress.finish(f"{', ' if words else ''}{words}{ended}")
-        return 130 if self.stop.requested else 0
+        unread = self.source.unread
+        most = 10  # named
+        for reason in unread[:most]:
+            say(f"left out: {reason}\n")
+        if len(unread) > most:
+            say(f"... {counted(len(unread), 'image')} left out\n")
+        return 130 if self.stop.requested else 1 if unread else 0
 
 
 def _label(pixels: Any, text: str, x: float, y: float, color: tuple[int, int, int]) -> None:
@@ -191,7 +199,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 
     def work(job: Job) -> str:
         located = uncertain = looked = 0
-        for frame in job.frames():
+        for frame in job.frames(from_first=True):
             if frame.number == 0:
                 _inside(options.box, frame)
                 for given in options.box:
@@ -269,7 +277,7 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
         regions: Any = options.box
         areas: Any = None
         found = looked = 0
-        for frame in job.frames():
+        for frame in job.frames(from_first=True):
             height, width = frame.pixels.shape[:2]
             if frame.number == 0:
                 _inside(options.box or (), frame)

@@ -57,8 +57,9 @@ def read_image(path: str, note: Optional[Callable[[str], Any]] = None) -> npt.ND
 
 
 def images_of(folder: str) -> list[str]:
-    """Returns the paths of the images in a folder, in natural order."""
-    return [os.path.join(folder, entry) for entry in sorted(os.listdir(folder), key=natural) if entry.lower().endswith(IMAGES)]
+    """Returns the paths of the images in a folder, in natural order; hidden ones are left out."""
+    return [os.path.join(folder, entry) for entry in sorted(os.listdir(folder), key=natural)
+            if entry.lower().endswith(IMAGES) and not entry.startswith(".")]
 
 
 class NoDecoder(error):
@@ -72,6 +73,7 @@ class Source:
         count: number of frames, or None when nobody knows.
         rate: frames per second, or None.
         still: whether it is a single image.
+        unread: what is wrong with images of a folder that cannot be read. They are left out; frames keep their numbers.
     """
 
     def __init__(self, name: str, note: Optional[Callable[[str], Any]] = None) -> None:
@@ -79,6 +81,7 @@ class Source:
         self.count: Optional[int] = None
         self.rate: Optional[float] = None
         self.still = False
+        self.unread: list[str] = []
         self._open()
 
     def _open(self) -> None:
@@ -165,7 +168,16 @@ class Source:
                 self._note = None
 
             for index, path in enumerate(self._files):
-                yield Frame(index, None, os.path.basename(path), read_image(path, once))
+                try:
+                    if not self.still and os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for its writer
+                        raise error(f"{path}: is no regular file")
+                    pixels = read_image(path, once)
+                except error as raised:
+                    if self.still:
+                        raise
+                    self.unread.append(str(raised))
+                else:
+                    yield Frame(index, None, os.path.basename(path), pixels)
 
     def _decoded(self) -> Iterator[Frame]:
         index = 0

@@ -360,9 +360,9 @@ class FragmentMatcher(Worker):
             areas: one box (x, y, width, height) per fragment, in which the whole fragment must lie; intersected with the frame. A list of
                 tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
                 device, where an area of negative size has no position. Default: the whole frame.
-            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, each moved to the nearest position
-                in its area. On the frame's device n x 2 int32, or locations of match(), of which the first peak is used; other types are
-                copied to the host. Default: the centre of the area.
+            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, or locations of match(), of which the
+                first peak is used; each is moved to the nearest position in its area. On the frame's device int32; other types are copied to
+                the host. Default: the centre of the area.
             stream: for arrays on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
             out: Matches of an earlier call, or five arrays in the order of its members, for new results; on the frame's device, or numpy arrays
@@ -594,6 +594,8 @@ def _parts(out: Any) -> list[Any]:
 def _predictions(predictions: Any, count: int) -> Given:
     given = _arrays.given(predictions, "predictions")
     if given.host is not None or given.dtype != "i4" or given.shape[-1:] != (2,) or len(given.shape) not in (2, 3):
+        if given.host is not None and given.host.ndim == 3 and given.shape[0] == count:  # locations of match()
+            given = _arrays.given(given.host[:, 0], "predictions")
         host = _arrays.integers_of(given, 2)
         given = Given("predictions", host.shape, "i4", host=host)
     if given.shape[0] != count:

@@ -99,6 +99,32 @@ class CommandTest(CommandCase):
         self.run_command("match", "frames", "--radius=0", "--metric=sad", "--frames=3", "--table=g.csv")
         self.assertEqual({row["frame"] for row in rows_of(self.path("g.csv"))}, {"1", "2"})
 
+    def test_folder_with_other_files(self):
+        os.mkdir(self.path("frames"))
+        for step in (1, 3, 5):
+            ct.cv2.imwrite(self.path(f"frames/{step}.png"), frame(step))
+        with open(self.path("frames/._1.png"), "wb") as file:  # hidden, as macOS makes them
+            file.write(b"no image")
+        alone = self.run_command("detect", "frames", "--cascade=eye", "--quiet").stdout
+        with open(self.path("frames/2.png"), "wb"):
+            pass
+        os.mkfifo(self.path("frames/4.png"))
+        os.mkdir(self.path("frames/6.png"))
+        os.symlink("nowhere", self.path("frames/7.png"))
+        self.run_command("match", "frames", "--box=37,56,30,30", "--table=m.csv", code=1)
+        self.assertEqual([(row["frame"], row["file"], row["x"]) for row in rows_of(self.path("m.csv"))], [("2", "3.png", "43"), ("4", "5.png", "49")])
+        done = self.run_command("superpixels", "frames", "--table=s.csv", "--draw=s.avi", code=1)
+        self.assertEqual({row["file"] for row in rows_of(self.path("s.csv"))}, {"1.png", "3.png", "5.png"})
+        self.assertEqual(frames_of(self.path("s.avi")), 3)
+        self.assertRegex(done.stderr, "(?s)3 frames in .*left out: frames/2.png: is no image.*left out: frames/4.png: is no regular file\n"
+                                      "left out: frames/6.png: is no regular file\nleft out: frames/7.png: No such file")
+        done = self.run_command("detect", "frames", "--cascade=eye", "--quiet", code=1)
+        self.assertEqual([line.split(",")[2:] for line in done.stdout.splitlines()], [line.split(",")[2:] for line in alone.splitlines()])
+        self.run_command("detect", "frames", "--frames=1")
+        os.truncate(self.path("frames/1.png"), 40)
+        for name in ("track", "match"):  # their boxes are in the first image
+            self.assertRegex(self.run_command(name, "frames", "--box=37,56,30,30", "--table=m.csv", code=1).stderr, "error: frames/1.png: is no image")
+
     def test_wrong_use(self):
         write_video(self.path("in.avi"), 3)
         for arguments, words in (([], "COMMAND"), (["find"], "find"), (["detect"], "source"), (["detect", "in.avi", "--bogus=3"], "--bogus"),

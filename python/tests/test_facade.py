@@ -514,6 +514,8 @@ class MatcherTest(unittest.TestCase):
         found = matcher.match(frame(1), predictions=[(34, 51), (31, 21)])
         self.assertEqual(found.locations[0, 0].tolist(), [33, 50])
         np.testing.assert_array_equal(matcher.predict_areas(found.locations, 4, (192, 144))[0], (29, 46, 48, 48))
+        for given in (found.locations, np.repeat(found.locations, 3, 1)):  # the first peak counts
+            np.testing.assert_array_equal(matcher.match(frame(1), predictions=given).scores, matcher.match(frame(1), predictions=found.locations[:, 0]).scores)
         with self.assertRaisesRegex(ct.ArgumentError, "predictions: 1 given, one for each of 2"):
             matcher.match(frame(1), predictions=[(34, 51)])
         for given in (True, 7, np.float32(1)):
