@@ -83,6 +83,22 @@ __device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rec
              ::min(tile.rows + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
 }
 
+/** Opens a block for its share of a tile: starts to copy the image under the first chunk, and meanwhile reads the entry
+of fragment i. Contains a barrier. @param area out: area of the fragment. @return the first chunk; rows and columns are
+upper bounds, as the copy starts before the size of the fragment is known. */
+__device__ __forceinline__ Chunk openTile(const ByteImageView& frame, const Batch& batch, int i, const Tile& tile,
+                                          const Share& share, const gpu::TilePlan& plan, const TileStage& stage,
+                                          Rect4& area, Entry* entry, int* status)
+{
+    const uint32_t fragmentWord = loadFragment(batch, i);
+    area = areaOf(frame, batch, i);
+    const Chunk firstChunk = {share.begin, ::min(plan.chunkRows, share.end - share.begin), 0, plan.chunkCols};
+    fetchChunk(frame, area, tile, firstChunk, plan, stage);
+    openEntry(batch, i, area, fragmentWord, entry, status);
+    __syncthreads(); // entry and status are complete
+    return firstChunk;
+}
+
 //! Expands one channel of a chunk whose image has been fetched, and copies its template. Two barriers. @param tLow, q
 //! out: as in stageTemplate().
 template <bool SPLIT, int CHANNELS>

@@ -343,13 +343,8 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
                        tileY * tuning::TILE_ROWS + STRIP_ROWS * rowsOfStrips.first, tuning::TILE_COLS,
                        STRIP_ROWS * rowsOfStrips.count};
     const TileStage stage(shared, plan);
-    const uint32_t fragmentWord = loadFragment(batch, i);
-    const Rect4 area = areaOf(frame, batch, i);
-    const Chunk firstChunk = {share.begin, ::min(plan.chunkRows, share.end - share.begin), 0,
-                              plan.chunkCols}; // an upper bound: the size of the fragment is not known yet
-    fetchChunk(frame, area, tile, firstChunk, plan, stage);
-    openEntry(batch, i, area, fragmentWord, &entry, &status);
-    __syncthreads(); // entry and status are complete
+    Rect4 area;
+    openTile(frame, batch, i, tile, share, plan, stage, area, &entry, &status);
     if (status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
         reportNothing(out, i, settings.peaks, status);
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)

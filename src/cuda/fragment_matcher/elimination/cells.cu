@@ -362,13 +362,9 @@ __global__ void __launch_bounds__(THREADS, WEIGHTED ? 2 : tuning::TILE_BLOCKS)
     const int firstX = tileX * tuning::TILE_COLS, firstY = tileY * tuning::TILE_ROWS;
     const Tile tile = tileOf(firstX, firstY, share.cells);
     const TileStage stage(shared, plan);
-    const uint32_t fragmentWord = loadFragment(batch, i);
-    const Rect4 area = areaOf(frame, batch, i);
-    const Chunk firstChunk = {share.begin, ::min(plan.chunkRows, share.end - share.begin), 0,
-                              plan.chunkCols}; // an upper bound: the size of the fragment is not known yet
-    fetchChunk(frame, area, tile, firstChunk, plan, stage);
-    openEntry(batch, i, area, fragmentWord, &entry, &status);
-    __syncthreads(); // the entry is complete; only tiles of entries with positions are listed
+    Rect4 area;
+    // status is not read: only tiles of entries with positions are listed
+    const Chunk firstChunk = openTile(frame, batch, i, tile, share, plan, stage, area, &entry, &status);
 
     const Slot slot(share.cells, tile.x - firstX, tile.y - firstY, ::min(firstChunk.rows, entry.fragment.height),
                     ::min(plan.chunkCols, entry.fragment.width));
