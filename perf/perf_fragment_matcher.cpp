@@ -101,6 +101,7 @@ std::vector<Case> imageCases()
         add("SAD_100_of_64_in_160", 64, 100, 48, false);
         add("SAD_100_of_96_in_192", 96, 100, 48, false);
         add("SAD_1000_of_48_in_144", 48, 1000, 48, false);
+        add("SAD_1000_of_64_in_112", 64, 1000, 24, false);
         add("SAD_1000_of_64_in_160", 64, 1000, 48, false);
         add("SAD_1000_of_96_in_192", 96, 1000, 48, false);
         add("SAD_1000_of_128_in_144", 128, 1000, 8, false);
@@ -108,68 +109,67 @@ std::vector<Case> imageCases()
     return cases;
 }
 
+const int METRICS[] = {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC};
+
+//! Returns a case of BGR noise in 1080p, named after its metric. @param reach as in Case.
+Case bgrCase(int metric, const std::string& name, int side, int count, int reach, int peaks = 2)
+{
+    const char* const names[] = {"SAD", "SSD", "ZNCC"};
+    Case c = {name, Size(1920, 1080), Size(side, side), CV_8UC3, count, reach, metric, false, 0};
+    c.name = std::string(names[metric]) + "_" + name;
+    c.peaks = peaks;
+    return c;
+}
+
 //! Many large fragments in small areas.
 std::vector<Case> areaCases()
 {
     std::vector<Case> cases;
-    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
-    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
-        cases.push_back({cv::format("%s_1000_of_64_in_96", metrics[metric]), Size(1920, 1080), Size(64, 64), CV_8UC3,
-                         1000, 16, metric, false, 0});
+    for (const int metric : METRICS)
+        cases.push_back(bgrCase(metric, "1000_of_64_in_96", 64, 1000, 16));
     return cases;
 }
 
-//! Areas in device memory of which the host does not know the size: many, few, one; small and large.
+//! Appends many, few and one, small and large. @param suffix of the names.
+void addSizes(int metric, const std::string& suffix, int peaks, std::vector<Case>& cases)
+{
+    const auto add = [&](const char* name, int side, int count, int reach)
+    { cases.push_back(bgrCase(metric, name + suffix, side, count, reach, peaks)); };
+    add("A", 16, 1000, 16);
+    add("1_of_16_in_48", 16, 1, 16);
+    add("100_of_64_in_96", 64, 100, 16);
+    add("1_of_64_in_264", 64, 1, 100);
+}
+
+//! Areas in device memory of which the host does not know the size.
 std::vector<Case> noLimitCases()
 {
     std::vector<Case> cases;
-    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
-    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+    for (const int metric : METRICS)
     {
-        const auto add = [&](const char* name, int side, int count, int reach)
-        {
-            cases.push_back({cv::format("%s_%s", metrics[metric], name), Size(1920, 1080), Size(side, side), CV_8UC3,
-                             count, reach, metric, false, 0});
-        };
-        add("A", 16, 1000, 16);
-        add("10000_of_16_in_48", 16, 10000, 16);
-        add("1_of_16_in_48", 16, 1, 16);
-        add("100_of_64_in_96", 64, 100, 16);
-        add("1_of_64_in_264", 64, 1, 100);
+        addSizes(metric, "", 2, cases);
+        cases.push_back(bgrCase(metric, "10000_of_16_in_48", 16, 10000, 16));
     }
     return cases;
 }
 
-//! Three-step search with one peak and with two: many, few, one; small and large.
+//! Three-step search with one peak and with two.
 std::vector<Case> threeStepCases()
 {
     std::vector<Case> cases;
-    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
-    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+    for (const int metric : METRICS)
         for (const int peaks : {1, 2})
-        {
-            const auto add = [&](const char* name, int side, int count, int reach)
-            {
-                cases.push_back({cv::format("%s_%s_peaks%d", metrics[metric], name, peaks), Size(1920, 1080),
-                                 Size(side, side), CV_8UC3, count, reach, metric, false, 0, peaks});
-            };
-            add("A", 16, 1000, 16);
-            add("1_of_16_in_48", 16, 1, 16);
-            add("100_of_64_in_96", 64, 100, 16);
-            add("1_of_64_in_264", 64, 1, 100);
-        }
+            addSizes(metric, cv::format("_peaks%d", peaks), peaks, cases);
     return cases;
 }
 
 //! A BGR fragment of each side in 1080p, for curves (scripts/fragment_matcher_plots.sh).
 std::vector<Case> plotCases()
 {
-    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
     std::vector<Case> cases;
-    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+    for (const int metric : METRICS)
         for (const int side : {8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200, 232})
-            cases.push_back({cv::format("%s_%d", metrics[metric], side), Size(1920, 1080), Size(side, side), CV_8UC3, 1,
-                             0, metric, false, 0});
+            cases.push_back(bgrCase(metric, std::to_string(side), side, 1, 0));
     return cases;
 }
 
@@ -455,6 +455,22 @@ struct DeviceMatch
     GpuMat areas, locations, scores, confidence;
 };
 
+//! A case that is measured before its parameters change.
+struct ChangedMatch
+{
+    template <class Change>
+    ChangedMatch(const Case& c, Change change) : input(c), device(c, input), beforeUs(device.medianUs(20))
+    {
+        FragmentMatcher::Params params = device.matcher->getParams();
+        change(params);
+        device.matcher->setParams(params);
+    }
+
+    const Input input;
+    DeviceMatch device;
+    const double beforeUs;
+};
+
 #endif
 
 class FragmentMatcher_Cuda : public perf::TestBaseWithParam<Case>
@@ -565,12 +581,9 @@ PERF_TEST_P(FragmentMatcher_CudaNoLimit, match, testing::ValuesIn(noLimitCases()
     requireDevice();
 #ifdef HAVE_CUDA
     const Case c = GetParam();
-    const Input input(c);
-    DeviceMatch device(c, input);
-    const double limitedUs = device.medianUs(20);
-    FragmentMatcher::Params params = device.matcher->getParams();
-    params.maxSearchArea = Size();
-    device.matcher->setParams(params);
+    ChangedMatch changed(c, [](FragmentMatcher::Params& params) { params.maxSearchArea = Size(); });
+    DeviceMatch& device = changed.device;
+    const Input& input = changed.input;
     const auto timeOfCall = [&] // of a call with waiting
     {
         const double begin = static_cast<double>(getTickCount());
@@ -594,7 +607,7 @@ PERF_TEST_P(FragmentMatcher_CudaNoLimit, match, testing::ValuesIn(noLimitCases()
     }
     input.checkLocations(Mat(device.locations));
     TEST_CYCLE_N(1) device.matchAndWait();
-    PerfRow(c.name, "cuda", "kernel", us).set("with_limit_us", limitedUs).set("ratio", us / limitedUs);
+    PerfRow(c.name, "cuda", "kernel", us).set("with_limit_us", changed.beforeUs).set("ratio", us / changed.beforeUs);
     PerfRow(c.name, "cuda", "grown", medianOf(grown));
     SANITY_CHECK_NOTHING();
 #endif
@@ -608,16 +621,11 @@ PERF_TEST_P(FragmentMatcher_CudaThreeStep, match, testing::ValuesIn(threeStepCas
 {
     requireDevice();
 #ifdef HAVE_CUDA
-    const Case c = GetParam();
-    const Input input(c);
-    DeviceMatch device(c, input);
-    const double fullUs = device.medianUs(20);
-    FragmentMatcher::Params params = device.matcher->getParams();
-    params.search = FragmentMatcher::THREE_STEP;
-    device.matcher->setParams(params);
-    const double us = device.medianUs(20);
-    TEST_CYCLE_N(1) device.matchAndWait();
-    PerfRow(c.name, "cuda", "kernel", us).set("full_us", fullUs).set("ratio", us / fullUs);
+    const auto change = [](FragmentMatcher::Params& params) { params.search = FragmentMatcher::THREE_STEP; };
+    ChangedMatch changed(GetParam(), change);
+    const double us = changed.device.medianUs(20);
+    TEST_CYCLE_N(1) changed.device.matchAndWait();
+    PerfRow(GetParam().name, "cuda", "kernel", us).set("full_us", changed.beforeUs).set("ratio", us / changed.beforeUs);
     SANITY_CHECK_NOTHING();
 #endif
 }
