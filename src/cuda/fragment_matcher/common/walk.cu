@@ -23,7 +23,8 @@ struct WalkSums
     uint64_t differences, cross, squares, image[3];
 };
 
-//! How values are made: SAD or SSD of differences, or ZNCC; of 16 bits; with weights; bytes from pixel to pixel.
+//! How values are made: SAD or SSD of differences, or ZNCC; of 16 bits; with weights, which 16 bits always have; bytes
+//! from pixel to pixel.
 template <Metric METRIC_, bool DEEP_, bool WEIGHTED_, int STRIDE_> struct Kind
 {
     static constexpr Metric METRIC = METRIC_;
@@ -31,8 +32,8 @@ template <Metric METRIC_, bool DEEP_, bool WEIGHTED_, int STRIDE_> struct Kind
     static constexpr int STRIDE = STRIDE_, CHANNELS = STRIDE == 1 ? 1 : 3; //!< of 8 bits
 };
 
-//! Returns the blocks per multiprocessor for many fragments, which limits registers.
-template <class K> constexpr int blocksOf() { return K::DEEP ? 1 : (K::WEIGHTED ? 3 : 4); }
+//! Blocks per multiprocessor for many fragments, which limits registers.
+template <class K> constexpr int MANY_BLOCKS = K::WEIGHTED ? 3 : 4;
 
 //! The next word or pixel of a thread: it takes every `step`th of `width` columns, row after row.
 struct Walker
@@ -122,7 +123,7 @@ __device__ __forceinline__ void addWords(const ByteImageView& frame, const uint3
     while (at.row < height)
     {
         WordSums words = {};
-#pragma unroll 4 // loads of several words at once
+#pragma unroll(INSIDE ? 4 : 1) // loads of several words at once
         for (int k = 0; k < MOST_WORDS && at.row < height; ++k, at.advance())
         {
             const uint32_t* const word = templ + (static_cast<size_t>(at.row) * pitch + at.column);
@@ -248,7 +249,8 @@ __device__ __forceinline__ WalkSums sumsOfWarp(const ByteImageView& frame, const
 
 //! Returns the value of a position, from the sums of `parts` warps, POINTS apart.
 template <class K>
-__device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const DeviceFragment& fragment, int channels)
+__device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const Batch& batch,
+                                            const DeviceFragment& fragment)
 {
     WalkSums sums = of[0];
     for (int k = 1; k < parts; ++k)
@@ -260,11 +262,11 @@ __device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const
             sums.image[c] += more.image[c];
     }
     if (!K::CORRELATION)
-        return K::DEEP && !K::WEIGHTED ? sums.differences / 255 : sums.differences;
+        return K::DEEP && !batch.weighted ? sums.differences / 255 : sums.differences;
     if (K::DEEP)
     {
         const DeepSums deep = {sums.cross, sums.squares, {sums.image[0], sums.image[1], sums.image[2]}};
-        return znccToValue(deepZnccScore(deep, fragment.sums, channels, deepDeviation(fragment.sums)));
+        return znccToValue(deepZnccScore(deep, fragment.sums, batch.channels, deepDeviation(fragment.sums)));
     }
     const uint64_t q = K::WEIGHTED ? 1 : 255;
     uint64_t n = fragment.sums.W * q * sums.cross, v = fragment.sums.W * q * sums.squares;
@@ -279,7 +281,7 @@ __device__ __forceinline__ uint64_t valueOf(const WalkSums* of, int parts, const
 }
 
 template <class K, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>() : 1)
+__global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? MANY_BLOCKS<K> : 1)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
 {
@@ -304,9 +306,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>(
     const SearchWindow window = entry.window;
     constexpr int PARTS = WARPS / POINTS; // warps per point
     const int point = warp % POINTS, thread = warp / POINTS * 32 + lane;
-    Position prediction = {0, 0};
-    if (batch.predictions)
-        prediction = *batch.predictions.row(i);
+    const Position prediction = batch.predictions ? *batch.predictions.row(i) : Position{0, 0};
     Position centre = walkStart(window, static_cast<bool>(batch.predictions), prediction);
     const int reach = walkReach(window, centre);
     // step 0 evaluates the neighbours of the result, whose values sub-pixel offsets need
@@ -334,9 +334,8 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>(
             Best own = Best::none(); // of one point per lane
             if (lane < POINTS && pointAt(lane, x, y))
             {
-                const uint64_t value = known && lane == POINTS / 2
-                                           ? best.value
-                                           : valueOf<K>(sums + lane, PARTS, entry.fragment, batch.channels);
+                const uint64_t value =
+                    known && lane == POINTS / 2 ? best.value : valueOf<K>(sums + lane, PARTS, batch, entry.fragment);
                 values[lane] = value;
                 if (step > 0 || lane == POINTS / 2)
                     own = {value, y * window.cols + x};
@@ -354,9 +353,12 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == MANY_WARPS ? blocksOf<K>(
     if (threadIdx.x == 0)
         walked[e] = best;
     const Peak<uint64_t> peak = {best.value, centre.x, centre.y};
-    if (settings.peaks == 1)
-        report(out, i, settings, entry.fragment, window, scale, &peak, 1,
-               [&](int x, int y) { return values[4 + (x - centre.x) + 3 * (y - centre.y)]; });
+    if (settings.peaks != 1 || warp > 0)
+        return;
+    Settings ofMetric = settings;
+    ofMetric.metric = K::METRIC; // which is known when this is compiled
+    report(out, i, ofMetric, entry.fragment, window, scale, &peak, 1,
+           [&](int x, int y) { return values[4 + (x - centre.x) + 3 * (y - centre.y)]; });
 }
 
 } // namespace
@@ -382,7 +384,7 @@ void walk(const ByteImageView& frame, const Batch& batch, const Settings& settin
                   constexpr bool isWeighted = weighted.value;
                   constexpr Metric deepMetric = theMetric == Metric::ZNCC ? Metric::ZNCC : Metric::SSD;
                   if (frame.deep())
-                      launch(Kind<deepMetric, true, isWeighted, 1>());
+                      launch(Kind<deepMetric, true, true, 1>());
                   else if (channels.value == 1)
                       launch(Kind<theMetric, false, isWeighted, 1>());
                   else if (frame.pixelStride == 3)
