@@ -4,8 +4,9 @@
 // Part of core.hpp: how an object's filter works together with its flow, and when it is trained. The filter is asked
 // after flow, before the association with a detector's boxes. In their order, where Settings::filter is on:
 //
-//   filterPlaces()    where the filter looks: at the last box, and where flow has moved it
-//   moveByAnswer()    moves the filter by the better of these answers, then scaleByAnswer()
+//   secondPlace()     where the filter looks beside the last box: where the forward tracks of flow lead
+//   takesSecond()     which answer is taken
+//   moveByAnswer()    moves the filter by it, then scaleByAnswer()
 //   fuse()            takes the filter's box instead of flow's
 //   [all other steps of the frame, up to recheck()]
 //   endFilter()       moves the filter to the box, decides about training
@@ -30,31 +31,45 @@ CT_HOST_DEVICE Box filterBox(const FilterState& f)
 //! Whether the filter of an object is asked in this frame. @param before state before the frame.
 CT_HOST_DEVICE bool asksFilter(const ObjectState& before) { return before.alive && before.filter.started; }
 
-//! Centres of the areas in which a filter searches: the last box, and flow's box where that is another place. Where the
-//! camera jumps while the object turns, exact points alone can be right and the answer at the last box wrong.
-struct FilterPlaces
+//! Whether a displacement of an object leads to another place. @param last box of the last frame.
+CT_HOST_DEVICE bool isElsewhere(double dx, double dy, const Box& last)
 {
-    int32_t count;
-    double x[2], y[2];
-};
-CT_HOST_DEVICE FilterPlaces filterPlaces(const ObjectState& s, const ObjectState& before)
-{
-    FilterPlaces places = {1, {s.filter.x, s.box.x + s.box.w / 2.}, {s.filter.y, s.box.y + s.box.h / 2.}};
-    const double dx = places.x[1] - places.x[0], dy = places.y[1] - places.y[0];
-    if (s.alive && dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * before.box.w * before.box.h)
-        places.count = 2;
-    return places;
+    return dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * last.w * last.h;
 }
 
-//! Moves the filter by the answer of the larger confidence, of equal ones the first. @param a areas of the filter
-//! before.
-CT_HOST_DEVICE void moveByAnswer(FilterState& f, const FilterPlaces& places, const FilterAnswer* answers,
-                                 const FilterAreas& a)
+/** Where the filter looks beside the last box, the first place: where the forward tracks of flow lead, so that it need
+not wait for the backward ones. Where the camera jumps while the object turns, exact points alone can be right and the
+answer at the last box wrong. */
+struct SecondPlace
 {
-    const int best = places.count > 1 && answers[1].confidence > answers[0].confidence ? 1 : 0;
-    f.confidence = answers[best].confidence;
-    f.x = places.x[best] + static_cast<double>(answers[best].dx) * a.width / FILTER_SIDE;
-    f.y = places.y[best] + static_cast<double>(answers[best].dy) * a.height / FILTER_SIDE;
+    int32_t there;
+    double x, y;
+};
+CT_HOST_DEVICE SecondPlace secondPlace(const ObjectState& before, const ForwardShift& shift)
+{
+    const bool there = shift.points > 0 && isElsewhere(shift.dx, shift.dy, before.box);
+    return {there ? 1 : 0, before.filter.x + shift.dx, before.filter.y + shift.dy};
+}
+//! Whether an answer at the second place counts: flow has not failed, and its box is elsewhere, too. @param s after
+//! flow.
+CT_HOST_DEVICE bool countsSecond(const ObjectState& s, const ObjectState& before)
+{
+    const FilterState& f = before.filter;
+    return s.alive && isElsewhere(s.box.x + s.box.w / 2. - f.x, s.box.y + s.box.h / 2. - f.y, before.box);
+}
+//! Whether the answer at the second place is taken, not that at the first. @param answers at both.
+CT_HOST_DEVICE bool takesSecond(const ObjectState& s, const ObjectState& before, const SecondPlace& place,
+                                const FilterAnswer* answers)
+{
+    return place.there && countsSecond(s, before) && answers[1].confidence > answers[0].confidence;
+}
+
+//! Moves the filter by the answer at a place. @param a areas of the filter before.
+CT_HOST_DEVICE void moveByAnswer(FilterState& f, double x, double y, const FilterAnswer& answer, const FilterAreas& a)
+{
+    f.confidence = answer.confidence;
+    f.x = x + static_cast<double>(answer.dx) * a.width / FILTER_SIDE;
+    f.y = y + static_cast<double>(answer.dy) * a.height / FILTER_SIDE;
 }
 //! @param factor sizeFactor() of largestSize().
 CT_HOST_DEVICE void scaleByAnswer(FilterState& f, double factor, const ScaleLimits& limits)

@@ -220,6 +220,7 @@ CT_HOST_DEVICE Point pointOf(const Box& box, int i)
 struct TrackedPoint
 {
     Point from, to;
+    int32_t ahead; //!< the forward track did not lose it
     int32_t found; //!< neither track lost it
     int64_t error; //!< squared forward-backward distance
     double ncc;    //!< NCC of the patches around `from` and `to`; 0 if one is flat
@@ -297,6 +298,13 @@ CT_HOST_DEVICE double shiftOf(int32_t lower, int32_t upper)
 {
     return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 65536.);
 }
+
+//! Where the points of a box have gone by their forward tracks alone. It is known before the backward tracks are.
+struct ForwardShift
+{
+    int32_t points; //!< that the forward tracks did not lose; 0: no shift
+    double dx, dy;  //!< medians over these, pixels
+};
 
 //! Shifts a box and scales it about its centre. The scale does not make a side shorter than LEAST_SIDE.
 CT_HOST_DEVICE Box moved(const Box& box, const Motion& m)

@@ -91,6 +91,7 @@ struct ObjectView
     FilterModel* nextFilter; //!< becomes current when the frame ends, if FilterState::trains
     const FilterTarget* filterTarget;
     // Results of the last frame.
+    ForwardShift* forwardShift; //!< of flow
     cpu::PassedWindows* passed;
     Detection* detections; //!< MAX_DETECTIONS entries
     cpu::TrainingSet* trainingSet;

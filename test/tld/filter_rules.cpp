@@ -3,7 +3,7 @@
 
 // The rules of the correlation filter by themselves: which box is taken, when it is trained, what it refuses.
 #include "scenes.hpp"
-#include "../../src/tld/core.hpp"
+#include "../../src/cpu/tld/frame_store.hpp"
 
 namespace opencv_test { namespace {
 
@@ -267,28 +267,91 @@ TEST(Tld_Filter, deniesTheSupportOfWindows)
     EXPECT_FALSE(a.now.filter.denies) << "it has not been asked in this frame";
 }
 
-TEST(Tld_Filter, looksAtBothPlaces)
+//! The second place is where the forward tracks lead, whatever flow makes of them.
+TEST(Tld_Filter, looksWhereTheForwardTracksLead)
+{
+    Asked a(0.);
+    a.before.filter.x = 121.; // its own centre, not that of the box
+    // A tenth of the root of 1200 is 3.46.
+    EXPECT_FALSE(core::secondPlace(a.before, {50, 3.4, 0.}).there);
+    EXPECT_TRUE(core::secondPlace(a.before, {1, 3.5, 0.}).there);
+    EXPECT_TRUE(core::secondPlace(a.before, {50, -2.5, 2.5}).there);
+    EXPECT_FALSE(core::secondPlace(a.before, {0, 30., 40.}).there) << "no track";
+    const core::SecondPlace place = core::secondPlace(a.before, {50, 30., -40.});
+    EXPECT_EQ(151., place.x);
+    EXPECT_EQ(55., place.y);
+}
+
+//! The forward tracks are those of all points that they do not lose, though the backward ones may lose them.
+TEST(Tld_Filter, medianOfTheForwardTracks)
+{
+    const core::Settings settings;
+    const Mat first = texture(7, Size(200, 150), CV_8UC1, 4), flat(first.size(), CV_8UC1, Scalar(90));
+    Mat moved;
+    warpAffine(first, moved, Matx23d(1, 0, 6, 0, 1, -4), first.size());
+    Mat half = moved.clone();
+    half.colRange(66, 200).setTo(90); // four of the ten columns of points are covered
+    Asked a(0.);
+    a.before.box = {40, 50, 40, 30};
+    const auto shift = [&](const Mat& second, core::ObjectState& state)
+    {
+        core::FrameStore frames;
+        frames.create(first.cols, first.rows, settings);
+        frames.preprocess(detail::viewOf(first));
+        frames.push();
+        frames.preprocess(detail::viewOf(second));
+        frames.push();
+        core::ForwardShift result = {};
+        core::ObjectView object = {};
+        state = a.before;
+        object.state = &state;
+        object.forwardShift = &result;
+        core::cpu::flow({&settings, &frames.frame(), nullptr}, object);
+        return result;
+    };
+    core::ObjectState state;
+    const core::ForwardShift all = shift(moved, state);
+    EXPECT_EQ(100, all.points);
+    EXPECT_NEAR(6., all.dx, 0.05);
+    EXPECT_NEAR(-4., all.dy, 0.05);
+    EXPECT_TRUE(state.alive);
+    const core::ForwardShift most = shift(half, state);
+    EXPECT_GT(most.points, 60);
+    EXPECT_NEAR(6., most.dx, 0.5);
+    EXPECT_NEAR(-4., most.dy, 0.5);
+    EXPECT_GT(shift(flat, state).points, 50);
+    EXPECT_FALSE(state.alive) << "no point can be tracked backward";
+    a.before.alive = 0;
+    EXPECT_EQ(0, shift(moved, state).points) << "no flow";
+}
+
+TEST(Tld_Filter, takesTheBetterAnswerWhereFlowHasMoved)
 {
     Asked a(0.);
     a.now.filter = a.before.filter;
-    a.now.box.x = 100 + 3.4; // a tenth of the root of 1200 is 3.46
-    a.now.box.y = 80;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
-    a.now.box.x = 100 + 3.5;
-    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count);
+    const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}}, equal[] = {{0.3f, 0, 0}, {0.3f, 0, 0}};
+    const core::SecondPlace second = {1, 200., 100.};
+    const auto takes = [&](const core::FilterAnswer* both, bool there = true)
+    { return core::takesSecond(a.now, a.before, {there, second.x, second.y}, both); };
+    a.now.box = {103.4, 80., 40., 30.};
+    EXPECT_FALSE(takes(answers)) << "flow's box is not elsewhere";
+    a.now.box.x = 103.5;
+    EXPECT_TRUE(takes(answers));
+    EXPECT_FALSE(takes(answers, false)) << "it was not asked there";
+    EXPECT_FALSE(takes(equal));
     a.now.few = 1;
-    EXPECT_EQ(2, core::filterPlaces(a.now, a.before).count) << "moved by exact points alone";
+    EXPECT_TRUE(takes(answers)) << "moved by exact points alone";
     a.now.few = a.now.alive = 0;
-    EXPECT_EQ(1, core::filterPlaces(a.now, a.before).count);
+    EXPECT_FALSE(takes(answers)) << "flow has failed";
+
     core::FilterState f = a.before.filter;
-    const core::FilterAnswer answers[] = {{0.2f, 128, 0}, {0.3f, 0, -64}};
     const core::FilterAreas areas = core::filterAreas(f.width, f.height, f.scale, 320, 240);
-    core::moveByAnswer(f, {2, {120., 200.}, {95., 100.}}, answers, areas);
+    core::moveByAnswer(f, second.x, second.y, answers[1], areas);
     EXPECT_EQ(0.3f, f.confidence);
     EXPECT_EQ(200., f.x);
     EXPECT_EQ(100. - 32., f.y) << "half of a surround of 65 pixels, made odd as the target: 64";
     f = a.before.filter;
-    core::moveByAnswer(f, {1, {120., 200.}, {95., 100.}}, answers, areas);
+    core::moveByAnswer(f, f.x, f.y, answers[0], areas);
     EXPECT_EQ(120. + 74., f.x);
 }
 

@@ -25,6 +25,7 @@ struct Object
     std::vector<uint8_t> templates;
     std::vector<PatchStats> stats;
     std::vector<uint16_t> order;
+    ForwardShift forwardShift = {};
     cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
@@ -66,6 +67,7 @@ struct Object
                 filter.get(),
                 nextFilter.get(),
                 &filterTarget,
+                &forwardShift,
                 &passed,
                 nextDetections.data(),
                 &trainingSet};

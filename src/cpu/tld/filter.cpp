@@ -171,11 +171,15 @@ void filter(const Work& work, const ObjectView& object)
     const ScratchPool::Lease lease(*work.scratch);
     FilterScratch& scratch = filterScratch(*lease);
     FilterState& f = state.filter;
-    const FilterPlaces places = filterPlaces(state, before);
-    FilterAnswer answers[2] = {};
-    for (int p = 0; p < places.count; ++p)
-        answers[p] = ask(work, object, f, places.x[p], places.y[p], scratch);
-    moveByAnswer(f, places, answers, filterAreas(f.width, f.height, f.scale, frame.cols, frame.rows));
+    const SecondPlace second = secondPlace(before, *object.forwardShift);
+    const FilterAreas areas = filterAreas(f.width, f.height, f.scale, frame.cols, frame.rows);
+    FilterAnswer answers[2] = {ask(work, object, f, f.x, f.y, scratch), {}};
+    if (second.there && countsSecond(state, before))
+        answers[1] = ask(work, object, f, second.x, second.y, scratch);
+    if (takesSecond(state, before, second, answers))
+        moveByAnswer(f, second.x, second.y, answers[1], areas);
+    else
+        moveByAnswer(f, f.x, f.y, answers[0], areas);
     scaleByAnswer(f, sizeFactor(askSize(work, object, scratch)),
                   scaleLimits(f.width, f.height, frame.cols, frame.rows));
     const Similarity similarity =

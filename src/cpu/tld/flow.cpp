@@ -165,12 +165,32 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxE
     return motion;
 }
 
+ForwardShift forwardShiftOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
+{
+    ForwardShift shift = {};
+    int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
+    for (const TrackedPoint& p : points)
+        if (p.ahead)
+        {
+            dx[shift.points] = p.to.x - p.from.x;
+            dy[shift.points++] = p.to.y - p.from.y;
+        }
+    if (shift.points == 0)
+        return shift;
+    middles(dx, shift.points, lower, upper);
+    shift.dx = shiftOf(lower, upper);
+    middles(dy, shift.points, lower, upper);
+    shift.dy = shiftOf(lower, upper);
+    return shift;
+}
+
 } // namespace
 
 void flow(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
     const FlowTask task = beginFrame(*object.state);
+    *object.forwardShift = {};
     if (task.age == 0)
         return;
     const Pyramid &before = frame.pyramids[task.age], &now = frame.pyramids[0];
@@ -186,8 +206,8 @@ void flow(const Work& work, const ObjectView& object)
                 TrackedPoint& p = points[i];
                 p.from = pointOf(task.box, i);
                 Point end;
-                p.found =
-                    trackPoint(follow, p.from, p.from, there, p.to) && trackPoint(follow, p.to, p.from, back, end);
+                p.ahead = trackPoint(follow, p.from, p.from, there, p.to);
+                p.found = p.ahead && trackPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);
@@ -195,6 +215,7 @@ void flow(const Work& work, const ObjectView& object)
             }
         },
         8.);
+    *object.forwardShift = forwardShiftOf(points);
     const Motion motion = motionOf(points, work.settings->maxFlowError);
     endFlow(*object.state, task, motion, *work.settings, frame.cols, frame.rows);
 }
