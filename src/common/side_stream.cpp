@@ -55,13 +55,21 @@ Fork::Fork(SideStream& side, const Call& call) : lane_(side.take(call.capture())
     open_ = true;
 }
 
-void Fork::join() { joinTo(call_.stream()); }
-void Fork::join(Fork& other) { joinTo(other.lane_.stream); }
-void Fork::joinTo(cudaStream_t stream)
+void Fork::join()
+{
+    letFollow(call_.stream());
+    open_ = false;
+}
+void Fork::join(Fork& other)
+{
+    letFollow(other.lane_.stream);
+    open_ = false;
+}
+void Fork::precede(Fork& other) { letFollow(other.lane_.stream); }
+void Fork::letFollow(cudaStream_t stream)
 {
     cudaCheck(cudaEventRecord(lane_.joined, lane_.stream), "joining a stream");
     cudaCheck(cudaStreamWaitEvent(stream, lane_.joined, 0), "joining a stream");
-    open_ = false;
 }
 
 Fork::~Fork()

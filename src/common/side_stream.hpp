@@ -53,9 +53,11 @@ public:
     void join();
     //! Lets everything that follows on another side stream of the call, which joins later, come after it.
     void join(Fork& other);
+    //! The same for what is on the side stream so far; more may follow, so that it must be joined, too.
+    void precede(Fork& other);
 
 private:
-    void joinTo(cudaStream_t stream);
+    void letFollow(cudaStream_t stream);
 
     SideStream::Lane& lane_;
     const Call& call_;

@@ -159,6 +159,14 @@ enum Purpose
     LEARNING //!< learns a box that the user gives
 };
 
+//! Part of flow().
+enum FlowPart
+{
+    WHOLE_FLOW,
+    FORWARD_TRACKS,
+    REST_OF_FLOW
+};
+
 // All stages process the objects of the batch. They write copies that are not current; only commit(), start() and
 // reset() change current ones.
 
@@ -167,10 +175,14 @@ void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle
 void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
-void flow(const Batch& batch, detail::StreamHandle stream); //!< with Settings::learning, also copyModels()
+//! With Settings::learning, also copyModels(). @param part the forward tracks come first, the rest after them.
+void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream);
 //! Asks the filter at the last box. May run concurrently with flow(), after sumTables().
 void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
-//! Asks the filter at flow's box and decides, after flow() and filterLast().
+//! Asks the filter at the second place. May run concurrently with the rest of flow(), after the forward tracks and
+//! sumTables().
+void filterSecond(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
+//! Decides which answer and which box is taken, after flow(), filterLast() and filterSecond().
 void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
 memory, MAX_BOXES doubles per object, with Settings::verifyBoxes or findByBoxes, else null. */

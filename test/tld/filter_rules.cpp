@@ -285,21 +285,24 @@ TEST(Tld_Filter, looksWhereTheForwardTracksLead)
 //! The forward tracks are those of all points that they do not lose, though the backward ones may lose them.
 TEST(Tld_Filter, medianOfTheForwardTracks)
 {
-    const core::Settings settings;
-    const Mat first = texture(7, Size(200, 150), CV_8UC1, 4), flat(first.size(), CV_8UC1, Scalar(90));
+    const core::Settings settings =
+        changed(core::Settings{}, "flowWindow 9, flowLevels 5, flowIterations 20, flowEpsilon 0.03, maxFlowError 10, "
+                                  "retryFrames 3, stepPercent 10");
+    const Mat first = texture(7, Size(400, 300), CV_8UC1, 4);
     Mat moved;
-    warpAffine(first, moved, Matx23d(1, 0, 6, 0, 1, -4), first.size());
-    Mat half = moved.clone();
-    half.colRange(66, 200).setTo(90); // four of the ten columns of points are covered
+    warpAffine(first, moved, Matx23d(1, 0, 6, 0, 1, -4), first.size(), INTER_LINEAR, BORDER_REFLECT);
+    Mat half = moved.clone(), flat = moved.clone();
+    half(Rect(212, 130, 30, 40)).setTo(90); // four of the ten columns of points are covered
+    flat(Rect(160, 110, 100, 80)).setTo(90);
     Asked a(0.);
-    a.before.box = {40, 50, 40, 30};
+    a.before.box = {180, 140, 40, 30};
     const auto shift = [&](const Mat& second, core::ObjectState& state)
     {
         core::FrameStore frames;
         frames.create(first.cols, first.rows, settings);
-        frames.preprocess(detail::viewOf(first));
+        frames.preprocess(cv::cuda::detail::viewOf(first));
         frames.push();
-        frames.preprocess(detail::viewOf(second));
+        frames.preprocess(cv::cuda::detail::viewOf(second));
         frames.push();
         core::ForwardShift result = {};
         core::ObjectView object = {};

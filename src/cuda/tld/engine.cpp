@@ -341,7 +341,7 @@ private:
     {
         detail::Fork flow(side_, call);
         gpu::pyramid(batch, gpu::SPARE, flow.stream());
-        gpu::flow(batch, flow.stream());
+        gpu::flow(batch, settings_.filter ? gpu::FORWARD_TRACKS : gpu::WHOLE_FLOW, flow.stream());
         gpu::sumTables(batch, call.stream());
         if (!settings_.filter)
         {
@@ -349,12 +349,16 @@ private:
             flow.join();
             return;
         }
-        detail::Fork filter(filterSide_, call);
+        detail::Fork filter(filterSide_, call), second(secondSide_, call);
         gpu::filterLast(batch, frame, filter.stream());
+        flow.precede(second);
+        gpu::filterSecond(batch, frame, second.stream());
+        gpu::flow(batch, gpu::REST_OF_FLOW, flow.stream());
         detectWindows(batch, call.stream());
-        flow.join(filter);
-        gpu::filter(batch, frame, filter.stream());
-        filter.join();
+        flow.join(second);
+        filter.join(second);
+        gpu::filter(batch, frame, second.stream());
+        second.join();
     }
 
     //! Detects up to the selected windows, for all objects, after sumTables().
@@ -444,7 +448,7 @@ private:
     detail::DeviceTable boxTable_{workspace_};
     uint64_t boxVersion_ = 0; //!< each list of boxes is a new one
     detail::DeviceBuffer boxValues_{workspace_};
-    detail::SideStream side_, filterSide_;
+    detail::SideStream side_, filterSide_, secondSide_;
     DeviceMemory memory_{workspace_};
 };
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// filter: asks the correlation filter at the last box, beside flow, and then at flow's box.
+// filter: asks the correlation filter at the last box and at the second place, beside flow; then decides.
 //
 //   filterAnswers   a place of an object per block: sums over the channels, transform, the largest merged answer; then
 //                   moves the filter, and finds where the sizes are sampled
@@ -24,9 +24,8 @@ struct AskMemory
 {
     AnswerMemory answer;
     Largest highest[32]; //!< of the warps
-    FilterAnswer answers[2];
+    FilterAnswer result;
     FilterState moved;
-    bool sizes;
     Between columns[FILTER_SIDE]; //!< of all displacements
     int32_t sums[COPIED];         //!< of likelihoods, of the first displacements
 };
@@ -85,7 +84,7 @@ __device__ __forceinline__ Largest mergedOf(const float* answer, const int32_t* 
     return best;
 }
 
-//! Asks the filter at a place, for the first thread: AskMemory::answers.
+//! Asks the filter at a place, for the first thread: AskMemory::result.
 __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& object, int place, AskMemory& m)
 {
     FilterWork& work = *object.filterWork;
@@ -120,8 +119,8 @@ __device__ __forceinline__ void askAt(const Batch& batch, const ObjectRecord& ob
     static_assert(tuning::ANSWER_THREADS == 32 * 32, "a lane per warp");
     const Largest highest = largestOfWarp(m.highest[t & 31]);
     if (t == 0)
-        work.answers[place] = m.answers[place] = {confidenceOf(valueOf(highest)), best.index % d.cols() - d.reachX,
-                                                  best.index / d.cols() - d.reachY};
+        work.answers[place] = m.result = {confidenceOf(valueOf(highest)), best.index % d.cols() - d.reachX,
+                                          best.index / d.cols() - d.reachY};
 }
 
 __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
@@ -130,49 +129,33 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     __shared__ AskMemory m;
     letAllBegin(batch, ASKING, place);
     const ObjectRecord& object = batch.objects[blockIdx.x];
-    Live& live = *object.live;
     FilterWork& work = *object.filterWork;
     const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
-    const ObjectState& before = live.states[live.current];
-    const bool asks = asksFilter(before), moves = threadIdx.x == 0 && asks && (place == 1 || isFew(batch));
-    // With few objects the sizes at the first answer are known; those elsewhere are taken if the second place is asked.
+    const FilterState& before = object.live->states[object.live->current].filter;
     const int t = threadIdx.x;
-    const bool mayMove = looks.there || place == 0 || !isFew(batch);
-    const SizeStep step(before.filter, t, mayMove && t < FILTER_SCALES ? sizeFactor(t) : 0., mayMove);
+    const SizeStep step(before, t, looks.there && t < FILTER_SCALES ? sizeFactor(t) : 0., looks.there);
     // All that is read before the wait is older than the row of kernels at this place.
-    double firstX = 0., firstY = 0.;
-    FilterState f = {};
-    FilterPlaces places = {};
+    const bool moves = t == 0 && looks.there;
+    double x = 0., y = 0.;
     FilterAreas areas = {};
     if (moves)
     {
-        const ObjectState& state = place == 0 ? before : stateOf(live, ASKING);
-        f = state.filter;
-        places = filterPlaces(state, before);
-        places.count = place == 0 ? 1 : places.count;
-        areas = place == 0 ? filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows) : work.places[1].areas;
-        if (place == 1)
-        {
-            m.answers[0] = work.answers[0];
-            firstX = work.moved.x;
-            firstY = work.moved.y;
-        }
+        m.moved = before;
+        x = place == 0 ? before.x : work.second.x;
+        y = place == 0 ? before.y : work.second.y;
+        areas = filterAreas(before.width, before.height, before.scale, batch.cols, batch.rows);
     }
     m.answer.turns.load(*batch.filterTables);
     beginEarly();
     if (looks.there)
         askAt(batch, object, place, m);
-    if (place == 0 && !isFew(batch))
-        return;
     if (moves)
     {
-        moveByAnswer(f, places, m.answers, areas);
-        // Few objects: the sizes were taken where the first answer is.
-        m.sizes = place == 0 || !isFew(batch) || f.x != firstX || f.y != firstY;
-        work.moved = m.moved = f;
+        moveByAnswer(m.moved, x, y, m.result, areas);
+        work.moved[place] = m.moved;
     }
     __syncthreads(); // where the filter is
-    step.plan(work, asks && m.sizes, m.moved);
+    step.plan(work, place, looks.there, m.moved);
 }
 
 struct CompareMemory
@@ -188,7 +171,9 @@ struct FuseMemory
         CompareMemory compare;
     };
     ObjectState states[2]; //!< Live::states
-    FilterState moved;
+    FilterState moved[2]; //!< FilterWork::moved
+    FilterAnswer answers[2];
+    SecondPlace second;
     Similarity similarity;
     Complex sums[SCALE_CELLS][SCALE_FREQUENCIES];
     Complex quotients[SCALE_FREQUENCIES];
@@ -203,7 +188,9 @@ struct FuseMemory
 __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& work, Live& live, int current,
                                        FuseMemory& m)
 {
-    copyWords(&m.moved, &work.moved, 1);
+    copyWords(m.moved, work.moved, 2);
+    copyWords(m.answers, work.answers, 2);
+    copyWords(&m.second, &work.second, 1);
     copyWords(&m.similarity, &work.similarity, 1);
     copyWords<3>(&m.sums[0][0], &work.sizeSums[0][0], SCALE_CELLS * SCALE_FREQUENCIES);
     __syncthreads(); // what was found
@@ -221,7 +208,10 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
         best = largestOfWarp(best);
         if (t == 0)
         {
-            state.filter = m.moved;
+            const FilterState& moved = m.moved[takesSecond(state, m.states[current], m.second, m.answers) ? 1 : 0];
+            state.filter.x = moved.x;
+            state.filter.y = moved.y;
+            state.filter.confidence = moved.confidence;
             scaleByAnswer(state.filter, m.factors[best.index], m.limits);
             fuse(state, m.states[current], m.similarity, batch.cols, batch.rows);
         }
@@ -297,10 +287,15 @@ void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle
         lookAtSizes(batch, image, 0, stream);
 }
 
-void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
+void filterSecond(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
+    findSecondPlaces(batch, stream);
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
+}
+
+void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
+{
     lookAtSizes(batch, image, 1, stream);
     const int parts = isFew(batch) ? tuning::SIZE_PARTS : 1;
     detail::launchEarly("tld fuse", isFew(batch) ? fuseObjects<tuning::SIZE_PARTS, 3> : fuseObjects<1, 5>,

@@ -13,7 +13,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! Why the filter looks at an image.
 enum FilterPass
 {
-    ASKING,   //!< at the last box and at that of flow
+    ASKING,   //!< at the last box and at the second place
     ENDING,   //!< at the box of the frame, to be trained or to verify a box that was found again
     BEGINNING //!< at the user's box
 };
@@ -57,11 +57,11 @@ struct SizeStep
             samples = sizeSamples(f, factor, scaleCells(f.width, f.height));
     }
     //! Finds where the samples of the size are. @param there whether they are taken.
-    __device__ __forceinline__ void plan(FilterWork& work, bool there, const FilterState& f) const
+    __device__ __forceinline__ void plan(FilterWork& work, int place, bool there, const FilterState& f) const
     {
         if (size < 0 || size >= FILTER_SCALES)
             return;
-        SizePlan& own = work.sizePlans[size];
+        SizePlan& own = work.sizePlans[size][place];
         own.there = there;
         if (there)
             own.plan = samples.at(f);
@@ -69,7 +69,7 @@ struct SizeStep
 };
 
 //! Whether a pass looks at a place, and then whether it trains. @param place 0: at the last box, before or while flow
-//! works; 1: at flow's box; always 0 unless ASKING.
+//! works; 1: at the second place; always 0 unless ASKING.
 struct Looks
 {
     bool there, trains;

@@ -26,7 +26,7 @@ struct LookMemory
     int parts[2];                 //!< samples of foreground and background
     FilterLook look;
     // When the block looks at a size instead of a tile.
-    SizePlan size;
+    SizePlan sizes[2]; //!< FilterWork::sizePlans
     int64_t energies[SCALE_CELLS];
     float norms[2 * SCALE_CELLS + 8]; //!< (cols + 1) * (rows + 1) with at least two cells along each side
 };

@@ -65,9 +65,9 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
 }
 
 //! Returns a feature of a cell of a size.
-__device__ __forceinline__ float sizeFeature(int channel, int i, int j, const LookMemory& m)
+__device__ __forceinline__ float sizeFeature(int channel, int i, int j, int cols, const LookMemory& m)
 {
-    const int cols = m.size.plan.cols / FILTER_CELL, across = cols + 1;
+    const int across = cols + 1;
     const float* const norms = m.norms + j * across + i;
     const int* const histogram = m.histograms + (j * cols + i) * HISTOGRAM_STEP;
     if (channel < KINDS)
@@ -84,16 +84,28 @@ __device__ __forceinline__ float sizeFeature(int channel, int i, int j, const Lo
 }
 
 template <int THREADS>
-__device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, int size, LookMemory& m)
+__device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecord& object, FilterPass pass, int place,
+                                           int size, LookMemory& m)
 {
     const int t = threadIdx.x;
-    copyWords(&m.size, &object.filterWork->sizePlans[size], 1);
-    __syncthreads(); // the plan, zeros
-    if (!m.size.there)
+    const FilterWork& work = *object.filterWork;
+    const bool decides = pass == ASKING && place == 1;
+    copyWords(m.sizes, work.sizePlans[size], decides ? 2 : 1);
+    bool second = false;
+    if (decides)
+    {
+        Live& live = *object.live;
+        second = takesSecond(stateOf(live, pass), live.states[live.current], work.second, work.answers);
+        if (!second && isFew(batch)) // they were taken at the first answer
+            return;
+    }
+    __syncthreads(); // plans, zeros
+    const SizePlan& own = m.sizes[second ? 1 : 0];
+    if (!own.there)
         return;
-    const int wide = m.size.plan.cols, high = m.size.plan.rows;
+    const int wide = own.plan.cols, high = own.plan.rows;
     const int cols = wide / FILTER_CELL, rows = high / FILTER_CELL, cells = cols * rows;
-    takeSamples<THREADS>(batch, m.size.plan, 0, 0, wide, high, m.sampled);
+    takeSamples<THREADS>(batch, own.plan, 0, 0, wide, high, m.sampled);
     for (int k = t; k < wide * high; k += THREADS)
     {
         // Threads of a warp take the same sample of different cells, so that few of them add to one cell.
@@ -128,7 +140,7 @@ __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecor
     for (int k = t; k < SCALE_ROWS; k += THREADS)
     {
         const int channel = k / SCALE_CELLS, cell = k % SCALE_CELLS;
-        out[k] = cell < cells ? sizeFeature(channel, cell % cols, cell / cols, m) : 0.f;
+        out[k] = cell < cells ? sizeFeature(channel, cell % cols, cell / cols, cols, m) : 0.f;
     }
 }
 
@@ -140,13 +152,14 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     __shared__ LookMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     const int part = first + static_cast<int>(blockIdx.x);
-    letAllBegin(batch, pass, place);
+    if (first >= TILES) // tiles wait for the place first
+        letAllBegin(batch, pass, place);
     for (int k = threadIdx.x; k < TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP; k += THREADS)
         m.histograms[k] = 0;
     beginEarly();
     if (part >= TILES)
     {
-        lookAtSize<THREADS>(batch, object, part - TILES, m);
+        lookAtSize<THREADS>(batch, object, pass, place, part - TILES, m);
         return;
     }
     if (pass == ASKING && place == 0) // for the training in this frame
@@ -452,13 +465,13 @@ void spectra(const Batch& batch, FilterPass pass, int place, int others, detail:
 
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
-    cells(batch, image, ASKING, place, false, 0, TILES, stream);
+    cells(batch, image, ASKING, place, place == 1, 0, TILES, stream);
     spectra(batch, ASKING, place, SUM_STRIPS, stream);
 }
 
 void lookAtSizes(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
-    cells(batch, image, ASKING, place, true, TILES, FILTER_SCALES, stream);
+    cells(batch, image, ASKING, place, place == 0, TILES, FILTER_SCALES, stream);
 }
 
 void lookForTraining(const Batch& batch, const ImageView& image, FilterPass pass, detail::StreamHandle stream)

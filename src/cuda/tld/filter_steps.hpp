@@ -14,10 +14,9 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_FILTERS; }
 
 #ifdef __CUDACC__
-/** Lets the next kernel begin at once, if this one asks at flow's box. What the kernels of that row read before they
-wait is older than the first of them, which does not begin early. So of objects that are not asked there all kernels
-wait for flow only, and the last one has compared flow's box by the time that the others have ended. Many objects would
-fill the device while they wait. */
+/** Lets the next kernel begin at once, if this one asks at the second place. What the kernels of that row read before
+they wait is older than the place, for which the first of them waits before it lets the second one begin. So all of
+them are there when the place is known. Many objects would fill the device while they wait. */
 __device__ __forceinline__ void letAllBegin(const Batch& batch, FilterPass pass, int place)
 {
     if (pass == ASKING && place == 1 && isFew(batch))
@@ -25,9 +24,12 @@ __device__ __forceinline__ void letAllBegin(const Batch& batch, FilterPass pass,
 }
 #endif
 
+//! Finds FilterWork::second, after the forward tracks of the flow.
+void findSecondPlaces(const Batch& batch, detail::StreamHandle stream);
 //! Looks at a place where the filter is asked: histograms of gradients, products of spectra and model, likelihoods.
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);
-//! Computes the features of all sizes at FilterWork::moved. @param place that was asked before.
+//! Computes the features of all sizes at the answer that is taken. Of few objects those at the first one are taken at
+//! once. @param place 0: at the first answer; 1: at the one that is taken, unless these are there.
 void lookAtSizes(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);
 //! Looks at the filter's place and learns its spectra and those of the sizes or, where a box that was found again is in
 //! doubt, computes the products of spectra and model.

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         if (trains || inDoubt)
             work.places[0] = lookOf(batch, f);
     }
-    SizeStep(f, size, factor, trains).plan(work, trains, f);
+    SizeStep(f, size, factor, trains).plan(work, 0, trains, f);
     copyWords(&state.filter, &f, 1); // kernels that learn write other values of the state
 }
 

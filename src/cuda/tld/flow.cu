@@ -8,14 +8,17 @@
 //                       has to
 //   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the
 //                       window of its level, and the first one tracks
+//   secondPlaces        one object per block: median of the forward tracks, where the filter looks too
 //   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
 //                       radix selection
 //
+// With the filter, forward and backward tracks have a launch each, so that it looks at the second place meanwhile.
+//
 // Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
 // Bound by latency, as 100 warps are few.
+#include "filter_steps.hpp"
 #include "flow_sums.hpp"
 #include "models.hpp"
-#include "../../common/launch.hpp"
 #include "../../common/warp_scan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -49,7 +52,8 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
     return true;
 }
 
-template <int WINDOW>
+//! Tracks PART of each point: FORWARD_TRACKS finds where it goes, REST_OF_FLOW goes back from there.
+template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
@@ -62,10 +66,15 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
     if (flow.task.age == 0 || i >= FLOW_POINTS)
         return;
     TrackedPoint p = {};
-    p.from = pointOf(flow.task.box, i);
-    WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
-    p.found = trackPoint(flow.parameters, p.from, p.from, there, p.to);
-    if (p.found)
+    if (PART == REST_OF_FLOW)
+        p = object.trackedPoints[i];
+    else
+    {
+        p.from = pointOf(flow.task.box, i);
+        WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
+        p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
+    }
+    if (PART != FORWARD_TRACKS && p.ahead)
     {
         Point end;
         WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
@@ -95,63 +104,88 @@ template <int WINDOW> struct TeamMemory
     TrackedPoint point;
 };
 
-//! Tracks a point by as many warps as there are levels. Windows of the earlier image are prepared before that of this
-//! one is complete.
+//! Tracks a point by as many warps as there are levels. @return whether it was found. Windows of the earlier image are
+//! prepared before that of this one is complete. Ends with a barrier.
 template <int WINDOW>
+__device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
+                                             TeamMemory<WINDOW>& m)
+{
+    const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
+    WarpSums<WINDOW> there(batch, flow.before, flow.now, m.pixels[level], m.windows);
+    if (flow.task.age != 0)
+        there.prepare(level, cornerAt(from, level, half), m.windows[level]);
+    beginEarly();
+    if (flow.task.age == 0)
+        return false;
+    const int16_t touched = touchWindow(levelOf(batch, flow.now, level), cornerAt(from, level, half), half >> 15);
+    __syncthreads(); // windows of the earlier image
+    if (level == 0)
+    {
+        Point to = {};
+        const bool ahead = trackPoint(flow.parameters, from, from, there, to);
+        if (threadIdx.x == 0)
+            m.point = {from, to, ahead, 0, 0, 0.};
+    }
+    m.pixels[level][threadIdx.x & 31] = touched; // keeps the load from being left out
+    __syncthreads();                             // the end of the track; windows are free again
+    return m.point.ahead != 0;
+}
+
+//! Tracks a point back from `to`, and writes what was found: TeamMemory::point. Ends with a barrier.
+template <int WINDOW>
+__device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& flow, const Point& from, const Point& to,
+                                              TeamMemory<WINDOW>& m)
+{
+    const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
+    WarpSums<WINDOW> back(batch, flow.now, flow.before, m.pixels[level], m.windows);
+    back.prepare(level, cornerAt(to, level, half), m.windows[level]);
+    __syncthreads(); // windows of this image; all know that the point was found
+    if (level == 0)
+    {
+        Point end;
+        const bool found = trackPoint(flow.parameters, to, from, back, end);
+        if (threadIdx.x == 0)
+        {
+            m.point.found = found;
+            m.point.error = found ? squaredDistance(from, end) : 0;
+        }
+    }
+    if (level == (blockDim.x > 32 ? 1 : 0)) // concurrently with the track
+    {
+        const double ncc = compareAt(batch, flow.before, from, flow.now, to);
+        if ((threadIdx.x & 31) == 0)
+            m.point.ncc = ncc;
+    }
+    __syncthreads(); // the point
+}
+
+template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
     __shared__ TeamMemory<WINDOW> m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     if (copiesModel(object))
         return;
-    const int level = threadIdx.x >> 5, i = blockIdx.x;
     const Flow flow(batch, object);
-    const int half = flow.parameters.window / 2 * 65536;
-    TrackedPoint& p = m.point;
-    const Point from = pointOf(flow.task.box, i);
-    WarpSums<WINDOW> there(batch, flow.before, flow.now, m.pixels[level], m.windows);
-    if (flow.task.age != 0)
-        there.prepare(level, cornerAt(from, level, half), m.windows[level]);
-    beginEarly();
-    if (flow.task.age == 0)
-        return;
-    const int16_t touched = touchWindow(levelOf(batch, flow.now, level), cornerAt(from, level, half), half >> 15);
-    __syncthreads(); // windows of the earlier image
-    if (level == 0)
+    TrackedPoint& point = object.trackedPoints[blockIdx.x];
+    const Point from = pointOf(flow.task.box, blockIdx.x);
+    bool ahead;
+    if (PART == REST_OF_FLOW)
     {
-        Point to = {};
-        const bool found = trackPoint(flow.parameters, from, from, there, to);
+        beginEarly();
+        ahead = flow.task.age != 0 && point.ahead;
         if (threadIdx.x == 0)
-            p = {from, to, found, 0, 0.};
-    }
-    m.pixels[level][threadIdx.x & 31] = touched; // keeps the load from being left out
-    __syncthreads();                             // the end of the track; windows are free again
-    const Point to = p.to;
-    if (p.found)
-    {
-        WarpSums<WINDOW> back(batch, flow.now, flow.before, m.pixels[level], m.windows);
-        back.prepare(level, cornerAt(to, level, half), m.windows[level]);
-        __syncthreads(); // windows of this image; all know that the point was found
-        if (level == 0)
-        {
-            Point end;
-            const bool found = trackPoint(flow.parameters, to, from, back, end);
-            if (threadIdx.x == 0)
-            {
-                p.found = found;
-                p.error = found ? squaredDistance(from, end) : 0;
-            }
-        }
-        if (level == (blockDim.x > 32 ? 1 : 0)) // concurrently with the track
-        {
-            const double ncc = compareAt(batch, flow.before, from, flow.now, to);
-            if ((threadIdx.x & 31) == 0)
-                p.ncc = ncc;
-        }
+            m.point = {from, point.to, ahead, 0, 0, 0.};
         __syncthreads(); // the point
     }
+    else
+        ahead = trackForward(batch, flow, from, m);
+    if (flow.task.age == 0)
+        return;
+    if (PART != FORWARD_TRACKS && ahead)
+        trackBackward(batch, flow, from, Point(m.point.to), m);
     if (threadIdx.x == 0)
-        object.trackedPoints[i] = {p.from, p.to, p.found, p.error, p.found ? p.ncc : 0.};
+        point = {from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -161,8 +195,7 @@ static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a po
 
 struct MotionMemory
 {
-    ObjectState state, before;
-    FilterLook look; //!< of the filter at the new box
+    ObjectState state;
     FlowTask task;
     TrackedPoint points[FLOW_POINTS];
     TrackedPoint kept[FLOW_POINTS];
@@ -347,21 +380,11 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
     Live& live = *object.live;
     // The kernel before writes the tracked points only.
     copyWords(&m.state, &live.states[live.current], 1);
-    copyWords(&m.before, &live.states[live.current], 1);
     if (threadIdx.x == 0)
         m.found = m.keptCount = m.pairs = 0;
     __syncthreads(); // the state, zeros
     if (threadIdx.x == 0)
         m.task = beginFrame(m.state);
-    else if (threadIdx.x == 32 && batch.settings.filter)
-    {
-        const FilterState& f = m.before.filter;
-        m.look.there = asksFilter(m.before);
-        m.look.colour = f.colour;
-        m.look.trains = NOT_TRAINED;
-        m.look.areas = filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows);
-        m.look.plan = planSurround(0., 0., m.look.areas); // its divisions take long
-    }
     beginEarly();
     __syncthreads(); // the task
     if (m.task.age != 0)
@@ -373,36 +396,100 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         if (threadIdx.x == 0)
             endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
     }
-    if (threadIdx.x == 0 && batch.settings.filter)
-    {
-        const FilterPlaces places = filterPlaces(m.state, m.before);
-        m.look.there = m.look.there && places.count > 1;
-        moveSurround(m.look.plan, places.x[1], places.y[1], m.look.areas);
-    }
-    __syncthreads(); // the state, and where the filter looks
+    __syncthreads(); // the state
     copyWords(&live.states[1 - live.current], &m.state, 1);
-    if (batch.settings.filter)
-        copyWords(&object.filterWork->places[1], &m.look, 1);
+}
+
+struct PlaceMemory
+{
+    FilterLook look;
+    int32_t shifts[2][FLOW_POINTS], lower[2], upper[2];
+    int points;
+};
+
+//! Finds the second places of filters from the forward tracks.
+__global__ void __launch_bounds__(2 * GROUP) secondPlaces(const __grid_constant__ Batch batch)
+{
+    __shared__ PlaceMemory m;
+    const ObjectRecord& object = batch.objects[blockIdx.x];
+    const ObjectState& before = object.live->states[object.live->current];
+    FilterWork& work = *object.filterWork;
+    const bool asks = asksFilter(before);
+    const int t = threadIdx.x, axis = t / GROUP;
+    if (t == 0)
+    {
+        const FilterState& f = before.filter;
+        m.points = 0;
+        m.look = {0, NOT_TRAINED, f.colour, filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows), {}};
+        m.look.plan = planSurround(0., 0., m.look.areas); // its divisions take long
+    }
+    __syncthreads(); // zero
+    beginEarly();
+    if (asks && t < FLOW_POINTS)
+    {
+        const TrackedPoint& p = object.trackedPoints[t];
+        if (p.ahead)
+        {
+            const int at = atomicAdd(&m.points, 1); // their order has no effect
+            m.shifts[0][at] = p.to.x - p.from.x;
+            m.shifts[1][at] = p.to.y - p.from.y;
+        }
+    }
+    __syncthreads(); // points
+    middles(m.shifts[axis], m.points, t % GROUP, m.lower[axis], m.upper[axis]);
+    __syncthreads(); // medians
+    if (t == 0)
+    {
+        ForwardShift shift = {m.points, 0., 0.};
+        if (shift.points > 0)
+        {
+            shift.dx = shiftOf(m.lower[0], m.upper[0]);
+            shift.dy = shiftOf(m.lower[1], m.upper[1]);
+        }
+        const SecondPlace second = secondPlace(before, shift);
+        work.second = second;
+        m.look.there = second.there;
+        moveSurround(m.look.plan, second.x, second.y, m.look.areas);
+    }
+    __syncthreads(); // where the filter looks
+    copyWords(&work.places[1], &m.look, 1);
+}
+
+//! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
+//! device while they wait, and delay the detector.
+bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
+
+template <FlowPart PART> void launchTracks(const Batch& batch, int copies, detail::StreamHandle stream)
+{
+    const bool is9 = batch.settings.flowWindow == 9;
+    if (usesTeams(batch))
+        detail::launchEarly("tld flow", is9 ? trackPointsByTeams<9, PART> : trackPointsByTeams<0, PART>,
+                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
+                            batch);
+    else
+        detail::launch("tld flow", is9 ? trackPoints<9, PART> : trackPoints<0, PART>,
+                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
+                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
 }
 
 } // namespace
 
-void flow(const Batch& batch, detail::StreamHandle stream)
+void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
-    const bool is9 = batch.settings.flowWindow == 9;
     const int copies = batch.settings.learning ? 1 : 0;
-    // Many blocks would fill the device while they wait, and delay the detector.
-    const bool few = batch.count <= tuning::TEAM_OBJECTS;
-    if (few)
-        detail::launchEarly("tld flow", is9 ? trackPointsByTeams<9> : trackPointsByTeams<0>,
-                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
-                            batch);
+    if (part == FORWARD_TRACKS)
+        return launchTracks<FORWARD_TRACKS>(batch, 0, stream);
+    if (part == REST_OF_FLOW)
+        launchTracks<REST_OF_FLOW>(batch, copies, stream);
     else
-        detail::launch("tld flow", is9 ? trackPoints<9> : trackPoints<0>,
-                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
-                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
-    detail::launchAs(few, "tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS),
-                     sizeof(MotionMemory), stream, batch);
+        launchTracks<WHOLE_FLOW>(batch, copies, stream);
+    detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count),
+                     dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream, batch);
+}
+
+void findSecondPlaces(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld second places", secondPlaces, dim3(batch.count), dim3(2 * GROUP), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -124,8 +124,9 @@ struct SizePlan
 //! Scratch memory of a filter in a frame.
 struct FilterWork
 {
-    FilterLook places[2]; //!< 0: of the training; 1: flow's box
-    // At two places, the last box and that of flow, or at that of the training.
+    FilterLook places[2]; //!< 0: of the training; 1: `second`
+    SecondPlace second;
+    // At two places, the last box and the second one, or at that of the training.
     int32_t histograms[2][2 * ORIENTATIONS][FILTER_CELLS]; //!< of gradients
     int64_t energies[2][FILTER_CELLS];
     int32_t samples[2][FILTER_CELLS];                      //!< sums over cells
@@ -134,8 +135,8 @@ struct FilterWork
     int32_t targetSums[2][MOST_DISPLACEMENTS]; //!< of likelihoods over the displaced target
     Displacements displacements[2];
     FilterAnswer answers[2];
-    FilterState moved; //!< by the better answer
-    SizePlan sizePlans[FILTER_SCALES];
+    FilterState moved[2]; //!< by the answers: place and confidence
+    SizePlan sizePlans[FILTER_SCALES][2]; //!< where these are; 0: where the filter is trained
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     Complex sizeSums[SCALE_CELLS][SCALE_FREQUENCIES]; //!< of the answers of the rows of a cell
     Similarity similarity;                            //!< of flow's box
