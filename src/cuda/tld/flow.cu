@@ -52,6 +52,19 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
     return true;
 }
 
+//! Writes what PART found. The rest of flow adds to the forward tracks, which others may be reading.
+template <FlowPart PART> __device__ __forceinline__ void write(TrackedPoint& to, const TrackedPoint& p)
+{
+    if (PART != REST_OF_FLOW)
+    {
+        to = p;
+        return;
+    }
+    to.found = p.found;
+    to.error = p.error;
+    to.ncc = p.ncc;
+}
+
 //! Tracks PART of each point: FORWARD_TRACKS finds where it goes, REST_OF_FLOW goes back from there.
 template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
@@ -86,7 +99,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         }
     }
     if ((threadIdx.x & 31) == 0)
-        object.trackedPoints[i] = p;
+        write<PART>(object.trackedPoints[i], p);
 }
 
 //! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are
@@ -104,8 +117,8 @@ template <int WINDOW> struct TeamMemory
     TrackedPoint point;
 };
 
-//! Tracks a point by as many warps as there are levels. @return whether it was found. Windows of the earlier image are
-//! prepared before that of this one is complete. Ends with a barrier.
+//! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. Windows of
+//! the earlier image are prepared before that of this one is complete. Ends with a barrier.
 template <int WINDOW>
 __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
                                              TeamMemory<WINDOW>& m)
@@ -131,7 +144,7 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
     return m.point.ahead != 0;
 }
 
-//! Tracks a point back from `to`, and writes what was found: TeamMemory::point. Ends with a barrier.
+//! Tracks a point back from `to`, into TeamMemory::point. Ends with a barrier.
 template <int WINDOW>
 __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& flow, const Point& from, const Point& to,
                                               TeamMemory<WINDOW>& m)
@@ -176,7 +189,7 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
         ahead = flow.task.age != 0 && point.ahead;
         if (threadIdx.x == 0)
             m.point = {from, point.to, ahead, 0, 0, 0.};
-        __syncthreads(); // the point
+        __syncthreads(); // the forward track
     }
     else
         ahead = trackForward(batch, flow, from, m);
@@ -185,7 +198,8 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
     if (PART != FORWARD_TRACKS && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
     if (threadIdx.x == 0)
-        point = {from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
+        write<PART>(point, {from, m.point.to, m.point.ahead, m.point.found, m.point.error,
+                            m.point.found ? m.point.ncc : 0.});
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
