@@ -37,9 +37,9 @@ CT_HOST_DEVICE bool isElsewhere(double dx, double dy, const Box& last)
     return dx * dx + dy * dy > FILTER_NEAR * FILTER_NEAR * last.w * last.h;
 }
 
-/** Where the filter looks beside the last box, the first place: where the forward tracks of flow lead, so that it need
-not wait for the backward ones. Where the camera jumps while the object turns, exact points alone can be right and the
-answer at the last box wrong. */
+/** Where the filter looks beside the last box, the first place: where the forward tracks of flow lead. It does not
+depend on what flow makes of them: so a GPU need not wait for the backward tracks, and the answer there can take over
+where flow fails. */
 struct SecondPlace
 {
     int32_t there;
@@ -50,18 +50,10 @@ CT_HOST_DEVICE SecondPlace secondPlace(const ObjectState& before, const ForwardS
     const bool there = shift.points > 0 && isElsewhere(shift.dx, shift.dy, before.box);
     return {there ? 1 : 0, before.filter.x + shift.dx, before.filter.y + shift.dy};
 }
-//! Whether an answer at the second place counts: flow has not failed, and its box is elsewhere, too. @param s after
-//! flow.
-CT_HOST_DEVICE bool countsSecond(const ObjectState& s, const ObjectState& before)
-{
-    const FilterState& f = before.filter;
-    return s.alive && isElsewhere(s.box.x + s.box.w / 2. - f.x, s.box.y + s.box.h / 2. - f.y, before.box);
-}
 //! Whether the answer at the second place is taken, not that at the first. @param answers at both.
-CT_HOST_DEVICE bool takesSecond(const ObjectState& s, const ObjectState& before, const SecondPlace& place,
-                                const FilterAnswer* answers)
+CT_HOST_DEVICE bool takesSecond(const SecondPlace& place, const FilterAnswer* answers)
 {
-    return place.there && countsSecond(s, before) && answers[1].confidence > answers[0].confidence;
+    return place.there && answers[1].confidence > answers[0].confidence;
 }
 
 //! Moves the filter by the answer at a place. @param a areas of the filter before.

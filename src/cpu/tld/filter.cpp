@@ -174,9 +174,9 @@ void filter(const Work& work, const ObjectView& object)
     const SecondPlace second = secondPlace(before, *object.forwardShift);
     const FilterAreas areas = filterAreas(f.width, f.height, f.scale, frame.cols, frame.rows);
     FilterAnswer answers[2] = {ask(work, object, f, f.x, f.y, scratch), {}};
-    if (second.there && countsSecond(state, before))
+    if (second.there)
         answers[1] = ask(work, object, f, second.x, second.y, scratch);
-    if (takesSecond(state, before, second, answers))
+    if (takesSecond(second, answers))
         moveByAnswer(f, second.x, second.y, answers[1], areas);
     else
         moveByAnswer(f, f.x, f.y, answers[0], areas);

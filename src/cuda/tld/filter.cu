@@ -208,7 +208,7 @@ __device__ __forceinline__ void decide(const Batch& batch, const FilterWork& wor
         best = largestOfWarp(best);
         if (t == 0)
         {
-            const FilterState& moved = m.moved[takesSecond(state, m.states[current], m.second, m.answers) ? 1 : 0];
+            const FilterState& moved = m.moved[takesSecond(m.second, m.answers) ? 1 : 0];
             state.filter.x = moved.x;
             state.filter.y = moved.y;
             state.filter.confidence = moved.confidence;

@@ -94,8 +94,7 @@ __device__ __forceinline__ void lookAtSize(const Batch& batch, const ObjectRecor
     bool second = false;
     if (decides)
     {
-        Live& live = *object.live;
-        second = takesSecond(stateOf(live, pass), live.states[live.current], work.second, work.answers);
+        second = takesSecond(work.second, work.answers);
         if (!second && isFew(batch)) // they were taken at the first answer
             return;
     }
