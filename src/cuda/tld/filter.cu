@@ -130,23 +130,40 @@ __global__ void __launch_bounds__(tuning::ANSWER_THREADS, 1)
     letAllBegin(batch, ASKING, place);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     FilterWork& work = *object.filterWork;
-    const Looks looks(object, ASKING, place); // filterSpectra does not write places and states
+    const bool late = findsPlace(batch, ASKING, place);
+    Looks looks = {};
+    if (!late)
+        looks = Looks(object, ASKING, place); // filterSpectra does not write places and states
+    const bool may = late ? asksFilter(object.live->states[object.live->current]) : looks.there;
     const FilterState& before = object.live->states[object.live->current].filter;
     const int t = threadIdx.x;
-    const SizeStep step(before, t, looks.there && t < FILTER_SCALES ? sizeFactor(t) : 0., looks.there);
+    const SizeStep step(before, t, may && t < FILTER_SCALES ? sizeFactor(t) : 0., may);
     // All that is read before the wait is older than the row of kernels at this place.
-    const bool moves = t == 0 && looks.there;
+    bool moves = t == 0 && may;
     double x = 0., y = 0.;
     FilterAreas areas = {};
     if (moves)
     {
         m.moved = before;
-        x = place == 0 ? before.x : work.second.x;
-        y = place == 0 ? before.y : work.second.y;
+        if (!late)
+        {
+            x = place == 0 ? before.x : work.second.x;
+            y = place == 0 ? before.y : work.second.y;
+        }
         areas = filterAreas(before.width, before.height, before.scale, batch.cols, batch.rows);
     }
     m.answer.turns.load(*batch.filterTables);
     beginEarly();
+    if (late)
+    {
+        looks = Looks(object, ASKING, place);
+        moves = moves && looks.there;
+        if (moves)
+        {
+            x = work.second.x;
+            y = work.second.y;
+        }
+    }
     if (looks.there)
         askAt(batch, object, place, m);
     if (moves)
@@ -289,7 +306,8 @@ void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle
 
 void filterSecond(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
-    findSecondPlaces(batch, stream);
+    if (!findsPlace(batch, ASKING, 1))
+        findSecondPlaces(batch, stream);
     lookAtPlace(batch, image, 1, stream);
     answerAtPlace(batch, 1, stream);
 }

@@ -74,6 +74,7 @@ struct Looks
 {
     bool there, trains;
 
+    Looks() = default;
     __device__ __forceinline__ Looks(const ObjectRecord& object, FilterPass pass, int place)
     {
         if (pass == ASKING && place == 0)

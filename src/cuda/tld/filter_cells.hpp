@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_TLD_FILTER_CELLS_HPP
 
 #include "filter_block.hpp"
+#include "filter_place.hpp"
 #include "filter_samples.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -25,6 +26,7 @@ struct LookMemory
     int counts[2][COLOUR_LEVELS]; //!< of gray levels in the foreground and the background
     int parts[2];                 //!< samples of foreground and background
     FilterLook look;
+    PlaceMemory place;
     // When the block looks at a size instead of a tile.
     SizePlan sizes[2]; //!< FilterWork::sizePlans
     int64_t energies[SCALE_CELLS];

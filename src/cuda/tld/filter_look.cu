@@ -27,7 +27,17 @@ __device__ __forceinline__ void lookAtTile(const Batch& batch, const ObjectRecor
 {
     FilterWork& work = *object.filterWork;
     const int x0 = tile % ACROSS * TILE_CELLS, y0 = tile / ACROSS * TILE_CELLS;
-    if (pass != ASKING || place != 0)
+    if (findsPlace(batch, pass, place))
+    {
+        if constexpr (THREADS >= PLACE_THREADS)
+        {
+            findSecondPlace<THREADS>(batch, object, m.place);
+            copyWords(&m.look, &m.place.look, 1);
+            if (tile == 0)
+                writeSecondPlace(m.place, work);
+        }
+    }
+    else if (pass != ASKING || place != 0)
         copyWords(&m.look, &work.places[place], 1);
     else if (threadIdx.x == 0)
     {
@@ -151,8 +161,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     __shared__ LookMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     const int part = first + static_cast<int>(blockIdx.x);
-    if (first >= TILES) // tiles wait for the place first
-        letAllBegin(batch, pass, place);
+    letAllBegin(batch, pass, place);
     for (int k = threadIdx.x; k < TILE_CELLS * TILE_CELLS * HISTOGRAM_STEP; k += THREADS)
         m.histograms[k] = 0;
     beginEarly();
@@ -408,7 +417,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     static_assert(THREADS <= FILTER_SPECTRUM, "a value per thread");
     const int blocks = (FILTER_PAIRS + PAIRS - 1) / PAIRS, block = blockIdx.x, other = block - blocks;
     const int first = ::min(block, blocks - 1) * PAIRS;
-    const Looks looks(object, pass, place); // filterCells writes neither places nor models
+    const bool late = findsPlace(batch, pass, place);
+    Looks looks = {};
+    if (!late)
+        looks = Looks(object, pass, place); // filterCells writes neither places nor models
     const int t = threadIdx.x;
     const PairModel own(modelOf(object), 2 * first, t), rest(modelOf(object), 2 * first, ::min(t + THREADS, LAST));
     if (other < 0)
@@ -416,6 +428,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     else if (pass != ASKING)
         m.size.load(*batch.filterTables, other);
     beginEarly();
+    if (late)
+        looks = Looks(object, pass, place);
     if (!looks.there)
         return;
     if (other < 0)
@@ -464,7 +478,7 @@ void spectra(const Batch& batch, FilterPass pass, int place, int others, detail:
 
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream)
 {
-    cells(batch, image, ASKING, place, place == 1, 0, TILES, stream);
+    cells(batch, image, ASKING, place, place == 1 && !findsPlace(batch, ASKING, place), 0, TILES, stream);
     spectra(batch, ASKING, place, SUM_STRIPS, stream);
 }
 

@@ -13,18 +13,24 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! Whether the filters of a batch leave most of the device idle, so that their kernels are bound by latency.
 CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_FILTERS; }
 
+//! Whether filterCells finds the place where it looks: each block by itself, which takes less than a launch before it.
+CT_HOST_DEVICE bool findsPlace(const Batch& batch, FilterPass pass, int place)
+{
+    return pass == ASKING && place == 1 && isFew(batch);
+}
+
 #ifdef __CUDACC__
-/** Lets the next kernel begin at once, if this one asks at the second place. What the kernels of that row read before
-they wait is older than the place, for which the first of them waits before it lets the second one begin. So all of
-them are there when the place is known. Many objects would fill the device while they wait. */
+/** Lets the next kernel begin at once, if the place is found by filterCells. What the kernels of that row read before
+they wait is older than the first of them, which does not begin early. So all of them are there when the place is known.
+Many objects would fill the device while they wait. */
 __device__ __forceinline__ void letAllBegin(const Batch& batch, FilterPass pass, int place)
 {
-    if (pass == ASKING && place == 1 && isFew(batch))
+    if (findsPlace(batch, pass, place))
         detail::letNextKernelBegin();
 }
 #endif
 
-//! Finds FilterWork::second, after the forward tracks of the flow.
+//! Finds FilterWork::second, after the forward tracks of the flow, unless findsPlace().
 void findSecondPlaces(const Batch& batch, detail::StreamHandle stream);
 //! Looks at a place where the filter is asked: histograms of gradients, products of spectra and model, likelihoods.
 void lookAtPlace(const Batch& batch, const ImageView& image, int place, detail::StreamHandle stream);

@@ -16,6 +16,7 @@
 //
 // Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
 // Bound by latency, as 100 warps are few.
+#include "filter_place.hpp"
 #include "filter_steps.hpp"
 #include "flow_sums.hpp"
 #include "models.hpp"
@@ -52,21 +53,7 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
     return true;
 }
 
-//! Writes what PART found. The rest of flow adds to the forward tracks, which others may be reading.
-template <FlowPart PART> __device__ __forceinline__ void write(TrackedPoint& to, const TrackedPoint& p)
-{
-    if (PART != REST_OF_FLOW)
-    {
-        to = p;
-        return;
-    }
-    to.found = p.found;
-    to.error = p.error;
-    to.ncc = p.ncc;
-}
-
-//! Tracks PART of each point: FORWARD_TRACKS finds where it goes, REST_OF_FLOW goes back from there.
-template <int WINDOW, FlowPart PART>
+template <int WINDOW>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
@@ -79,15 +66,10 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
     if (flow.task.age == 0 || i >= FLOW_POINTS)
         return;
     TrackedPoint p = {};
-    if (PART == REST_OF_FLOW)
-        p = object.trackedPoints[i];
-    else
-    {
-        p.from = pointOf(flow.task.box, i);
-        WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
-        p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
-    }
-    if (PART != FORWARD_TRACKS && p.ahead)
+    p.from = pointOf(flow.task.box, i);
+    WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
+    p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
+    if (p.ahead)
     {
         Point end;
         WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
@@ -99,7 +81,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         }
     }
     if ((threadIdx.x & 31) == 0)
-        write<PART>(object.trackedPoints[i], p);
+        object.trackedPoints[i] = p;
 }
 
 //! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are
@@ -172,6 +154,7 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
     __syncthreads(); // the point
 }
 
+//! Tracks PART of each point: FORWARD_TRACKS finds where it goes, REST_OF_FLOW goes back from there.
 template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
@@ -185,11 +168,20 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
     bool ahead;
     if (PART == REST_OF_FLOW)
     {
+        // The forward tracks began when the pyramid was complete. They may have been found by another multiprocessor,
+        // so that this one's cache has nothing of the images.
+        const int level = threadIdx.x >> 5;
+        const Point corner = cornerAt(from, level, flow.parameters.window / 2 * 65536);
+        int16_t touched = 0;
+        if (flow.task.age != 0)
+            touched = touchWindow(levelOf(batch, flow.before, level), corner, flow.parameters.window - 1) +
+                      touchWindow(levelOf(batch, flow.now, level), corner, flow.parameters.window - 1);
         beginEarly();
         ahead = flow.task.age != 0 && point.ahead;
         if (threadIdx.x == 0)
             m.point = {from, point.to, ahead, 0, 0, 0.};
-        __syncthreads(); // the forward track
+        m.pixels[level][threadIdx.x & 31] = touched; // keeps the loads from being left out
+        __syncthreads();                             // the forward track
     }
     else
         ahead = trackForward(batch, flow, from, m);
@@ -197,9 +189,17 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
         return;
     if (PART != FORWARD_TRACKS && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
-    if (threadIdx.x == 0)
-        write<PART>(point, {from, m.point.to, m.point.ahead, m.point.found, m.point.error,
-                            m.point.found ? m.point.ncc : 0.});
+    if (threadIdx.x != 0)
+        return;
+    if (PART != REST_OF_FLOW)
+    {
+        point = {from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
+        return;
+    }
+    // Others may be reading the forward track.
+    point.found = m.point.found;
+    point.error = m.point.error;
+    point.ncc = m.point.found ? m.point.ncc : 0.;
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -414,96 +414,57 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
     copyWords(&live.states[1 - live.current], &m.state, 1);
 }
 
-struct PlaceMemory
-{
-    FilterLook look;
-    int32_t shifts[2][FLOW_POINTS], lower[2], upper[2];
-    int points;
-};
-
 //! Finds the second places of filters from the forward tracks.
-__global__ void __launch_bounds__(2 * GROUP) secondPlaces(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(PLACE_THREADS) secondPlaces(const __grid_constant__ Batch batch)
 {
     __shared__ PlaceMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.x];
-    const ObjectState& before = object.live->states[object.live->current];
-    FilterWork& work = *object.filterWork;
-    const bool asks = asksFilter(before);
-    const int t = threadIdx.x, axis = t / GROUP;
-    if (t == 0)
-    {
-        const FilterState& f = before.filter;
-        m.points = 0;
-        m.look = {0, NOT_TRAINED, f.colour, filterAreas(f.width, f.height, f.scale, batch.cols, batch.rows), {}};
-        m.look.plan = planSurround(0., 0., m.look.areas); // its divisions take long
-    }
-    __syncthreads(); // zero
     beginEarly();
-    if (asks && t < FLOW_POINTS)
-    {
-        const TrackedPoint& p = object.trackedPoints[t];
-        if (p.ahead)
-        {
-            const int at = atomicAdd(&m.points, 1); // their order has no effect
-            m.shifts[0][at] = p.to.x - p.from.x;
-            m.shifts[1][at] = p.to.y - p.from.y;
-        }
-    }
-    __syncthreads(); // points
-    middles(m.shifts[axis], m.points, t % GROUP, m.lower[axis], m.upper[axis]);
-    __syncthreads(); // medians
-    if (t == 0)
-    {
-        ForwardShift shift = {m.points, 0., 0.};
-        if (shift.points > 0)
-        {
-            shift.dx = shiftOf(m.lower[0], m.upper[0]);
-            shift.dy = shiftOf(m.lower[1], m.upper[1]);
-        }
-        const SecondPlace second = secondPlace(before, shift);
-        work.second = second;
-        m.look.there = second.there;
-        moveSurround(m.look.plan, second.x, second.y, m.look.areas);
-    }
-    __syncthreads(); // where the filter looks
-    copyWords(&work.places[1], &m.look, 1);
+    findSecondPlace<PLACE_THREADS>(batch, object, m);
+    writeSecondPlace(m, *object.filterWork);
 }
 
 //! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
 //! device while they wait, and delay the detector.
 bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
 
-template <FlowPart PART> void launchTracks(const Batch& batch, int copies, detail::StreamHandle stream)
+template <FlowPart PART> void launchTeams(const Batch& batch, int copies, detail::StreamHandle stream)
 {
-    const bool is9 = batch.settings.flowWindow == 9;
-    if (usesTeams(batch))
-        detail::launchEarly("tld flow", is9 ? trackPointsByTeams<9, PART> : trackPointsByTeams<0, PART>,
-                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
-                            batch);
+    detail::launchEarly("tld flow",
+                        batch.settings.flowWindow == 9 ? trackPointsByTeams<9, PART> : trackPointsByTeams<0, PART>,
+                        dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream, batch);
+}
+
+void trackAll(const Batch& batch, FlowPart part, detail::StreamHandle stream)
+{
+    const int copies = batch.settings.learning ? 1 : 0;
+    if (!usesTeams(batch))
+        return detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>,
+                              dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
+                              dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
+    if (part == FORWARD_TRACKS)
+        launchTeams<FORWARD_TRACKS>(batch, 0, stream);
+    else if (part == REST_OF_FLOW)
+        launchTeams<REST_OF_FLOW>(batch, copies, stream);
     else
-        detail::launch("tld flow", is9 ? trackPoints<9, PART> : trackPoints<0, PART>,
-                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
-                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
+        launchTeams<WHOLE_FLOW>(batch, copies, stream);
 }
 
 } // namespace
 
 void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
-    const int copies = batch.settings.learning ? 1 : 0;
-    if (part == FORWARD_TRACKS)
-        return launchTracks<FORWARD_TRACKS>(batch, 0, stream);
-    if (part == REST_OF_FLOW)
-        launchTracks<REST_OF_FLOW>(batch, copies, stream);
-    else
-        launchTracks<WHOLE_FLOW>(batch, copies, stream);
-    detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count),
-                     dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream, batch);
+    // Between two launches the detector would fill the device with blocks, and those of many points wait for it.
+    if (part != REST_OF_FLOW || usesTeams(batch))
+        trackAll(batch, part, stream);
+    if (part != FORWARD_TRACKS)
+        detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count),
+                         dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream, batch);
 }
 
 void findSecondPlaces(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launch("tld second places", secondPlaces, dim3(batch.count), dim3(2 * GROUP), 0, stream, batch);
+    detail::launch("tld second places", secondPlaces, dim3(batch.count), dim3(PLACE_THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu
