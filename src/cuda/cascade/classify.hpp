@@ -306,7 +306,8 @@ struct Lists
     const ListRecord* places;
     Key* keys;
     double* weights;
-    //! Candidates of each image, also beyond the capacity; then numbers of deferred candidates and of late pairs.
+    //! Candidates of each image, also beyond the capacity; then EXTRA_COUNTS numbers, which the functions below return,
+    //! and a word for each late pair: whether it can be read.
     int* counts;
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
@@ -319,8 +320,15 @@ struct Lists
     CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
     //! Returns the number of late pairs, which may be above the capacity.
     CT_HOST_DEVICE int* lateCount(int images) const { return counts + images + 1; }
+    // Numbers that many warps wait for are in lines of their own.
+    //! Returns the number of warps of tiles with late stages that have ended.
+    CT_HOST_DEVICE int* lateEnded(int images) const { return counts + images + 32; }
+    //! Returns the number of late pairs that warps took, or wait for.
+    CT_HOST_DEVICE int* lateTaken(int images) const { return counts + images + 64; }
+    CT_HOST_DEVICE int* lateReady(int images) const { return counts + images + EXTRA_COUNTS; }
+
+    static const int EXTRA_COUNTS = 96;
 };
-const int EXTRA_COUNTS = 2; //!< numbers in Lists::counts besides those of images
 
 //! Arguments of classify for one cascade.
 struct Classification

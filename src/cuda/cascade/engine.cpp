@@ -131,11 +131,29 @@ private:
         return placed;
     }
 
+    static gpu::LateTiles lateTilesOf(const Placed& placed, size_t task)
+    {
+        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
+        return cascade::lateTilesOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
+    }
+    static int lateCapacityOf(const Placed& placed, size_t task)
+    {
+        return (placed.tiling->tasks[task].tileCount - lateTilesOf(placed, task).first) * gpu::tuning::LATE_PAIRS;
+    }
+    //! Returns the index of a task's Lists::counts among those of all tasks.
+    static size_t firstCountOf(const Placed& placed, size_t task)
+    {
+        size_t first = 0;
+        for (size_t t = 0; t < task; ++t)
+            first += placed.images + gpu::Lists::EXTRA_COUNTS + static_cast<size_t>(lateCapacityOf(placed, t));
+        return first;
+    }
+
     //! Runs resize, which also sets the numbers of candidates to 0.
     void makePyramids(const Call& call, size_t tasks, Placed& placed)
     {
         const Tiling& tiling = *placed.tiling;
-        const size_t counts = tasks * (static_cast<size_t>(placed.images) + gpu::EXTRA_COUNTS);
+        const size_t counts = firstCountOf(placed, tasks);
         if (counts > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the call has too many images and cascades");
         placed.counts = counts_.reserve<int>(call, counts, "numbers of candidates");
@@ -233,13 +251,12 @@ private:
         gpu::Lists lists = {};
         lists.places = reinterpret_cast<const gpu::ListRecord*>(placed.tiles + part.lists);
         candidates_.divide(call, "candidates", elements, lists.keys, lists.weights);
-        lists.counts = placed.counts + task * (static_cast<size_t>(placed.images) + gpu::EXTRA_COUNTS);
+        lists.counts = placed.counts + firstCountOf(placed, task);
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
-        lists.lateTiles =
-            lateTilesOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
-        lists.lateCapacity = (part.tileCount - lists.lateTiles.first) * gpu::tuning::LATE_PAIRS;
+        lists.lateTiles = lateTilesOf(placed, task);
+        lists.lateCapacity = lateCapacityOf(placed, task);
         lists.late = late_.reserve<gpu::LatePair>(call, lists.lateCapacity, "pairs for late stages");
         return lists;
     }

@@ -3,9 +3,12 @@
 
 // Stage classify, late stages of stumps and trees of two nodes with Haar features, for pairs of windows that tiles
 // left. Few pairs get here, but each needs many nodes, and neighbouring ones get here together: in their tile, the last
-// warps would work long after all others. A warp computes the integral image of its pair from the pyramid. Then all
-// warps of a block share the stages of its pairs, with each lane at another tree. Records are in shared memory: they
-// are copied while the last tiles are classified. The kernel also applies the skip rule to candidates of tiles.
+// warps would work long after all others. A warp computes the integral image of its pair from the pyramid, and
+// evaluates it with each lane at another tree. Records are in shared memory.
+//
+// Blocks begin on multiprocessors that have no tile any more, while others still have. Each warp takes the next pair of
+// the list of all tiles, or waits until there is one. When all tiles have ended and all pairs are taken, the warps of a
+// block share the stages of those that it has. At the end the kernel applies the skip rule to candidates of tiles.
 //
 // Cost: some 250 instructions per pair for the integral image, 62 per 32 nodes. Bound by latency at small images.
 #include "pair_sums.hpp"
@@ -29,7 +32,7 @@ struct Late
     __device__ __forceinline__ Late(const Classification& job, int index)
     {
         const uint4* const words = reinterpret_cast<const uint4*>(job.lists.late + index);
-        const uint4 a = __ldg(words), b = __ldg(words + 1);
+        const uint4 a = __ldcg(words), b = __ldcg(words + 1); // stored while this kernel runs
         pair = {static_cast<int>(a.x),
                 a.y,
                 {__uint_as_float(a.z), __uint_as_float(a.w)},
@@ -183,7 +186,9 @@ struct Shown
 struct LateShared
 {
     Shown shown[32];        //!< by warp
-    uint32_t pairs;         //!< number of pairs that were taken
+    uint32_t noMore;        //!< whether all pairs of all blocks are taken
+    uint32_t left;          //!< number of pairs that warps have then
+    uint32_t warpOf[32];    //!< their warps
     uint32_t tasksAlive[3]; //!< number of tasks that were taken; then bits, see alive()
 
     //! Bit w: the upper or lower window of warp w's pair has not failed so far.
@@ -263,11 +268,10 @@ template <TreeShape TREES> struct LatePairs
     /** Evaluates the stages of the warps' pairs that are left. A task is one stage of one pair; warps take tasks in
     turn, earlier stages first, and leave out those of pairs that have failed. So while many pairs are left, a stage is
     evaluated on pairs that passed the ones before; when few are left, their stages are evaluated at the same time, and
-    a pair that passes all takes no longer than some stages. @param first first late stage. @param warps number of warps
-    with a pair. */
-    __device__ __forceinline__ void share(int first, int warps) const
+    a pair that passes all takes no longer than some stages. @param first first late stage. */
+    __device__ __forceinline__ void share(int first) const
     {
-        const int lane = threadIdx.x & 31, end = warps * (model.stages - first);
+        const int lane = threadIdx.x & 31, left = static_cast<int>(shared.left), end = left * (model.stages - first);
         for (;;)
         {
             uint32_t before = 0;
@@ -277,7 +281,7 @@ template <TreeShape TREES> struct LatePairs
             const uint32_t upper = __shfl_sync(ALL_LANES, before, 1), lower = __shfl_sync(ALL_LANES, before, 2);
             if (task >= end || (upper | lower) == 0)
                 return;
-            const int warp = task % warps, stage = first + task / warps;
+            const int warp = static_cast<int>(shared.warpOf[task % left]), stage = first + task / left;
             const bool has[2] = {(upper >> warp & 1) != 0, (lower >> warp & 1) != 0};
             if ((has[0] || has[1]) && stage >= shared.shown[warp].stage)
                 evaluate(stage, warp, has);
@@ -285,8 +289,50 @@ template <TreeShape TREES> struct LatePairs
     }
 };
 
-/** Takes all pairs of a block, one per warp at a time. While there are pairs that no warp has taken, each warp
-evaluates its own, and takes another when it has failed; then all warps share those that are left. */
+//! Returns the number of the next late pair of all blocks. All lanes of a warp call it together.
+__device__ __forceinline__ int takeLate(const Classification& job)
+{
+    int taken = 0;
+    if ((threadIdx.x & 31) == 0)
+        taken = atomicAdd(job.lists.lateTaken(job.images), 1);
+    return __shfl_sync(ALL_LANES, taken, 0);
+}
+
+//! Returns whether a late pair can be read. All lanes of a warp call it together.
+__device__ __forceinline__ bool isReady(const Classification& job, int number)
+{
+    if (number >= job.lists.lateCapacity || loadOfOthers(job.lists.lateReady(job.images) + number) == 0)
+        return false;
+    seeOthers();
+    return true;
+}
+
+/** Waits until a late pair can be read, or until it is known that there is none of this number, nor any with a higher
+one. @return false if there is none. */
+__device__ __forceinline__ bool waitForLate(const Classification& job, LateShared& shared, int number)
+{
+    const int warps = (job.tileCount - job.lists.lateTiles.first) * (job.threads / 32);
+    for (int turn = 0;; ++turn)
+    {
+        if (isReady(job, number))
+            return true;
+        if (addForWarp(&shared.noMore, 0u) != 0)
+            return false;
+        if ((turn & 3) == 0 && loadOfOthers(job.lists.lateEnded(job.images)) == warps)
+        {
+            seeOthers();
+            if (isReady(job, number))
+                return true;
+            addForWarp(&shared.noMore, 1u);
+            return false;
+        }
+        __nanosleep(100);
+    }
+}
+
+/** Takes pairs of all tiles, one per warp at a time. While there may be pairs that no warp has taken, each warp
+evaluates its own, and takes another when it has failed; then all warps of a block share those that are left. Blocks
+begin when all tiles have begun, so they may wait for pairs: the tiles that they come from are being evaluated. */
 template <TreeShape TREES>
 __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
 {
@@ -297,19 +343,8 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = threadIdx.x & 31;
     if (threadIdx.x == 0)
     {
-        shared.pairs = model.late.warps;
+        shared.noMore = shared.left = 0;
         shared.tasksAlive[0] = shared.tasksAlive[1] = shared.tasksAlive[2] = 0;
-    }
-    detail::waitForKernelBefore(); // from here on the results of tiles are read
-    const int count = ::min(*job.lists.lateCount(job.images), job.lists.lateCapacity);
-    resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
-    // Neighbouring pairs of the list often need equally many stages, so they go to different blocks.
-    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const int ofBlock = (count - block + blocks - 1) / blocks;
-    if (ofBlock <= 0)
-    {
-        __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
-        return;
     }
     const LatePairs<TREES> pairs = {model, shared, memory};
     const auto begin = [&](const Late& p)
@@ -323,43 +358,56 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
             atomicOr(&shared.alive(lane), 1u << warp);
         __syncwarp(); // the pair
     };
-    Late p(job, block + ::min(warp, ofBlock - 1) * blocks);
-    const auto reportLeft = [&] // windows that passed all stages
+    const auto reportLeft = [&](const Late& p) // windows that passed all stages
     {
         if (lane < 2 && atomicAnd(&shared.alive(lane), ~(1u << warp)) >> warp & 1u)
+        {
+            detail::waitForKernelBefore(); // the skip rule depends on tiles that may not have ended
             report(job, p, lane, weightOf(shared.shown[warp].sum[lane], model.stage[model.stages - 1].shift));
+        }
         __syncwarp(); // the bits
     };
-    const bool any = warp < ofBlock;
+    int number = takeLate(job), stage = job.lists.lateTiles.stage;
     __syncthreads(); // zeros
-    if (any)
+    bool own = isReady(job, number);
+    Late p(job, own ? number : 0);
+    if (own)
         begin(p);
     __pipeline_wait_prior(0);
     __syncthreads(); // records and stages
-    int stage = job.lists.lateTiles.stage;
-    while (any && static_cast<int>(addForWarp(&shared.pairs, 0)) < ofBlock)
+    while (addForWarp(&shared.noMore, 0u) == 0)
     {
+        if (!own)
+        {
+            own = waitForLate(job, shared, number);
+            if (!own)
+                break;
+            p = Late(job, number);
+            begin(p);
+            stage = job.lists.lateTiles.stage;
+        }
         const bool has[2] = {pairs.leftOf(0, warp) != 0, pairs.leftOf(1, warp) != 0};
         if ((has[0] || has[1]) && stage < model.stages)
         {
             pairs.evaluate(stage++, warp, has);
             continue;
         }
-        reportLeft();
-        const int next = static_cast<int>(addForWarp(&shared.pairs, 1));
-        if (next >= ofBlock)
-            break;
-        p = Late(job, block + next * blocks);
-        begin(p);
-        stage = job.lists.lateTiles.stage;
+        reportLeft(p);
+        own = false;
+        number = takeLate(job);
     }
-    if (lane == 0)
+    if (own && lane == 0)
+    {
         shared.shown[warp].stage = stage;
+        shared.warpOf[atomicAdd(&shared.left, 1u)] = warp;
+    }
     __syncthreads(); // pairs that are left
-    pairs.share(job.lists.lateTiles.stage, ::min(model.late.warps, ofBlock));
+    pairs.share(job.lists.lateTiles.stage);
+    detail::waitForKernelBefore();
+    resolveDeferred(job.lists, job.images, job.shapes[0].columnBits);
     __syncthreads(); // windows that are left
-    if (any)
-        reportLeft();
+    if (own)
+        reportLeft(p);
 }
 
 } // namespace

@@ -347,6 +347,7 @@ __device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* li
                                     t.shared.source.pixels + grid.pixels + static_cast<int64_t>(y) * grid.pixelStep + x,
                                     grid.pixelStep,
                                     grid.step};
+        storeForOthers(lists.lateReady(p.tile.job.images) + first + lane, 1);
     }
     __syncwarp(); // all lanes have read the list
     if (lane >= moved && lane < count)
@@ -507,6 +508,12 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
     classifyTile<Kind, TREES, LATE>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
+    if (LATE && static_cast<int>(blockIdx.x) >= job.lists.lateTiles.first)
+    {
+        __syncwarp(); // all lanes have stored their pairs
+        if ((threadIdx.x & 31) == 0)
+            addForOthers(job.lists.lateEnded(job.images), 1);
+    }
 }
 
 static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "parameters of a kernel");
