@@ -192,6 +192,7 @@ TEST(Cascade_Paths, blocksOfCandidates)
         if (images == 1 && rng.uniform(0, 3))
             capacity = rng.uniform(0, 2) ? 8192 : 65536;
         const int blocks = cascade::listsOf(windows, capacity).back().firstBlock;
+        std::vector<int> firsts(images); // blocks that finish an image with few candidates
         std::vector<std::vector<int>> takers(images);
         for (int i = 0; i < images; ++i)
             takers[i].resize(ceilDiv(std::min(windows[i], capacity), 32));
@@ -200,12 +201,15 @@ TEST(Cascade_Paths, blocksOfCandidates)
             const cascade::gpu::BlockShare share = cascade::gpu::shareOfBlock(places.data(), images, blocks, block);
             ASSERT_TRUE(share.image >= 0 && share.image < images && share.first % 32 == 0 && share.step % 32 == 0);
             ASSERT_GT(share.step, 0);
+            firsts[share.image] += share.first == 0;
             for (size_t k = share.first / 32; k < takers[share.image].size(); k += share.step / 32)
                 ++takers[share.image][k];
         }
         for (const std::vector<int>& of : takers)
             for (const int count : of)
                 ASSERT_EQ(1, count) << images << " images, most " << most << ", capacity " << capacity;
+        for (const int blocksOfImage : firsts)
+            ASSERT_EQ(1, blocksOfImage) << images << " images, most " << most << ", capacity " << capacity;
         shared += blocks > images;
     }
     EXPECT_GT(shared, 1000);

@@ -325,7 +325,10 @@ struct Lists
     CT_HOST_DEVICE int* lateEnded(int images) const { return counts + images + 32; }
     //! Returns the number of late pairs that warps took, or wait for.
     CT_HOST_DEVICE int* lateTaken(int images) const { return counts + images + 64; }
-    CT_HOST_DEVICE int* lateReady(int images) const { return counts + images + EXTRA_COUNTS; }
+    // Numbers of an image with many candidates: of units of group's work that blocks took, and that have ended.
+    CT_HOST_DEVICE int* groupTaken(int images, int image) const { return counts + images + EXTRA_COUNTS + image; }
+    CT_HOST_DEVICE int* groupEnded(int images, int image) const { return groupTaken(images, image) + images; }
+    CT_HOST_DEVICE int* lateReady(int images) const { return groupTaken(images, 2 * images); }
 
     static const int EXTRA_COUNTS = 96;
 };

@@ -145,7 +145,7 @@ private:
     {
         size_t first = 0;
         for (size_t t = 0; t < task; ++t)
-            first += placed.images + gpu::Lists::EXTRA_COUNTS + static_cast<size_t>(lateCapacityOf(placed, t));
+            first += 3 * static_cast<size_t>(placed.images) + gpu::Lists::EXTRA_COUNTS + lateCapacityOf(placed, t);
         return first;
     }
 
@@ -329,6 +329,8 @@ private:
         {
             FoundTables tables = {};
             found_.divide(call, "objects", [&](Parts& parts) { tables = tablesOf(parts, head.found); });
+            cudaCheck(cudaMemsetAsync(job.lists.groupTaken(job.images, 0), 0, 2 * sizeof(int), call.stream()),
+                      "grouping once more");
             groupInto(tables, head.found);
             all.boxes.resize(head.found);
             all.counts.resize(head.found);

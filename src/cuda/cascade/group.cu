@@ -1,22 +1,21 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage group: candidates, in any order, to objects in the order of keys.
-// over budget: three kernels on the same arrays of candidates, which become groups.
+// Stage group: candidates, in any order, to objects in the order of keys, in one launch.
+// over budget: one kernel with two ways, whose candidates become groups in the same arrays.
 //
-//   orderCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device
-//                    only and usually some hundreds: counting takes one launch and no memory, a radix sort over the
-//                    capacity would take eight launches
-//   linkCandidates   unites similar candidates: the higher root becomes a child of the lower one
-//   finishObjects    one block per image: sums of groups by integer atomics, means, removal of parts of other groups,
-//                    tables
+// The candidates of an image are ordered, similar ones are linked, and groups are added up, thinned out and stored:
 //
-// finishObjects also orders and links the candidates of an image that has few of them, in shared memory. The other two
-// kernels leave such images out.
+//   few of them   one block, in shared memory, with similarity as bits of a word
+//   many          all blocks of the image, in device memory: see groupMany()
 //
-// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per
+// A candidate's rank is the number of lower keys. The number of candidates is known to the device only and usually some
+// hundreds: counting takes no memory and no launch, a radix sort over the capacity would take eight launches.
+//
+// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by latency, up to some thousand candidates per
 // image.
 #include "group.hpp"
+#include "handover.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
 #include <cub/block/block_reduce.cuh>
@@ -25,9 +24,8 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-const int PAIR_THREADS = tuning::PAIR_WARPS * 32;
-const int FINISH_WARPS = tuning::FINISH_THREADS / 32;
-typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Maximum;
+const int GROUP_WARPS = tuning::GROUP_THREADS / 32;
+typedef cub::BlockReduce<int64_t, tuning::GROUP_THREADS> Maximum;
 
 struct Larger
 {
@@ -52,24 +50,16 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! Returns whether finishObjects ranks and links the candidates of an image itself.
+//! Returns whether one block ranks and links the candidates of an image by bits of a word.
 __device__ __forceinline__ bool areFew(int count) { return count <= tuning::FEW_CANDIDATES; }
 
-//! Candidates that a block takes, 32 at a time.
-struct BlockRange
+//! Candidates of an image that several blocks share.
+struct Candidates
 {
-    int image, count; //!< number of candidates of the image; 0 if they are few
-    int first, step;  //!< first candidate, and distance of the next 32
+    const GridRecord* grids;
+    int count, step; //!< number of candidates; distance of the next 32 of a share
     size_t base;
 };
-__device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
-{
-    const ListRecord* const places = job.lists.places;
-    const BlockShare share = shareOfBlock(places, job.images, job.blocks, static_cast<int>(blockIdx.x));
-    const int count = usable(job.lists, share.image);
-    return {share.image, areFew(count) ? 0 : count, share.first, share.step,
-            static_cast<size_t>(places[share.image].first)};
-}
 
 /** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared
 memory: in device memory, atomics change words that are in the first-level cache. */
@@ -110,16 +100,12 @@ __device__ __forceinline__ Box boxOfKey(const GridRecord* grids, Key key)
     return boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) orderCandidates(const __grid_constant__ Grouping job)
+//! Ranks the candidates of a share. All threads of a block call it together. @param ranks memory.
+__device__ __forceinline__ void orderShare(const Grouping& job, const Candidates& p, int begin, int (&ranks)[32])
 {
-    __shared__ int ranks[32];
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
-    const BlockRange p = rangeOfBlock(job);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Key* const keys = job.lists.keys + p.base;
-    const GridRecord* const grids = job.grids + job.sources[p.image].firstGrid;
-    for (int first = p.first; first < p.count; first += p.step)
+    for (int first = begin; first < p.count; first += p.step)
     {
         const int i = first + lane;
         const Key key = keys[::min(i, p.count - 1)];
@@ -129,13 +115,13 @@ __global__ void __launch_bounds__(PAIR_THREADS) orderCandidates(const __grid_con
         __syncthreads(); // zeros
         int lower = 0;
 #pragma unroll 4
-        for (int j = warp; j < p.count; j += tuning::PAIR_WARPS)
+        for (int j = warp; j < p.count; j += GROUP_WARPS)
             lower += keys[j] < key ? 1 : 0;
         atomicAdd(&ranks[lane], lower);
         __syncthreads(); // ranks
-        if (warp != 0 || i >= p.count)
-            continue;
-        groupsIn(job.memory, p.base, p.count).begin(ranks[lane], boxOfKey(grids, key), job.lists.weights[p.base + i]);
+        if (warp == 0 && i < p.count)
+            groupsIn(job.memory, p.base, p.count)
+                .begin(ranks[lane], boxOfKey(p.grids, key), job.lists.weights[p.base + i]);
     }
 }
 
@@ -175,7 +161,7 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
     const int4* const boxes = reinterpret_cast<const int4*>(c.boxes);
     const auto boxAt = [&](int at)
     {
-        const int4 words = __ldg(boxes + at);
+        const int4 words = boxes[at];
         return Box{words.x, words.y, words.z, words.w};
     };
     const Box box = boxAt(i);
@@ -185,18 +171,18 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
     int* const parents = c.parents;
     int root = i; // root of this candidate, perhaps outdated
     // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
-    for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
+    for (int first = warp; first < last; first += 64 * GROUP_WARPS)
     {
         uint64_t similar = 0; // bit k: candidate first + k * PAIR_WARPS is similar
-        for (int k = 0; k < 64 && first + k * tuning::PAIR_WARPS < last; k += BATCH)
+        for (int k = 0; k < 64 && first + k * GROUP_WARPS < last; k += BATCH)
         {
             Box others[BATCH];
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
-                others[n] = boxAt(::min(first + (k + n) * tuning::PAIR_WARPS, last));
+                others[n] = boxAt(::min(first + (k + n) * GROUP_WARPS, last));
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
-                if (first + (k + n) * tuning::PAIR_WARPS < i && mayBeSimilar(box, others[n]) &&
+                if (first + (k + n) * GROUP_WARPS < i && mayBeSimilar(box, others[n]) &&
                     areSimilar(box, others[n]))
                     similar |= static_cast<uint64_t>(1) << (k + n);
         }
@@ -206,7 +192,7 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
             {
-                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS : -1;
+                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * GROUP_WARPS : -1;
                 above[n] = __ldcg(parents + ::max(others[n], 0));
                 similar &= similar - 1;
             }
@@ -216,15 +202,6 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
                     root = join(parents, root, others[n]);
         }
     }
-}
-
-__global__ void __launch_bounds__(PAIR_THREADS) linkCandidates(const __grid_constant__ Grouping job)
-{
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
-    const BlockRange p = rangeOfBlock(job);
-    for (int first = p.first; first < p.count; first += p.step)
-        linkBefore(groupsIn(job.memory, p.base, p.count), first);
 }
 
 // --- finish ----------------------------------------------------------------------------------------------------------
@@ -247,7 +224,7 @@ __device__ __forceinline__ void compareFew(const Groups<true>& c, FewCandidates&
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, halves = c.count > 32 ? 2 : 1;
 #pragma unroll 1
-    for (int unit = warp; unit < halves * c.count; unit += FINISH_WARPS)
+    for (int unit = warp; unit < halves * c.count; unit += GROUP_WARPS)
     {
         const int half = unit >= c.count ? 1 : 0, j = unit - half * c.count, i = 32 * half + lane;
         const Box box = c.boxes[::min(i, c.count - 1)], other = c.boxes[j];
@@ -284,7 +261,7 @@ __device__ __forceinline__ void linkFew(const Groups<true>& c, FewCandidates& fe
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll 1
-    for (int i = threadIdx.x >> 5; i < c.count; i += FINISH_WARPS)
+    for (int i = threadIdx.x >> 5; i < c.count; i += GROUP_WARPS)
     {
         const uint64_t group = groupOf(c, few, i);
         const int root = __ffsll(static_cast<long long>(group)) - 1;
@@ -358,7 +335,7 @@ __device__ __forceinline__ Groups<true> groupFew(const Grouping& job, const Grid
 __device__ __forceinline__ void sumGroups(const Groups<false>& c)
 {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < c.count; i += tuning::FINISH_THREADS)
+    for (int i = threadIdx.x; i < c.count; i += tuning::GROUP_THREADS)
     {
         const int root = rootOf(c.parents, i);
         if (root == i)
@@ -377,7 +354,7 @@ __device__ __forceinline__ void sumGroups(const Groups<false>& c)
 /** Numbers the threads with `has` consecutively, from `next` on. A block that runs once is bound by fetching its
 instructions: this takes fewer of them than CUB's scan. @param next in and out: the next number, equal in all threads.
 @param counts memory. @return number of this thread. */
-__device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINISH_WARPS])
+__device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[GROUP_WARPS])
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const uint32_t all = __ballot_sync(0xffffffffu, has);
@@ -386,7 +363,7 @@ __device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINIS
     __syncthreads(); // counts of all warps
     int number = next + __popc(all & ((1u << lane) - 1u));
 #pragma unroll 4
-    for (int w = 0; w < FINISH_WARPS; ++w)
+    for (int w = 0; w < GROUP_WARPS; ++w)
     {
         const int count = counts[w];
         number += w < warp ? count : 0;
@@ -399,11 +376,11 @@ __device__ __forceinline__ int numberOf(bool has, int& next, int (&counts)[FINIS
 /** Moves the groups with more than minNeighbors candidates to the front and replaces their sums by means; if
 minNeighbors is 0 or less, all candidates stay. @return number of groups that are kept. */
 template <bool SHARED>
-__device__ __forceinline__ int keepGroups(const Groups<SHARED>& c, int minNeighbors, int (&counts)[FINISH_WARPS])
+__device__ __forceinline__ int keepGroups(const Groups<SHARED>& c, int minNeighbors, int (&counts)[GROUP_WARPS])
 {
     int kept = 0;
 #pragma unroll 1
-    for (int first = 0; first < c.count; first += tuning::FINISH_THREADS)
+    for (int first = 0; first < c.count; first += tuning::GROUP_THREADS)
     {
         const int i = first + static_cast<int>(threadIdx.x);
         const int at = ::min(i, c.count - 1);
@@ -469,12 +446,12 @@ the only object to store; -1: all. @param largestKey in and out: largest sizeKey
 of objects. */
 template <bool SHARED>
 __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups<SHARED>& c, int image, int kept,
-                                            bool store, int largest, int64_t& largestKey, int (&counts)[FINISH_WARPS])
+                                            bool store, int largest, int64_t& largestKey, int (&counts)[GROUP_WARPS])
 {
     const SourceRecord& source = job.sources[image];
     int found = 0;
 #pragma unroll 1
-    for (int first = 0; first < kept; first += tuning::FINISH_THREADS)
+    for (int first = 0; first < kept; first += tuning::GROUP_THREADS)
     {
         const int i = first + static_cast<int>(threadIdx.x);
         Box box = {};
@@ -506,16 +483,25 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
     }
 #pragma unroll 1
     for (int i = stored + static_cast<int>(threadIdx.x); job.tables.filled && i < job.maxObjects;
-         i += tuning::FINISH_THREADS)
+         i += tuning::GROUP_THREADS)
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
-//! Memory of a block of finishObjects.
+//! Memory of finish().
 struct Finishing
 {
     Maximum::TempStorage maximum;
-    int counts[FINISH_WARPS];
+    int counts[GROUP_WARPS];
     int largest; //!< number of the largest object
+};
+
+//! Memory of a block.
+struct Grouped
+{
+    FewCandidates few;
+    Finishing finishing;
+    int ranks[32]; //!< of orderShare()
+    int unit;      //!< that the block has taken
 };
 
 //! Turns the linked candidates of an image into objects. All threads of a block call it together.
@@ -547,31 +533,68 @@ __device__ __forceinline__ void finish(const Grouping& job, int image, const Gro
     storeRest(job, image, job.largest ? ::min(found, 1) : found);
 }
 
-__global__ void __launch_bounds__(tuning::FINISH_THREADS) finishObjects(const __grid_constant__ Grouping job)
+/** Orders, links and finishes the many candidates of an image, which as many blocks share as have some. They take units of work in
+turn: first shares to order, then the same to link, at last the image to finish. A block waits for units of the kind
+before, which blocks that run have taken and which wait for none, so it need not be known which blocks run. */
+__device__ __forceinline__ void groupMany(const Grouping& job, int image, const Candidates& p, Grouped& shared)
 {
-    __shared__ Finishing shared;
-    __shared__ FewCandidates few;
-    const int image = blockIdx.x;
-    const GridRecord* const grids = job.grids + job.sources[image].firstGrid;
-    const size_t base = static_cast<size_t>(job.lists.places[image].first);
+    const int shares = p.step / 32, kinds = job.minNeighbors > 0 ? 2 : 1;
+    int* const taken = job.lists.groupTaken(job.images, image);
+    int* const ended = job.lists.groupEnded(job.images, image);
+    for (;;)
+    {
+        __syncthreads(); // all have read the unit before
+        if (threadIdx.x == 0)
+        {
+            const int unit = atomicAdd(taken, 1), kind = unit / shares;
+            shared.unit = unit;
+            while (unit <= kinds * shares && loadOfOthers(ended) < kind * shares)
+                __nanosleep(50);
+            seeOthers();
+        }
+        __syncthreads(); // the unit
+        const int unit = shared.unit;
+        if (unit == kinds * shares)
+            return finish(job, image, groupsIn(job.memory, p.base, p.count), shared.finishing);
+        if (unit > kinds * shares)
+            return;
+        if (unit < shares)
+            orderShare(job, p, 32 * unit, shared.ranks);
+        else
+            for (int first = 32 * (unit - shares); first < p.count; first += p.step)
+                linkBefore(groupsIn(job.memory, p.base, p.count), first);
+        __syncthreads(); // all of the unit is done
+        if (threadIdx.x == 0)
+            addForOthers(ended, 1);
+    }
+}
+
+__global__ void __launch_bounds__(tuning::GROUP_THREADS) groupCandidates(const __grid_constant__ Grouping job)
+{
+    __shared__ Grouped shared;
+    const ListRecord* const places = job.lists.places;
+    const BlockShare share = shareOfBlock(places, job.images, job.blocks, static_cast<int>(blockIdx.x));
+    const int image = share.image;
+    Candidates p = {job.grids + job.sources[image].firstGrid, 0, share.step,
+                    static_cast<size_t>(places[image].first)};
     detail::waitForKernelBefore();
-    const int count = usable(job.lists, image);
-    if (areFew(count))
-        finish(job, image, groupFew(job, grids, base, count, few), shared);
-    else
-        finish(job, image, groupsIn(job.memory, base, count), shared);
+    p.count = usable(job.lists, image);
+    if (areFew(p.count))
+    {
+        if (share.first == 0)
+            finish(job, image, groupFew(job, p.grids, p.base, p.count, shared.few), shared.finishing);
+        return;
+    }
+    p.step = ::min(p.step, detail::roundUp(p.count, 32));
+    if (share.first < p.step)
+        groupMany(job, image, p, shared);
 }
 
 } // namespace
 
 void group(const Grouping& job, detail::StreamHandle stream)
 {
-    const dim3 grid(job.blocks);
-    detail::launchEarly("cascade order", orderCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
-    if (job.minNeighbors > 0)
-        detail::launchEarly("cascade link", linkCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launchEarly("cascade finish", finishObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream,
-                        job);
+    detail::launchEarly("cascade group", groupCandidates, dim3(job.blocks), dim3(tuning::GROUP_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

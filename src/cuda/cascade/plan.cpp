@@ -162,7 +162,7 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
         lists.push_back({first, static_cast<int>(firstBlock), 0});
         const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
         first += room;
-        firstBlock += std::min(detail::ceilDiv(room, 32), most);
+        firstBlock += std::max(std::min(detail::ceilDiv(room, 32), most), 1);
     }
     return lists;
 }

@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 
 #include "classify.hpp"
+#include "handover.hpp"
 #include "integral_image.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
@@ -183,42 +184,6 @@ __device__ __forceinline__ void resolveDeferred(const Lists& lists, int images, 
         if (!isSkipped(lists.failMasks, p.word, p.wordInRow, p.column, 1 << columnBits))
             appendCandidate(lists, imageOf(p.key), p.key, p.weight);
     }
-}
-
-//! Stores a word of device memory that other blocks wait for. They see all that this thread stored before.
-__device__ __forceinline__ void storeForOthers(int* word, int value)
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-#else
-    *word = value;
-#endif
-}
-//! Adds to such a word. Others see all that this thread stored before, and what it knows that others did.
-__device__ __forceinline__ void addForOthers(int* word, int value)
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-#else
-    *word += value;
-#endif
-}
-//! Loads such a word. What was stored before it is seen after seeOthers() only, as that costs more than the load.
-__device__ __forceinline__ int loadOfOthers(const int* word)
-{
-    int value = 0;
-#ifdef __CUDA_ARCH__
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-#else
-    value = *word;
-#endif
-    return value;
-}
-__device__ __forceinline__ void seeOthers()
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-#endif
 }
 
 /** Applies the skip rule to a row of windows. @param passes windows that passed the first stage. @param before whether

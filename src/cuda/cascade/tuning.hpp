@@ -90,15 +90,12 @@ const int LATE_BLOCKS = 132;
 
 //! Threads per block of toGray, one per pixel of a row.
 const int GRAY_THREADS = 256;
-//! Warps per block of orderCandidates and linkCandidates, which share the comparisons of 32 candidates with all others.
-const int PAIR_WARPS = 16;
-//! Blocks of orderCandidates and linkCandidates for all images of a call, if these are no more; else one block per
-//! image.
+//! Threads per block of group, whose warps share the comparisons of 32 candidates with all others.
+const int GROUP_THREADS = 512;
+//! Blocks of group for all images of a call, if these are no more; else one block per image.
 const int GROUP_BLOCKS = 512;
-//! Largest number of candidates of an image that finishObjects ranks and links in shared memory: a bit each of 64.
+//! Largest number of candidates of an image that one block ranks and links in shared memory: a bit each of 64.
 const int FEW_CANDIDATES = 64;
-//! Threads per block of finishObjects.
-const int FINISH_THREADS = 512;
 
 }}}}} // namespace cv::cuda::cascade::gpu::tuning
 
