@@ -206,17 +206,15 @@ const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade:
         return nullptr;
     if (layout.ofMany < stages)
     {
-        const int first = model.trees[model.stages[layout.ofMany].firstTree].firstNode;
         CT_HOLDS(stages - layout.ofMany >= cascadeTuning::LEAST_LATE_STAGES);
-        CT_HOLDS(first >= cascadeTuning::LATE_NODES_OF_MANY);
-        CT_HOLDS(static_cast<int>(model.nodes.size()) - first >= cascadeTuning::LEAST_LATE_NODES_OF_MANY);
+        CT_HOLDS(model.trees[model.stages[layout.ofMany].firstTree].firstNode >= cascadeTuning::LATE_NODES_OF_MANY);
     }
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const auto& t) { return t.nodes == 2; });
     CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && (model.stumps || two));
     CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
     CT_HOLDS(layout.firstNode == model.trees[model.stages[layout.stage].firstTree].firstNode &&
              layout.firstNode >= cascadeTuning::LATE_NODES);
-    CT_HOLDS(layout.warps > 0 && layout.warps <= 32);
+    CT_HOLDS(layout.warps > 0 && layout.warps <= cascadeTuning::LATE_WARPS[0]);
     const cascade::gpu::Shape shape = cascade::lateShapeOf(model);
     CT_HOLDS(shape.step == model.width + 1 && shape.place(model.width, model.height) < shape.words);
     CT_HOLDS(layout.table >= 4 * (shape.words + 2 * shape.step)); // rows of the lower window
@@ -297,7 +295,7 @@ void setStages(cascade::Model& model, RNG& rng, int stages, bool two)
 TEST(Cascade_Plans, lateStages)
 {
     Enumeration all;
-    int64 late = 0, lateOfTwo = 0, ofMany = 0;
+    int64 late = 0, lateOfTwo = 0;
     RNG rng(0x27D4EB2F);
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
@@ -317,7 +315,6 @@ TEST(Cascade_Plans, lateStages)
                         const cascade::gpu::LateLayout layout = cascade::lateLayoutOf(model, dense, terms, shared);
                         late += layout.stage < stages;
                         lateOfTwo += layout.stage < stages && shape == 1;
-                        ofMany += layout.ofMany < stages;
                         all.add(wrongWithLate(layout, model, dense, shared),
                                 [&]
                                 {
@@ -327,29 +324,25 @@ TEST(Cascade_Plans, lateStages)
                     }
     EXPECT_GT(late, 1000);
     EXPECT_GT(lateOfTwo, 100);
-    EXPECT_GT(ofMany, 100);
     cascade::PackedModel packed;
     packed.view = {};
     packed.view.stages = 9;
     packed.form.shapes[0].rows = 32;
     packed.half.shapes[0].rows = 16;
     for (const int multiprocessors : MULTIPROCESSORS)
-        for (const auto& [first, many] : {std::make_pair(3, 5), std::make_pair(3, 9), std::make_pair(9, 9)})
+        for (const auto& [few, many] : {std::make_pair(3, 5), std::make_pair(3, 9), std::make_pair(9, 9)})
             for (const bool half : {false, true})
-                for (const int tiles : {0, 1, 30, 280, 560, 2526, INT_MAX})
+                for (const int tiles : {0, 1, 30, 280, 560, 1106, 2526, INT_MAX})
                 {
-                    packed.view.late.stage = first;
+                    packed.view.late.stage = few;
                     packed.view.late.ofMany = many;
-                    const int most = cascadeTuning::PAIR_BLOCKS * multiprocessors * (half ? 2 : 1);
                     const cascade::gpu::LateTiles made =
                         cascade::lateTilesOf(packed, half ? packed.half : packed.form, tiles, multiprocessors);
-                    cascade::gpu::LateTiles expected = {tiles, 9};
-                    if (tiles <= most && first < 9)
-                        expected = {0, first};
-                    else if (many < 9)
-                        expected = {std::max(tiles - cascadeTuning::LAST_TILES * multiprocessors, 0), many};
-                    all.add(made.first != expected.first || made.stage != expected.stage
-                                ? "all tiles that are processed at once or the last of many"
+                    const int most = cascadeTuning::PAIR_BLOCKS * multiprocessors * (half ? 2 : 1);
+                    const int last = std::min(tiles, cascadeTuning::LAST_TILES * multiprocessors);
+                    const int stage = tiles <= most ? few : many;
+                    all.add(made.stage != stage || made.first != (stage < 9 ? tiles - last : tiles)
+                                ? "the last tiles, or all if they are few"
                                 : nullptr,
                             [&] { return cv::format("%d tiles, late from %d on", tiles, made.first); });
                 }
@@ -434,6 +427,69 @@ TEST(Cascade_Plans, orderOfTiles)
                             });
                 }
             }
+}
+
+//! Halves have as many threads as let those of a multiprocessor be processed at once.
+const char* wrongThreads(int threads, int64 tiles, int multiprocessors)
+{
+    const int64 each = ceilDiv<int64>(tiles, multiprocessors), most = cascadeTuning::THREADS,
+                atOnce = most * cascadeTuning::PAIR_BLOCKS;
+    CT_HOLDS(threads % 32 == 0 && threads >= most / 2 && threads <= most);
+    CT_HOLDS(each * threads <= atOnce || threads == most / 2);
+    CT_HOLDS(each * (threads + 32) > atOnce || threads == most);
+    return nullptr;
+}
+
+TEST(Cascade_Plans, threadsOfHalves)
+{
+    Enumeration all;
+    for (const int multiprocessors : MULTIPROCESSORS)
+        for (int64 tiles = 0; tiles <= 9 * multiprocessors; ++tiles)
+        {
+            const int threads = cascade::threadsOfHalves(tiles, multiprocessors);
+            all.add(wrongThreads(threads, tiles, multiprocessors),
+                    [&] { return cv::format("%d of %d", static_cast<int>(tiles), multiprocessors); });
+        }
+    EXPECT_EQ(256, cascade::threadsOfHalves(316, 132));
+    EXPECT_EQ(192, cascade::threadsOfHalves(524, 132));
+    EXPECT_EQ(128, cascade::threadsOfHalves(529, 132));
+}
+
+//! Tiles of a call: halves if all are processed at once.
+TEST(Cascade_Plans, fewTilesAreHalves)
+{
+    cascade::ModelPtr model;
+    std::shared_ptr<const cascade::PackedModel> packed;
+    for (int64 n = 0; n < 40 && (!packed || packed->half.threads == 0); ++n)
+    {
+        const std::string text = fuzz::makeLongCascadeCase(77, n).text;
+        model = cascade::parseModel(text.data(), text.size(), "random");
+        packed = cascade::packModel(*cascade::orderedOf(model), SharedLimit(232448));
+    }
+    ASSERT_GT(packed->half.threads, 0);
+    int64 halves = 0, wholes = 0;
+    for (int cols = 64; cols <= 2000; cols += 120)
+    {
+        cascade::Request request;
+        request.images.resize(1);
+        request.images[0].cols = cols;
+        request.images[0].rows = cols * 9 / 16;
+        request.images[0].channels = 1;
+        request.tasks.push_back({model, cascade::Settings()});
+        request.tasks[0].settings.scaleFactor = 1.1;
+        request.tasks[0].settings.maxCandidates = 100;
+        const cascade::Tiling::TaskTiles tiles = cascade::makeTiling(request, {packed}, 132)->tasks[0];
+        const bool half = tiles.form.shapes[0].rows < packed->form.shapes[0].rows;
+        const int atOnce = cascadeTuning::PAIR_BLOCKS * 132;
+        (half ? halves : wholes) += 1;
+        EXPECT_EQ(half ? cascade::threadsOfHalves(tiles.tileCount, 132) : packed->form.threads, tiles.form.threads);
+        if (half)
+            EXPECT_LE(tiles.tileCount, 2 * atOnce);
+        else
+            EXPECT_GT(tiles.tileCount, atOnce);
+    }
+    EXPECT_GT(halves, 2);
+    EXPECT_GT(wholes, 2);
 }
 
 //! Random cases that are to have late stages do.

@@ -224,8 +224,8 @@ nodes, first quads first, then the late StageRecords, then all terms. */
 struct LateLayout
 {
     int stage;     //!< first late stage; the number of stages if there is none
-    int ofMany;    //!< that of many tiles
-    int firstNode; //!< first node of that stage
+    int ofMany;    //!< that of the last of many tiles
+    int firstNode; //!< first node of the first late stage
     int warps;     //!< warps per block
     int table;     //!< bytes of an integral image
     int records, stages, terms, bytes;

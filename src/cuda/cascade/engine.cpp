@@ -158,8 +158,7 @@ private:
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the call has too many images and cascades");
         placed.counts = counts_.reserve<int>(call, counts, "numbers of candidates");
         placed.pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
-        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(placed.tiles + tiling.layers),
-                     reinterpret_cast<const gpu::ResizeRecord*>(placed.tiles + tiling.resizes), tiling.resizeCount,
+        gpu::resize({reinterpret_cast<const gpu::ResizeRecord*>(placed.tiles + tiling.resizes), tiling.resizeCount,
                      tiling.resizeRows, reinterpret_cast<const Tap*>(placed.tiles + tiling.taps), placed.sources,
                      placed.pyramids, placed.counts, static_cast<int>(counts)},
                     call.stream());

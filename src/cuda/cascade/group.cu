@@ -182,8 +182,7 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
                 others[n] = boxAt(::min(first + (k + n) * GROUP_WARPS, last));
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
-                if (first + (k + n) * GROUP_WARPS < i && mayBeSimilar(box, others[n]) &&
-                    areSimilar(box, others[n]))
+                if (first + (k + n) * GROUP_WARPS < i && mayBeSimilar(box, others[n]) && areSimilar(box, others[n]))
                     similar |= static_cast<uint64_t>(1) << (k + n);
         }
         while (similar)
@@ -533,9 +532,9 @@ __device__ __forceinline__ void finish(const Grouping& job, int image, const Gro
     storeRest(job, image, job.largest ? ::min(found, 1) : found);
 }
 
-/** Orders, links and finishes the many candidates of an image, which as many blocks share as have some. They take units of work in
-turn: first shares to order, then the same to link, at last the image to finish. A block waits for units of the kind
-before, which blocks that run have taken and which wait for none, so it need not be known which blocks run. */
+/** Orders, links and finishes the many candidates of an image, which as many blocks share as have some. They take units
+of work in turn: first shares to order, then the same to link, at last the image to finish. A block waits for units of
+the kind before, which blocks that run have taken, so it need not be known which blocks run. */
 __device__ __forceinline__ void groupMany(const Grouping& job, int image, const Candidates& p, Grouped& shared)
 {
     const int shares = p.step / 32, kinds = job.minNeighbors > 0 ? 2 : 1;
@@ -575,8 +574,7 @@ __global__ void __launch_bounds__(tuning::GROUP_THREADS) groupCandidates(const _
     const ListRecord* const places = job.lists.places;
     const BlockShare share = shareOfBlock(places, job.images, job.blocks, static_cast<int>(blockIdx.x));
     const int image = share.image;
-    Candidates p = {job.grids + job.sources[image].firstGrid, 0, share.step,
-                    static_cast<size_t>(places[image].first)};
+    Candidates p = {job.grids + job.sources[image].firstGrid, 0, share.step, static_cast<size_t>(places[image].first)};
     detail::waitForKernelBefore();
     p.count = usable(job.lists, image);
     if (areFew(p.count))
@@ -594,7 +592,8 @@ __global__ void __launch_bounds__(tuning::GROUP_THREADS) groupCandidates(const _
 
 void group(const Grouping& job, detail::StreamHandle stream)
 {
-    detail::launchEarly("cascade group", groupCandidates, dim3(job.blocks), dim3(tuning::GROUP_THREADS), 0, stream, job);
+    detail::launchEarly("cascade group", groupCandidates, dim3(job.blocks), dim3(tuning::GROUP_THREADS), 0, stream,
+                        job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

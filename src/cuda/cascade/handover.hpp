@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Words of device memory by which blocks that run at the same time hand over data. A block may wait only for blocks that
-// run already: nothing says when others begin.
+// Words of device memory by which blocks that run at the same time hand over data. A block may wait only for blocks
+// that run already: nothing says when others begin.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_HANDOVER_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_HANDOVER_HPP
 

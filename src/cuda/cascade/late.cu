@@ -29,6 +29,7 @@ struct Late
 {
     LatePair pair;
 
+    __device__ __forceinline__ Late() : pair() {}
     __device__ __forceinline__ Late(const Classification& job, int index)
     {
         const uint4* const words = reinterpret_cast<const uint4*>(job.lists.late + index);
@@ -185,11 +186,12 @@ struct Shown
 //! Data that the warps of a block share.
 struct LateShared
 {
-    Shown shown[32];        //!< by warp
-    uint32_t noMore;        //!< whether all pairs of all blocks are taken
-    uint32_t left;          //!< number of pairs that warps have then
-    uint32_t warpOf[32];    //!< their warps
-    uint32_t tasksAlive[3]; //!< number of tasks that were taken; then bits, see alive()
+    Shown shown[LATE_THREADS / 32];     //!< by warp
+    uint32_t noMore;                    //!< whether all pairs of all blocks are taken
+    uint32_t asked;                     //!< whether a warp asks for that
+    uint32_t left;                      //!< number of pairs that warps have then
+    uint32_t warpOf[LATE_THREADS / 32]; //!< their warps
+    uint32_t tasksAlive[3];             //!< number of tasks that were taken; then bits, see alive()
 
     //! Bit w: the upper or lower window of warp w's pair has not failed so far.
     __device__ __forceinline__ uint32_t& alive(int lower) { return tasksAlive[1 + lower]; }
@@ -301,49 +303,65 @@ __device__ __forceinline__ int takeLate(const Classification& job)
 //! Returns whether a late pair can be read. All lanes of a warp call it together.
 __device__ __forceinline__ bool isReady(const Classification& job, int number)
 {
-    if (number >= job.lists.lateCapacity || loadOfOthers(job.lists.lateReady(job.images) + number) == 0)
+    const bool has = number < job.lists.lateCapacity;
+    if (!__any_sync(ALL_LANES, has && loadOfOthers(job.lists.lateReady(job.images) + number) != 0))
         return false;
     seeOthers();
     return true;
 }
 
 /** Waits until a late pair can be read, or until it is known that there is none of this number, nor any with a higher
-one. @return false if there is none. */
+one. Of the warps of a block that wait, one asks whether all tiles have ended: this is one word for all blocks.
+@return false if there is none. */
 __device__ __forceinline__ bool waitForLate(const Classification& job, LateShared& shared, int number)
 {
     const int warps = (job.tileCount - job.lists.lateTiles.first) * (job.threads / 32);
-    for (int turn = 0;; ++turn)
+    const int lane = threadIdx.x & 31;
+    uint32_t asks = 0; // whether this warp is the one
+    bool ready = isReady(job, number);
+    while (!ready)
     {
-        if (isReady(job, number))
-            return true;
-        if (addForWarp(&shared.noMore, 0u) != 0)
-            return false;
-        if ((turn & 3) == 0 && loadOfOthers(job.lists.lateEnded(job.images)) == warps)
+        if (asks == 0)
         {
-            seeOthers();
-            if (isReady(job, number))
-                return true;
-            addForWarp(&shared.noMore, 1u);
-            return false;
+            if (lane == 0)
+                asks = atomicCAS(&shared.asked, 0u, 1u) == 0 ? 1 : 0;
+            asks = __shfl_sync(ALL_LANES, asks, 0);
         }
-        __nanosleep(100);
+        // From noMore on all pairs are in the list, so another look decides.
+        const bool all = asks != 0 && loadOfOthers(job.lists.lateEnded(job.images)) == warps;
+        const bool ended = addForWarp(&shared.noMore, 0u) != 0 || __any_sync(ALL_LANES, all);
+        if (ended)
+            seeOthers();
+        else
+            __nanosleep(100);
+        ready = isReady(job, number);
+        if (ended && !ready)
+        {
+            addForWarp(&shared.noMore, 1u);
+            break;
+        }
     }
+    if (asks != 0 && lane == 0)
+        atomicExch(&shared.asked, 0u);
+    return ready;
 }
 
 /** Takes pairs of all tiles, one per warp at a time. While there may be pairs that no warp has taken, each warp
 evaluates its own, and takes another when it has failed; then all warps of a block share those that are left. Blocks
 begin when all tiles have begun, so they may wait for pairs: the tiles that they come from are being evaluated. */
 template <TreeShape TREES>
-__global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_constant__ Classification job)
+__global__ void __launch_bounds__(LATE_THREADS, tuning::LATE_BLOCKS_EACH)
+    classifyLatePairs(const __grid_constant__ Classification job)
 {
     __shared__ LateShared shared;
     const ModelView& model = job.model;
     uint8_t* const memory = reinterpret_cast<uint8_t*>(dynamicMemory);
     copyLate(model, memory);
+    detail::letNextKernelBegin();
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = threadIdx.x & 31;
     if (threadIdx.x == 0)
     {
-        shared.noMore = shared.left = 0;
+        shared.noMore = shared.asked = shared.left = 0;
         shared.tasksAlive[0] = shared.tasksAlive[1] = shared.tasksAlive[2] = 0;
     }
     const LatePairs<TREES> pairs = {model, shared, memory};
@@ -370,12 +388,15 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
     int number = takeLate(job), stage = job.lists.lateTiles.stage;
     __syncthreads(); // zeros
     bool own = isReady(job, number);
-    Late p(job, own ? number : 0);
+    Late p;
     if (own)
+    {
+        p = Late(job, number);
         begin(p);
+    }
     __pipeline_wait_prior(0);
     __syncthreads(); // records and stages
-    while (addForWarp(&shared.noMore, 0u) == 0)
+    for (;;)
     {
         if (!own)
         {
@@ -386,6 +407,8 @@ __global__ void __launch_bounds__(LATE_THREADS) classifyLatePairs(const __grid_c
             begin(p);
             stage = job.lists.lateTiles.stage;
         }
+        if (addForWarp(&shared.noMore, 0u) != 0)
+            break;
         const bool has[2] = {pairs.leftOf(0, warp) != 0, pairs.leftOf(1, warp) != 0};
         if ((has[0] || has[1]) && stage < model.stages)
         {

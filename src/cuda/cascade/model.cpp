@@ -65,7 +65,7 @@ gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const det
             ++stage;
         return stage + tuning::LEAST_LATE_STAGES <= stages ? stage : stages;
     };
-    const int first = firstAfter(tuning::LATE_NODES), ofMany = firstAfter(tuning::LATE_NODES_OF_MANY);
+    const int first = firstAfter(tuning::LATE_NODES);
     if (first == stages)
         return layout;
     // Two rows more: sums along rows of the lower window, before columns are added up.
@@ -82,9 +82,8 @@ gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const det
         if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(gpu::LATE_STATIC_BYTES))
             continue;
         layout.stage = first;
+        layout.ofMany = firstAfter(tuning::LATE_NODES_OF_MANY);
         layout.firstNode = firstNodeOf(first);
-        if (ofMany < stages && allNodes - firstNodeOf(ofMany) >= tuning::LEAST_LATE_NODES_OF_MANY)
-            layout.ofMany = ofMany;
         layout.warps = warps;
         break;
     }

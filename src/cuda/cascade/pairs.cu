@@ -501,9 +501,10 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
+    loadRecords(job, shared, blockIdx.x);
+    detail::waitForKernelBefore();
     if (LATE) // it begins when all blocks have, so that it takes no room from those that have not
         detail::letNextKernelBegin();
-    loadRecords(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
@@ -521,8 +522,8 @@ static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "paramet
 template <class Kind, TreeShape TREES, bool LATE = false>
 void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
-    detail::launch("cascade classify", classifyPairTiles<Kind, TREES, LATE>, dim3(job.tileCount), dim3(job.threads),
-                   job.layout.bytes, stream, job, constant);
+    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES, LATE>, dim3(job.tileCount),
+                        dim3(job.threads), job.layout.bytes, stream, job, constant);
 }
 
 template <class Kind>

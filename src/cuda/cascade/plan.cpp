@@ -114,7 +114,7 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
                     shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
                 continue;
             packed.half = {};
-            if (usesNorm(model.featureType()) && !model.tilted && tile[0] == 64 && tile[1] % 4 == 0)
+            if (!model.tilted && tile[0] == 64 && tile[1] >= 32) // a row of pairs for each warp
             {
                 packed.half = formOf(model, tile[0], tile[1] / 2, true, false);
                 packed.half.threads = tuning::THREADS / 2;
@@ -173,15 +173,20 @@ static int64_t tilesAtOnce(bool halves, int multiprocessors)
     return static_cast<int64_t>(tuning::PAIR_BLOCKS) * multiprocessors * (halves ? 2 : 1);
 }
 
+int threadsOfHalves(int64_t tiles, int multiprocessors)
+{
+    const int warps = tuning::PAIR_BLOCKS * tuning::THREADS / 32; // of a multiprocessor at once
+    const int64_t each = std::max<int64_t>(detail::ceilDiv<int64_t>(tiles, multiprocessors), 1);
+    return static_cast<int>(
+        std::min<int64_t>(std::max<int64_t>(32 * (warps / each), tuning::THREADS / 2), tuning::THREADS));
+}
+
 gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
 {
     const bool halves = form.shapes[0].rows < model.form.shapes[0].rows;
     const gpu::LateLayout& late = model.view.late;
-    if (late.stage < model.view.stages && tiles <= tilesAtOnce(halves, multiprocessors))
-        return {0, late.stage};
-    if (late.ofMany < model.view.stages)
-        return {std::max(tiles - tuning::LAST_TILES * multiprocessors, 0), late.ofMany};
-    return {tiles, model.view.stages};
+    const int stage = tiles <= tilesAtOnce(halves, multiprocessors) ? late.stage : late.ofMany;
+    return {stage < model.view.stages ? std::max(tiles - tuning::LAST_TILES * multiprocessors, 0) : tiles, stage};
 }
 
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
@@ -277,27 +282,20 @@ std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shap
     return records;
 }
 
-std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
-{
-    std::vector<gpu::LayerRecord> records;
-    for (const Sizes::Entry& entry : sizes.entries)
-        for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
-        {
-            const Layer& layer = entry.pyramid.layers[i];
-            records.push_back({layer.cols, layer.rows, entry.firstTap + layer.columnTaps,
-                               entry.firstTap + layer.rowTaps, detail::roundUp(layer.cols, 16), 0, entry.pixels[i]});
-        }
-    return records;
-}
-
 void addResizes(const Sizes::Entry& entry, int image, int rows, std::vector<gpu::ResizeRecord>& tiles)
 {
-    for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
+    for (const Layer& layer : entry.pyramid.layers)
     {
-        const Layer& layer = entry.pyramid.layers[i];
+        const gpu::LayerRecord record = {layer.cols,
+                                         layer.rows,
+                                         entry.firstTap + layer.columnTaps,
+                                         entry.firstTap + layer.rowTaps,
+                                         detail::roundUp(layer.cols, 16),
+                                         0,
+                                         entry.pixels[&layer - entry.pyramid.layers.data()]};
         for (int row = 0; row < layer.rows; row += rows)
             for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
-                tiles.push_back({image, entry.firstGrid + static_cast<int>(i), col, row});
+                tiles.push_back({image, 0, col, row, record});
     }
 }
 
@@ -326,23 +324,31 @@ int resizeRowsOf(const Sizes& sizes, int multiprocessors)
                                                                                     : tuning::RESIZE_ROWS;
 }
 
-//! Chooses whole tiles or, with late stages and if all tiles are processed at once, halves, for more equal shares of
-//! multiprocessors.
-const TileForm& formFor(const PackedModel& model, const Sizes& sizes, size_t task, int multiprocessors)
+//! Chooses whole tiles or, if all tiles are processed at once, halves, for more equal shares of multiprocessors and
+//! more warps per window.
+TileForm formFor(const PackedModel& model, const Sizes& sizes, size_t task, int multiprocessors)
 {
-    const Shape& shape = model.form.shapes[0];
-    int64_t tiles = 0;
-    for (int entry : sizes.entryOf)
-        for (const Grid& grid : sizes.entries[entry].pyramid.grids[task])
-            tiles +=
-                static_cast<int64_t>(detail::ceilDiv(grid.cols, shape.cols)) * detail::ceilDiv(grid.rows, shape.rows);
-    const bool late = model.view.late.stage < model.view.stages; // without late stages halves are slower
-    return late && model.half.threads > 0 && tiles <= tilesAtOnce(false, multiprocessors) ? model.half : model.form;
+    const auto tilesOf = [&](const Shape& shape)
+    {
+        int64_t tiles = 0;
+        for (int entry : sizes.entryOf)
+            for (const Grid& grid : sizes.entries[entry].pyramid.grids[task])
+                tiles += static_cast<int64_t>(detail::ceilDiv(grid.cols, shape.cols)) *
+                         detail::ceilDiv(grid.rows, shape.rows);
+        return tiles;
+    };
+    // Without late stages, halves with Haar features are slower.
+    const bool late = model.view.late.stage < model.view.stages || !usesNorm(model.view.featureType);
+    if (!late || model.half.threads == 0 || tilesOf(model.form.shapes[0]) > tilesAtOnce(false, multiprocessors))
+        return model.form;
+    TileForm form = model.half;
+    form.threads = threadsOfHalves(tilesOf(form.shapes[0]), multiprocessors);
+    return form;
 }
 
 TileOrder orderFor(const PackedModel& model, const TileForm& form)
 {
-    if (&form == &model.half)
+    if (form.shapes[0].rows < model.form.shapes[0].rows)
         return TileOrder::HALVES;
     return model.view.pairs && !model.view.tilted ? TileOrder::LAST_BY_WORK : TileOrder::BY_LAYER;
 }
@@ -359,7 +365,6 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     for (const Sizes::Entry& entry : sizes.entries)
         taps.insert(taps.end(), entry.pyramid.taps.begin(), entry.pyramid.taps.end());
     tiling->taps = tiling->blob.add(taps);
-    tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
     tiling->resizeRows = resizeRowsOf(sizes, multiprocessors);
     detail::Parts pyramids;
@@ -375,7 +380,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     tiling->resizeCount = static_cast<int>(resizes.size());
     for (size_t t = 0; t < request.tasks.size(); ++t)
     {
-        const TileForm& form = formFor(*models[t], sizes, t, multiprocessors);
+        const TileForm form = formFor(*models[t], sizes, t, multiprocessors);
         const Shape& shape = form.shapes[0];
         const std::vector<gpu::GridRecord> grids = gridsOf(sizes, t, shape);
         std::vector<gpu::TileRecord> tiles;

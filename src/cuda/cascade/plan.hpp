@@ -69,7 +69,8 @@ struct PackedModel
 {
     uint64_t version;
     TileForm form;
-    TileForm half; //!< tiles of half the rows, with the same records, for Haar; no threads: there are none
+    //! Tiles of half the rows, with the same records and the least number of threads; no threads: there are none.
+    TileForm half;
     Blob blob;
 
     //! Returns the view of the model. @param device address of the uploaded blob.
@@ -109,16 +110,19 @@ struct Tiling
     };
 
     std::vector<TaskTiles> tasks;
-    std::vector<int> firstGrids;  //!< index of the first grid of each image
-    std::vector<int64_t> pixels;  //!< offset of each image's pyramid, bytes
-    int64_t pixelBytes;           //!< bytes of all pyramids
-    size_t taps, layers, resizes; //!< offsets in the blob
-    int resizeCount, resizeRows;  //!< number of rectangles; rows of each
+    std::vector<int> firstGrids; //!< index of the first grid of each image
+    std::vector<int64_t> pixels; //!< offset of each image's pyramid, bytes
+    int64_t pixelBytes;          //!< bytes of all pyramids
+    size_t taps, resizes;        //!< offsets in the blob
+    int resizeCount, resizeRows; //!< number of rectangles; rows of each
     Blob blob;
 };
 
-/** Returns which tiles have late stages: all, if they are processed at once. Of many tiles none or, if a pair's way
-through the late stages is long, the last: other tiles fill the device while those before them are processed. @param
+/** Returns the threads of a block that has half of a tile, if all are processed at once: as many as let those of a
+multiprocessor be processed at once, but not more than whole tiles have. @param tiles number of halves. */
+int threadsOfHalves(int64_t tiles, int multiprocessors);
+
+/** Returns which tiles have late stages: of many tiles the last, as late stages begin when all tiles have begun. @param
 tiles number of tiles of `form`; returned as the first such tile if there is none. */
 gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
 

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
     if (static_cast<int>(blockIdx.x) >= job.tileCount)
         return; // no image has a layer
     const ResizeRecord at = job.tiles[blockIdx.x];
-    const LayerRecord layer = job.layers[at.layer];
+    const LayerRecord& layer = at.layer;
     const SourceRecord& source = job.sources[at.image];
     const uint8_t* const gray = source.gray;
     const size_t step = source.step;

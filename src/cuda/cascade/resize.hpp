@@ -18,16 +18,17 @@ struct LayerRecord
     int64_t pixels; //!< offset of the layer in the pyramid of an image, bytes
 };
 
+//! A rectangle, with its layer: fewer loads of a block wait for another one.
 struct ResizeRecord
 {
-    int image, layer; //!< layer: index in Resizing::layers
-    int col, row;     //!< first pixel of the rectangle
+    int image, unused;
+    int col, row; //!< first pixel of the rectangle
+    LayerRecord layer;
 };
 
 //! Arguments of resize.
 struct Resizing
 {
-    const LayerRecord* layers;
     const ResizeRecord* tiles;
     int tileCount;
     int tileRows; //!< rows of a rectangle

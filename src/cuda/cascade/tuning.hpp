@@ -70,21 +70,20 @@ const int RESOLVE_THREADS = 256;
 // --- late stages -----------------------------------------------------------------------------------------------------
 
 //! Least number of nodes of the stages before the first late stage.
-const int LATE_NODES = 300;
-//! Least number of nodes of the stages before the first late stage of many tiles.
-const int LATE_NODES_OF_MANY = 600;
-//! Least number of nodes of late stages of many tiles, if there are any: with fewer, the kernel of late stages takes
-//! longer than the last tiles.
-const int LEAST_LATE_NODES_OF_MANY = 2100;
+const int LATE_NODES = 200;
+//! Least number of nodes of the stages before the first late stage of the last of many tiles.
+const int LATE_NODES_OF_MANY = 300;
 //! Least number of late stages, if there are any.
 const int LEAST_LATE_STAGES = 3;
 //! Late pairs per tile that lists have room for; what does not fit stays in its tile.
 const int LATE_PAIRS = 32;
-//! Warps per block, and pairs that it has at a time: the most that fit shared memory. With 32 a thread can have 64
-//! registers on compute capability 9.0, which suffice.
-const int LATE_WARPS[] = {32, 24, 16, 8};
-//! Blocks: one per multiprocessor of an H200.
-const int LATE_BLOCKS = 132;
+//! Warps per block, and pairs that it has at a time: the most that fit shared memory. Blocks of 16 begin when half of a
+//! multiprocessor is free of tiles.
+const int LATE_WARPS[] = {16, 8};
+//! Blocks per multiprocessor, for which a thread can have 64 registers on compute capability 9.0.
+const int LATE_BLOCKS_EACH = 2;
+//! Blocks: that many for each multiprocessor of an H200.
+const int LATE_BLOCKS = 132 * LATE_BLOCKS_EACH;
 
 // --- toGray, group ---------------------------------------------------------------------------------------------------
 
