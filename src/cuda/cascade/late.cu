@@ -72,7 +72,7 @@ __device__ __forceinline__ void sumRowsOfPair(const uint8_t* pixels, int pixelSt
             uint32_t bytes[WORDS];
 #pragma unroll
             for (int k = 0; k < WORDS; ++k)
-                bytes[k] = __ldg(from + ::min(first + k, last));
+                bytes[k] = from[::min(first + k, last)];
 #pragma unroll
             for (int k = 0; k < WORDS - 1; ++k)
             {
