@@ -14,6 +14,10 @@ const int SHIFT_GROUP = 128;
 static_assert(SHIFT_GROUP >= FLOW_POINTS, "a point per thread");
 const int PLACE_THREADS = 2 * SHIFT_GROUP + 32; //!< least threads: two groups, and one of another warp
 
+//! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
+//! device while they wait, and delay the detector.
+CT_HOST_DEVICE bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
+
 struct PlaceMemory
 {
     FilterLook look;
@@ -35,7 +39,7 @@ __device__ __forceinline__ void findSecondPlace(const Batch& batch, const Object
     int32_t own = LOST;
     if (asks && has)
     {
-        const TrackedPoint p = object.trackedPoints[i];
+        const TrackedPoint& p = object.trackedPoints[usesTeams(batch) ? FLOW_POINTS + i : i];
         if (p.ahead)
             own = axis == 0 ? p.to.x - p.from.x : p.to.y - p.from.y;
     }

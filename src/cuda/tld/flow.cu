@@ -12,7 +12,8 @@
 //   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
 //                       radix selection
 //
-// With the filter, forward and backward tracks have a launch each, so that it looks at the second place meanwhile.
+// With the filter, few objects have a launch of their own for the forward tracks, so that it looks at the second place
+// while the points are tracked backward.
 //
 // Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
 // Bound by latency, as 100 warps are few.
@@ -101,7 +102,7 @@ template <int WINDOW> struct TeamMemory
 
 //! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. Windows of
 //! the earlier image are prepared before that of this one is complete. Ends with a barrier.
-template <int WINDOW>
+template <int WINDOW, FlowPart PART>
 __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
                                              TeamMemory<WINDOW>& m)
 {
@@ -109,7 +110,10 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
     WarpSums<WINDOW> there(batch, flow.before, flow.now, m.pixels[level], m.windows);
     if (flow.task.age != 0)
         there.prepare(level, cornerAt(from, level, half), m.windows[level]);
-    beginEarly();
+    if (PART == REST_OF_FLOW)
+        detail::letNextKernelBegin();
+    else
+        beginEarly();
     if (flow.task.age == 0)
         return false;
     const int16_t touched = touchWindow(levelOf(batch, flow.now, level), cornerAt(from, level, half), half >> 15);
@@ -154,7 +158,9 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
     __syncthreads(); // the point
 }
 
-//! Tracks PART of each point: FORWARD_TRACKS finds where it goes, REST_OF_FLOW goes back from there.
+/** Tracks points. FORWARD_TRACKS finds where they go, for the filter. REST_OF_FLOW begins while that runs, and tracks all
+of them forward, too: it needs nothing from it but that the pyramid is complete, for which all its blocks have waited
+before they let this kernel begin. To wait for its tracks would take longer than to find them again. */
 template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
@@ -163,43 +169,15 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
     if (copiesModel(object))
         return;
     const Flow flow(batch, object);
-    TrackedPoint& point = object.trackedPoints[blockIdx.x];
     const Point from = pointOf(flow.task.box, blockIdx.x);
-    bool ahead;
-    if (PART == REST_OF_FLOW)
-    {
-        // The forward tracks began when the pyramid was complete. They may have been found by another multiprocessor,
-        // so that this one's cache has nothing of the images.
-        const int level = threadIdx.x >> 5;
-        const Point corner = cornerAt(from, level, flow.parameters.window / 2 * 65536);
-        int16_t touched = 0;
-        if (flow.task.age != 0)
-            touched = touchWindow(levelOf(batch, flow.before, level), corner, flow.parameters.window - 1) +
-                      touchWindow(levelOf(batch, flow.now, level), corner, flow.parameters.window - 1);
-        beginEarly();
-        ahead = flow.task.age != 0 && point.ahead;
-        if (threadIdx.x == 0)
-            m.point = {from, point.to, ahead, 0, 0, 0.};
-        m.pixels[level][threadIdx.x & 31] = touched; // keeps the loads from being left out
-        __syncthreads();                             // the forward track
-    }
-    else
-        ahead = trackForward(batch, flow, from, m);
-    if (flow.task.age == 0)
-        return;
-    if (PART != FORWARD_TRACKS && ahead)
+    const bool ahead = trackForward<WINDOW, PART>(batch, flow, from, m);
+    if (flow.task.age != 0 && PART != FORWARD_TRACKS && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
-    if (threadIdx.x != 0)
-        return;
-    if (PART != REST_OF_FLOW)
-    {
-        point = {from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
-        return;
-    }
-    // Others may be reading the forward track.
-    point.found = m.point.found;
-    point.error = m.point.error;
-    point.ncc = m.point.found ? m.point.ncc : 0.;
+    if (PART == REST_OF_FLOW)
+        detail::waitForKernelBefore(); // it ends first: who waits for this kernel has waited for both
+    if (threadIdx.x == 0 && flow.task.age != 0)
+        object.trackedPoints[blockIdx.x + (PART == FORWARD_TRACKS ? FLOW_POINTS : 0)] = {
+            from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -424,10 +402,6 @@ __global__ void __launch_bounds__(PLACE_THREADS) secondPlaces(const __grid_const
     writeSecondPlace(m, *object.filterWork);
 }
 
-//! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
-//! device while they wait, and delay the detector.
-bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
-
 template <FlowPart PART> void launchTeams(const Batch& batch, int copies, detail::StreamHandle stream)
 {
     detail::launchEarly("tld flow",
@@ -454,7 +428,7 @@ void trackAll(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 
 void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
-    // Between two launches the detector would fill the device with blocks, and those of many points wait for it.
+    // Of many points all tracks are found first: other kernels would fill the device before the rest begins.
     if (part != REST_OF_FLOW || usesTeams(batch))
         trackAll(batch, part, stream);
     if (part != FORWARD_TRACKS)

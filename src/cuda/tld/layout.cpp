@@ -71,7 +71,7 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.fernPositives = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
-    r.trackedPoints = parts.take<TrackedPoint>(FLOW_POINTS);
+    r.trackedPoints = parts.take<TrackedPoint>(2 * FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
     r.listedPositives = parts.take<uint32_t>(wordsOf(grid.windows));

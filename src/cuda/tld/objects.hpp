@@ -173,7 +173,7 @@ struct ObjectRecord
     uint2* passed;             //!< index and sum of posteriors of windows that passed, in any order
     uint8_t* patches;          //!< patches of detections, PATCH_STRIDE bytes each
     PatchStats* stats;         //!< sums of these patches
-    TrackedPoint* trackedPoints;
+    TrackedPoint* trackedPoints; //!< 2 * FLOW_POINTS: of flow, then the forward tracks for filters of few objects
     uint16_t* codes;   //!< codes of positive examples, one per tree
     uint32_t* touched; //!< bits of leaves whose counts have changed; 0 between launches
 };
