@@ -53,7 +53,8 @@ public:
     void join();
     //! Lets everything that follows on another side stream of the call, which joins later, come after it.
     void join(Fork& other);
-    //! The same for what is on the side stream so far; more may follow, so that it must be joined, too.
+    //! Lets everything that follows on another side stream come after what is on this one so far. More may follow, so
+    //! that this one must be joined, too.
     void precede(Fork& other);
 
 private:

@@ -188,7 +188,7 @@ struct FuseMemory
         CompareMemory compare;
     };
     ObjectState states[2]; //!< Live::states
-    FilterState moved[2]; //!< FilterWork::moved
+    FilterState moved[2];  //!< FilterWork::moved
     FilterAnswer answers[2];
     SecondPlace second;
     Similarity similarity;

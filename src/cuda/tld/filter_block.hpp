@@ -77,15 +77,10 @@ struct Looks
     Looks() = default;
     __device__ __forceinline__ Looks(const ObjectRecord& object, FilterPass pass, int place)
     {
-        if (pass == ASKING && place == 0)
-        {
-            there = asksFilter(object.live->states[object.live->current]);
-            trains = false;
-            return;
-        }
         const FilterLook& look = object.filterWork->places[place];
-        there = look.there != 0;
-        trains = look.trains != NOT_TRAINED;
+        const bool first = pass == ASKING && place == 0;
+        there = first ? asksFilter(object.live->states[object.live->current]) : look.there != 0;
+        trains = !first && look.trains != NOT_TRAINED;
     }
 };
 

@@ -158,9 +158,9 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
     __syncthreads(); // the point
 }
 
-/** Tracks points. FORWARD_TRACKS finds where they go, for the filter. REST_OF_FLOW begins while that runs, and tracks all
-of them forward, too: it needs nothing from it but that the pyramid is complete, for which all its blocks have waited
-before they let this kernel begin. To wait for its tracks would take longer than to find them again. */
+/** Tracks points. FORWARD_TRACKS finds where they go, for the filter. REST_OF_FLOW begins while that runs, and tracks
+them forward, too. It needs nothing of it but that the pyramid is complete: for that all blocks have waited before they
+let this kernel begin. To wait for the tracks would take longer than to find them again. */
 template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {

@@ -135,7 +135,7 @@ struct FilterWork
     int32_t targetSums[2][MOST_DISPLACEMENTS]; //!< of likelihoods over the displaced target
     Displacements displacements[2];
     FilterAnswer answers[2];
-    FilterState moved[2]; //!< by the answers: place and confidence
+    FilterState moved[2];                 //!< by the answers: place and confidence
     SizePlan sizePlans[FILTER_SCALES][2]; //!< where these are; 0: where the filter is trained
     float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
     Complex sizeSums[SCALE_CELLS][SCALE_FREQUENCIES]; //!< of the answers of the rows of a cell
@@ -169,13 +169,13 @@ struct ObjectRecord
     // Scratch memory of the current frame.
     uint32_t* fernPositives; //!< bits of fern-positive windows, by BitLayout
     BitLayout bits;
-    uint32_t* listedPositives; //!< bits of fern-positive windows, by index in the code list (ListPlaces)
-    uint2* passed;             //!< index and sum of posteriors of windows that passed, in any order
-    uint8_t* patches;          //!< patches of detections, PATCH_STRIDE bytes each
-    PatchStats* stats;         //!< sums of these patches
+    uint32_t* listedPositives;   //!< bits of fern-positive windows, by index in the code list (ListPlaces)
+    uint2* passed;               //!< index and sum of posteriors of windows that passed, in any order
+    uint8_t* patches;            //!< patches of detections, PATCH_STRIDE bytes each
+    PatchStats* stats;           //!< sums of these patches
     TrackedPoint* trackedPoints; //!< 2 * FLOW_POINTS: of flow, then the forward tracks for filters of few objects
-    uint16_t* codes;   //!< codes of positive examples, one per tree
-    uint32_t* touched; //!< bits of leaves whose counts have changed; 0 between launches
+    uint16_t* codes;             //!< codes of positive examples, one per tree
+    uint32_t* touched;           //!< bits of leaves whose counts have changed; 0 between launches
 };
 
 //! Objects of one size and with the same comparisons: their windows have the same codes.
