@@ -193,6 +193,12 @@ struct LateShared
     uint32_t warpOf[LATE_THREADS / 32]; //!< their warps
     uint32_t tasksAlive[3];             //!< number of tasks that were taken; then bits, see alive()
 
+    //! Before the first pair.
+    __device__ __forceinline__ void clear()
+    {
+        noMore = asked = left = 0;
+        tasksAlive[0] = tasksAlive[1] = tasksAlive[2] = 0;
+    }
     //! Bit w: the upper or lower window of warp w's pair has not failed so far.
     __device__ __forceinline__ uint32_t& alive(int lower) { return tasksAlive[1 + lower]; }
 };
@@ -360,10 +366,7 @@ __global__ void __launch_bounds__(LATE_THREADS, tuning::LATE_BLOCKS_EACH)
     detail::letNextKernelBegin();
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = threadIdx.x & 31;
     if (threadIdx.x == 0)
-    {
-        shared.noMore = shared.asked = shared.left = 0;
-        shared.tasksAlive[0] = shared.tasksAlive[1] = shared.tasksAlive[2] = 0;
-    }
+        shared.clear();
     const LatePairs<TREES> pairs = {model, shared, memory};
     const auto begin = [&](const Late& p)
     {
