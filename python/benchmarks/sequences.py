@@ -30,6 +30,8 @@ def read(cv2, folder, limit=0):
             if not there:
                 break
             frames.append(frame)
+    if not frames:
+        raise SystemExit(f"{images}: has no image (.jpg, .png) and no video that can be read")
     return frames, truth[:len(frames)], tuple(round(number) for number in first)
 
 

@@ -345,7 +345,7 @@ class Scan:
             if not isinstance(old, dict):
                 raise TypeError
         except (OSError, ValueError, KeyError, TypeError):
-            raise error(f"{path}: cannot be read as a manifest; move it away, or name another folder") from None
+            raise error(f"{path}: cannot be read as a manifest, so this scan cannot go on; name another folder") from None
         changes = _differences(old, json.loads(json.dumps(self._settings)))
         if changes:
             aside = next(name for name in (f"before-{i}" for i in range(1, 1 << 30)) if not os.path.exists(self._path(name)))
