@@ -105,6 +105,26 @@ template <typename T> void middles(T* values, int count, T& lower, T& upper)
     lower = count % 2 ? upper : *std::max_element(values, values + count / 2);
 }
 
+//! Returns the medians of the displacements of some points. @param counts which count.
+template <class Counts> ForwardShift shiftOfPoints(const std::array<TrackedPoint, FLOW_POINTS>& points, Counts counts)
+{
+    ForwardShift shift = {};
+    int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
+    for (const TrackedPoint& p : points)
+        if (counts(p))
+        {
+            dx[shift.points] = p.to.x - p.from.x;
+            dy[shift.points++] = p.to.y - p.from.y;
+        }
+    if (shift.points == 0)
+        return shift;
+    middles(dx, shift.points, lower, upper);
+    shift.dx = shiftOf(lower, upper);
+    middles(dy, shift.points, lower, upper);
+    shift.dy = shiftOf(lower, upper);
+    return shift;
+}
+
 Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxError)
 {
     Motion motion = {0, 0., 0., 0., 1.};
@@ -131,22 +151,14 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxE
             return motion;
     }
 
+    const ForwardShift shift = shiftOfPoints(points, [&](const TrackedPoint& p) { return isKept(p, limits); });
+    motion.dx = shift.dx;
+    motion.dy = shift.dy;
+
     const TrackedPoint* kept[FLOW_POINTS];
-    int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
     for (const TrackedPoint& p : points)
         if (isKept(p, limits))
-        {
-            dx[motion.kept] = p.to.x - p.from.x;
-            dy[motion.kept] = p.to.y - p.from.y;
             kept[motion.kept++] = &p;
-        }
-    if (motion.kept == 0)
-        return motion;
-    middles(dx, motion.kept, lower, upper);
-    motion.dx = shiftOf(lower, upper);
-    middles(dy, motion.kept, lower, upper);
-    motion.dy = shiftOf(lower, upper);
-
     std::array<uint32_t, FLOW_PAIRS> ratios;
     int pairs = 0;
     for (int i = 0; i < motion.kept; ++i)
@@ -163,25 +175,6 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxE
         motion.scale = scaleOfKeys(lowerRatio, upperRatio);
     }
     return motion;
-}
-
-ForwardShift forwardShiftOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
-{
-    ForwardShift shift = {};
-    int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
-    for (const TrackedPoint& p : points)
-        if (p.ahead)
-        {
-            dx[shift.points] = p.to.x - p.from.x;
-            dy[shift.points++] = p.to.y - p.from.y;
-        }
-    if (shift.points == 0)
-        return shift;
-    middles(dx, shift.points, lower, upper);
-    shift.dx = shiftOf(lower, upper);
-    middles(dy, shift.points, lower, upper);
-    shift.dy = shiftOf(lower, upper);
-    return shift;
 }
 
 } // namespace
@@ -215,7 +208,7 @@ void flow(const Work& work, const ObjectView& object)
             }
         },
         8.);
-    *object.forwardShift = forwardShiftOf(points);
+    *object.forwardShift = shiftOfPoints(points, [](const TrackedPoint& p) { return p.ahead != 0; });
     const Motion motion = motionOf(points, work.settings->maxFlowError);
     endFlow(*object.state, task, motion, *work.settings, frame.cols, frame.rows);
 }
