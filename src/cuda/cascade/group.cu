@@ -173,7 +173,7 @@ __device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
     // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
     for (int first = warp; first < last; first += 64 * GROUP_WARPS)
     {
-        uint64_t similar = 0; // bit k: candidate first + k * PAIR_WARPS is similar
+        uint64_t similar = 0; // bit k: candidate first + k * GROUP_WARPS is similar
         for (int k = 0; k < 64 && first + k * GROUP_WARPS < last; k += BATCH)
         {
             Box others[BATCH];

@@ -18,7 +18,7 @@ struct LayerRecord
     int64_t pixels; //!< offset of the layer in the pyramid of an image, bytes
 };
 
-//! A rectangle, with its layer: fewer loads of a block wait for another one.
+//! A rectangle and its layer, so that a block need not load one record to find the other.
 struct ResizeRecord
 {
     int image, unused;

@@ -428,7 +428,8 @@ void trackAll(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 
 void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
-    // Of many points all tracks are found first: other kernels would fill the device before the rest begins.
+    // With many objects the first part finds the backward tracks, too: kernels that are launched between the parts
+    // would fill the device, and delay them.
     if (part != REST_OF_FLOW || usesTeams(batch))
         trackAll(batch, part, stream);
     if (part != FORWARD_TRACKS)
