@@ -329,23 +329,25 @@ class ProgramFilesTest(Programs):
                     with open(file, "w") as old:
                         old.write("old")
                     os.chmod(file, mode)
-                    stem, ending = os.path.splitext(TABLES[name])
+                    partials = self.out("out", "{}.partial-*{}".format(*os.path.splitext(TABLES[name])))
                     process = self.start(self.command(name, *self.arguments(name, self.data("long", "f%05d.png"), self.out("out"))), stdout=subprocess.DEVNULL)
                     try:
                         begin, seen = time.monotonic(), None
                         while seen != mode:
                             self.assertIsNone(process.poll())
                             self.assertLess(time.monotonic(), begin + 100)
-                            for partial in glob.glob(self.out("out", f"{stem}.partial-*{ending}")):
+                            for partial in glob.glob(partials):
                                 status = os.stat(partial)
                                 seen = stat.S_IMODE(status.st_mode)
                                 self.assertIn(seen, (mode, 0o600) if status.st_size == 0 else (mode,))
                         process.send_signal(signal.SIGINT)
                         process.communicate(timeout=200)
-                        self.assertEqual(glob.glob(self.out("out", f"{stem}.partial-*{ending}")), [])
+                        self.assertEqual(glob.glob(partials), [])
                     finally:
                         process.kill()
                         process.wait()
+                        for partial in glob.glob(partials):
+                            os.remove(partial)
                     self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), mode)
 
     # --- the samples in Python ---------------------------------------------------------------------------------------------
