@@ -526,11 +526,10 @@ class FragmentMatcher(Worker):
                 raise TypeError(f"locations: {np.dtype(array.dtype)} of shape {array.shape} on a device; those of match(), or n x 2 int32, are needed")
             points: Any = array
         else:
-            host = array.host[:, 0] if array.host.ndim == 3 and array.host.shape[2] == 2 else array.host
-            points = _arrays.integers(host, "locations", 2)
+            points = _arrays.integers_of(_first_peaks(array, len(self)), 2)
         with self._work([array], stream) if array.host is None else Work(self, [], stream) as work:
             made = work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
-                             forms=(column(array.shape[0], "i4", 4),), out=None if out is None else [out])[0]
+                             forms=(column(points.shape[0], "i4", 4),), out=None if out is None else [out])[0]
         if out is None and isinstance(made, DeviceArray):
             width, height = self._largest_sides()
             made._largest = width + 2 * radius, height + 2 * radius
@@ -591,12 +590,18 @@ def _parts(out: Any) -> list[Any]:
     return list(parts)
 
 
+def _first_peaks(points: Given, count: int) -> Given:
+    """Of locations of match() on the host, fragments x peaks x 2, the first peak; of several fragments 1 x n x 2 is a row of points."""
+    host = points.host
+    if host is None or host.ndim != 3 or host.shape[2] != 2 or (host.shape[0] == 1 and count != 1):
+        return points
+    return _arrays.given(host[:, 0], points.name)
+
+
 def _predictions(predictions: Any, count: int) -> Given:
     given = _arrays.given(predictions, "predictions")
     if given.host is not None or given.dtype != "i4" or given.shape[-1:] != (2,) or len(given.shape) not in (2, 3):
-        if given.host is not None and given.host.ndim == 3 and given.shape[0] == count:  # locations of match()
-            given = _arrays.given(given.host[:, 0], "predictions")
-        host = _arrays.integers_of(given, 2)
+        host = _arrays.integers_of(_first_peaks(given, count), 2)
         given = Given("predictions", host.shape, "i4", host=host)
     if given.shape[0] != count:
         raise ArgumentError(f"predictions: {given.shape[0]} given, one for each of {count} fragments is needed", "predictions", given.shape[0])

@@ -516,8 +516,13 @@ class MatcherTest(unittest.TestCase):
         np.testing.assert_array_equal(matcher.predict_areas(found.locations, 4, (192, 144))[0], (29, 46, 48, 48))
         for given in (found.locations, np.repeat(found.locations, 3, 1)):  # the first peak counts
             np.testing.assert_array_equal(matcher.match(frame(1), predictions=given).scores, matcher.match(frame(1), predictions=found.locations[:, 0]).scores)
-        with self.assertRaisesRegex(ct.ArgumentError, "predictions: 1 given, one for each of 2"):
-            matcher.match(frame(1), predictions=[(34, 51)])
+            np.testing.assert_array_equal(matcher.predict_areas(given, 4, (192, 144)), matcher.predict_areas(found.locations[:, 0], 4, (192, 144)))
+        row = found.locations[:, 0][None]  # a row of two points, as OpenCV has them
+        np.testing.assert_array_equal(matcher.match(frame(1), predictions=row).scores, found.scores)
+        np.testing.assert_array_equal(matcher.predict_areas(row, 4, (192, 144)), matcher.predict_areas(found.locations, 4, (192, 144)))
+        for given in ([(34, 51)], np.zeros((1, 1, 2), np.int32)):
+            with self.assertRaisesRegex(ct.ArgumentError, "predictions: 1 given, one for each of 2"):
+                matcher.match(frame(1), predictions=given)
         for given in (True, 7, np.float32(1)):
             with self.assertRaisesRegex(TypeError, rf"frame: {re.escape(repr(given))}: an image is needed"):
                 matcher.match(given)
