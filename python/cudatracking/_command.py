@@ -367,6 +367,28 @@ class _Parser(argparse.ArgumentParser):
         say(f"{self.format_usage()}error: {message.removeprefix('argument ')}\n")
         self.exit(2)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Writes help. That it cannot be written is an error, which argparse passes over."""
+        if file is not sys.stdout:
+            say(message)
+            return
+        try:
+            file.write(message)
+            file.flush()
+        except OSError as raised:
+            if not isinstance(raised, BrokenPipeError):
+                say(f"error: the standard output: cannot be written: {raised.strerror}\n")
+            _end_output()
+            raise SystemExit(1) from None
+
+
+def _end_output() -> None:
+    """Writes what the standard output still holds, or lets go of it: Python would try again, and end with a code of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
@@ -501,10 +523,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         code = int(options.work(options, stop))
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read the standard output is gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except BrokenPipeError:
+        _end_output()
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
         say(f"error: {_said(raised, options)}\n")
+        _end_output()
         stop.end()
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -171,10 +171,13 @@ class CommandTest(CommandCase):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         ct.cv2.imwrite(self.path("in.png"), frame(0))
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.png")], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("error: ", done.stderr)
+        for arguments in (["superpixels", self.path("in.png")], ["info"], ["--help"], ["match", "--help"], ["--version"]):
+            for unbuffered in ("", "1"):
+                with open("/dev/full", "w") as full:
+                    done = subprocess.run([sys.executable, "-m", "cudatracking", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300,
+                                          env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+                self.assertEqual(done.returncode, 1, arguments)
+                self.assertRegex(done.stderr, r"\Aerror: .*No space left on device\n\Z")
 
     def test_signals(self):
         # On the CPU, as a GPU could reach the end of any video of reasonable length before the signal comes.
