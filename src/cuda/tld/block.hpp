@@ -117,7 +117,6 @@ __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 
 struct SimilarityMemory
 {
-    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by position in the order; negatives after positives
     Similarity warps[BLOCK_WARPS];
     Similarity result;
 };
@@ -134,35 +133,39 @@ __device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, 
     s.negative = greater(s.negative, negative);
 }
 
-//! Compares a patch with all templates and writes work.result. Ends with a barrier.
+/** Compares a patch with all templates and writes work.result. A warp loads AT_ONCE templates at a time, as each takes
+long to arrive, and a lane goes on with the result of one. Ends with a barrier. */
 __device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
                                                  int negatives, const uint2* pixels, const PatchStats& stats,
                                                  SimilarityMemory& work)
 {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int AT_ONCE = 8, warp = threadIdx.x >> 5, lane = threadIdx.x & 31, all = positives + negatives;
     const uint2 own = partOf(pixels);
-    const auto slotOf = [&](int place)
-    { return place < positives ? model.order[place] : settings.maxPositives + place - positives; };
-    PatchStats theirs = {}; // of the template that this thread merges first
-    if (static_cast<int>(threadIdx.x) < positives + negatives)
-        theirs = model.stats[slotOf(static_cast<int>(threadIdx.x))];
-#pragma unroll 4
-    for (int place = warp; place < positives + negatives; place += BLOCK_WARPS)
-    {
-        const int dot = dotOf(own, partOfTemplate(model.templates, slotOf(place)));
-        if (lane == 0)
-            work.dots[place] = dot;
-    }
-    __syncthreads(); // dots
     Similarity best = {0., 0., 0., -1};
-    for (int place = threadIdx.x; place < positives + negatives; place += tuning::THREADS)
+    for (int first = warp; first < all; first += 32 * BLOCK_WARPS)
     {
-        if (place >= tuning::THREADS)
-            theirs = model.stats[slotOf(place)];
-        const double value = greater(0., similarity(work.dots[place], stats, theirs));
+        // Lanes beyond the last template have that one, too.
+        const int place = first + BLOCK_WARPS * lane, some = lesser(place, all - 1);
+        const int slot = some < positives ? model.order[some] : settings.maxPositives + some - positives;
+        const PatchStats theirs = model.stats[slot];
+        int dot = 0;
+        for (int k = 0; k < 32 && first + BLOCK_WARPS * k < all; k += AT_ONCE)
+        {
+            uint2 parts[AT_ONCE];
+#pragma unroll
+            for (int n = 0; n < AT_ONCE; ++n)
+                parts[n] = partOfTemplate(model.templates, __shfl_sync(ALL_LANES, slot, k + n));
+#pragma unroll
+            for (int n = 0; n < AT_ONCE; ++n)
+            {
+                const int sum = dotOf(own, parts[n]);
+                dot = lane == k + n ? sum : dot;
+            }
+        }
+        const double value = greater(0., similarity(dot, stats, theirs));
         if (place < positives)
             mergeSimilarity(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
-        else
+        else if (place < all)
             mergeSimilarity(best, 0., 0., value, -1);
     }
     for (int d = 16; d > 0; d /= 2)
@@ -338,7 +341,6 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
 __device__ __forceinline__ void fillTrainingSet(TrainingSet& set, const Box& box, const Window* near, int count,
                                                 int warps, double angle, const Settings& settings)
 {
-    set.learn = 1;
     set.box = box;
     set.positive = box;
     set.near = count;

@@ -41,7 +41,7 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                                             const Comparisons& own, int e, int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
-    const TrainingSet& set = object.live->trainingSet;
+    const TrainingSet& set = object.live->trainingSet();
     const bool isOne = e < set.examples;
     const int k = e / set.near % (set.warps + 1), comparisons = settings.trees * settings.features;
     const bool mirror = e / set.near > set.warps, plain = k == 0;

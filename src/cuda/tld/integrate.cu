@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// integrate and trainingSet, except the codes of positive examples: one object per block.
+// integrate and trainingSet, except the codes of positive examples: one object per block, or two blocks per object.
 //
 // Cost: comparison of a patch with all templates, windows near a box, 100 detections with each other. Bound by latency:
 // each of these steps waits for the one before.
@@ -106,12 +106,8 @@ __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
         largest = ::max(largest, -leastOfWarp(own ? -static_cast<int>(d.sum) : 0));
         const unsigned members = __ballot_sync(ALL_LANES, own);
         windows.count += __popc(members);
-#pragma unroll
-        for (int l = 0; l < 32; ++l)
-        {
-            const double sum = similarity + __shfl_sync(ALL_LANES, d.conservative, l);
-            similarity = members >> l & 1u ? sum : similarity;
-        }
+        for (unsigned left = members; left; left &= left - 1)
+            similarity += __shfl_sync(ALL_LANES, d.conservative, __ffs(static_cast<int>(left)) - 1);
     }
     return meanOf(windows, similarity, static_cast<uint32_t>(largest));
 }
@@ -209,16 +205,20 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
     return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-//! Updates the box after flow and detection, and decides whether to learn. Ends with a barrier.
-__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, IntegrateMemory& m)
+//! Finds the training set of the box, by which a list in shared memory is overwritten that is of no use any more.
+__device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet& set, IntegrateMemory& m)
 {
-    const bool wasAlive = m.state.alive;
-    const Box before = m.state.box;
-    __syncthreads(); // all know the box
-    if (wasAlive && threadIdx.x == 0)
-        updateSimilarity(m.state, m.trackResult.similarity);
-    __syncthreads(); // the state
-    integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
+    const Settings& s = batch.settings;
+    findNear(m.state.box, s.updateWindows, m.near, m.ranking);
+    if (threadIdx.x == 0)
+        fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, s.updateWarps, s.updateAngle, s);
+}
+
+/** Decides about a correction, and whether to learn. Ends with a barrier.
+@param wasAlive,before of the state before integrateAll() */
+__device__ __forceinline__ void decide(const Batch& batch, const ObjectRecord& object, bool wasAlive, const Box& before,
+                                       IntegrateMemory& m)
+{
     const bool inDoubt = m.inDoubt;
     if (inDoubt)
     {
@@ -269,6 +269,10 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
     }
 }
 
+const int INTEGRATED = 0; //!< index of the training set of the box that integrateAll() leaves
+
+/** Integrates an object by one block. While that compares the box, a second one, which writes nothing else, finds the
+training set of the box as integrateAll() leaves it. If the box changes then, the first block finds another set. */
 __global__ void __launch_bounds__(tuning::THREADS)
     integrateObjects(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
 {
@@ -277,13 +281,16 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
     const int other = 1 - live.current;
-    copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
+    if (blockIdx.y == 0)
+        copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
     copyWords(&m.near.grid, object.grid, 1);
     const int detections = static_cast<int>(live.counts.detections); // of the kernel before the last one
     beginEarly();
+    if (blockIdx.y != 0)
+        copyWords(&m.state, &live.tracked, 1); // as the first block may have changed the other by now
     const Counts counts = live.counts;
-    copyWords(&m.trackResult, &live.trackResult, 1); // of no use without a box
     copyWords<6>(m.detections, object.detections[other], detections);
+    copyWords(&m.trackResult, &live.trackResult, 1); // of no use without a box
     __syncthreads(); // state, detections, grid, what was compared
     if (threadIdx.x == 0)
     {
@@ -295,8 +302,25 @@ __global__ void __launch_bounds__(tuning::THREADS)
         m.learn = 0;
     }
     __syncthreads(); // numbers
+    const Box tracked = m.state.box;
+    Box integrated = tracked;
     if (purpose == UPDATING)
-        track(batch, object, m);
+    {
+        const bool wasAlive = m.state.alive;
+        __syncthreads(); // all know the box
+        if (wasAlive && threadIdx.x == 0)
+            updateSimilarity(m.state, m.trackResult.similarity);
+        __syncthreads(); // the state
+        integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
+        if (blockIdx.y != 0)
+        {
+            if (mayLearn(m.state))
+                findTrainingSet(batch, live.trainingSets[INTEGRATED], m);
+            return;
+        }
+        integrated = m.state.box;
+        decide(batch, object, wasAlive, tracked, m);
+    }
     else if (purpose == LEARNING)
     {
         if (threadIdx.x == 0)
@@ -318,20 +342,16 @@ __global__ void __launch_bounds__(tuning::THREADS)
         for (int k = 0; k < RESULT_COLUMNS; ++k)
             results.row(blockIdx.x)[k] = row[k];
     }
-    if (!m.learn)
-    {
-        if (threadIdx.x == 0)
-            live.trainingSet.learn = 0;
-        return;
-    }
-    findNear(m.state.box, batch.settings.updateWindows, m.near,
-             m.ranking); // overwrites m.similarities, which shares memory with m.ranking
+    const bool isIntegrated = purpose == UPDATING && isSame(m.state.box, integrated);
     if (threadIdx.x == 0)
     {
-        live.spareIsOld = 1;
-        fillTrainingSet(live.trainingSet, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
-                        batch.settings.updateAngle, batch.settings);
+        live.learns = m.learn;
+        live.set = isIntegrated ? INTEGRATED : 1 - INTEGRATED;
+        if (m.learn)
+            live.spareIsOld = 1;
     }
+    if (m.learn && !isIntegrated)
+        findTrainingSet(batch, live.trainingSets[1 - INTEGRATED], m);
 }
 
 } // namespace
@@ -339,7 +359,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
 void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
                detail::StreamHandle stream)
 {
-    detail::launchEarly("tld integrate", integrateObjects, dim3(batch.count), dim3(tuning::THREADS),
+    const int blocks = purpose == UPDATING && batch.settings.learning ? 2 : 1;
+    detail::launchEarly("tld integrate", integrateObjects, dim3(batch.count, blocks), dim3(tuning::THREADS),
                         sizeof(IntegrateMemory), stream, batch, purpose, box, results);
 }
 

@@ -20,63 +20,80 @@ namespace {
 
 const int EXAMPLES = 4; //!< per block
 
-/** Learns all chunks of positive examples by one block. A thread has some pairs of example and tree, and keeps their
-leaves. Ends with a barrier. @tparam TREES of the settings; 0: known at run time only. @param sums POSITIVE_CHUNK
-entries of shared memory. */
+//! Positive examples of a frame. Loaded early, as they do not change while ferns are learned.
+struct PositiveExamples
+{
+    bool learn; //!< there are some
+    int count;
+    uint32_t threshold; //!< examples with larger sums are not learned
+
+    __device__ __forceinline__ explicit PositiveExamples(const Live& live)
+        : learn(live.learns && live.trainingSet().near > 0),
+          count(live.trainingSet().examples),
+          threshold(live.states[live.current].fernThreshold)
+    {}
+};
+
+/** Learns all chunks of positive examples by one block. A warp has half a chunk for a tree, and an example per lane, so
+that lanes with the same leaf can be counted together. Ends with a barrier. @tparam TREES of the settings; 0: known at
+run time only. @param sums POSITIVE_CHUNK entries of shared memory. */
 template <int TREES>
 __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                               uint32_t* sums)
+                                               const PositiveExamples& examples, uint32_t* sums)
 {
-    const int TASKS = 3; //!< pairs of example and tree per thread
+    const int HALVES = POSITIVE_CHUNK / 32, TASKS = 3; //!< at most, per warp
     static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
                       TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
                   "all trees of a chunk");
-    const int trees = TREES ? TREES : batch.settings.trees;
-    const Live& live = *object.live;
-    const Settings& settings = batch.settings;
-    const uint32_t threshold = live.states[live.current].fernThreshold;
-    const int count = live.trainingSet.examples;
+    const int trees = TREES ? TREES : batch.settings.trees, warps = static_cast<int>(blockDim.x >> 5);
+    const int warp = static_cast<int>(threadIdx.x >> 5), lane = static_cast<int>(threadIdx.x & 31);
     uint32_t next[TASKS]; // leaves of a chunk, loaded while the one before is learned
+    const auto placeOf = [&](int n) { return (warp + n * warps) % HALVES * 32 + lane; };
+    const auto isOne = [&](int first, int n)
+    { return (warp + n * warps) / HALVES < trees && first + placeOf(n) < examples.count; };
     const auto loadLeaves = [&](int first)
     {
-        const int tasks = lesser(count - first, POSITIVE_CHUNK) * trees;
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-        {
-            const int k = static_cast<int>(threadIdx.x + n * blockDim.x), e = k / trees;
-            next[n] = k < tasks ? leafOf(object, settings, first + e, k - e * trees) : 0;
-        }
+            next[n] = isOne(first, n)
+                          ? leafOf(object, batch.settings, first + placeOf(n), (warp + n * warps) / HALVES)
+                          : 0;
     };
     loadLeaves(0);
-    for (int first = 0; first < count; first += POSITIVE_CHUNK)
+    for (int first = 0; first < examples.count; first += POSITIVE_CHUNK)
     {
-        const int tasks = lesser(count - first, POSITIVE_CHUNK) * trees;
         uint32_t leaves[TASKS];
-        int examples[TASKS]; //!< index in the chunk; negative: none
         for (int k = threadIdx.x; k < POSITIVE_CHUNK; k += static_cast<int>(blockDim.x))
             sums[k] = 0;
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-        {
-            const int k = static_cast<int>(threadIdx.x + n * blockDim.x);
-            examples[n] = k < tasks ? k / trees : -1;
             leaves[n] = next[n];
-        }
         loadLeaves(first + POSITIVE_CHUNK);
         __syncthreads(); // zeros; posteriors of the chunk before
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-            if (examples[n] >= 0)
-                atomicAdd(&sums[examples[n]], static_cast<uint32_t>(__ldcg(model.posteriors + leaves[n])));
+            if (isOne(first, n))
+                atomicAdd(&sums[placeOf(n)], static_cast<uint32_t>(__ldcg(model.posteriors + leaves[n])));
         __syncthreads(); // sums
+        unsigned same[TASKS]; //!< of the lowest lane with a leaf: all lanes that count in it; else 0
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-            if (examples[n] >= 0 && sums[examples[n]] <= threshold)
-                atomicAdd(&model.leaves[leaves[n]].positives, 1);
+        {
+            const bool learns = isOne(first, n) && sums[placeOf(n)] <= examples.threshold;
+            const unsigned all = __ballot_sync(ALL_LANES, learns);
+            same[n] = 0;
+            if (!learns)
+                continue;
+            const unsigned own = __match_any_sync(all, leaves[n]);
+            if ((own & ((1u << lane) - 1)) != 0)
+                continue;
+            same[n] = own;
+            atomicAdd(&model.leaves[leaves[n]].positives, __popc(own));
+        }
         __syncthreads(); // counts; sums were read
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-            if (examples[n] >= 0)
+            if (same[n] != 0)
                 refresh(model, leaves[n]);
     }
     __syncthreads(); // posteriors
@@ -94,12 +111,13 @@ __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const
     const Comparisons comparisons(object, batch.settings, thread); // the preceding kernel does not write them
     Live& live = *object.live;
     beginEarly();
-    if (!live.trainingSet.learn || live.trainingSet.near == 0)
+    const PositiveExamples examples(live);
+    if (!examples.learn)
         return;
     makeExample(batch, object, live.states[1 - live.current], comparisons,
                 static_cast<int>(blockIdx.x) * EXAMPLES + own, thread, m[own]);
     if (isLastBlock(live.blocksDone, gridDim.x))
-        learnPositives<TREES>(batch, object, object.models[1 - live.model], sums);
+        learnPositives<TREES>(batch, object, object.models[1 - live.model], examples, sums);
 }
 
 // --- far windows -----------------------------------------------------------------------------------------------------
@@ -197,7 +215,7 @@ public:
         if (!isOne_ || codes_.sum(settings_, posteriors) < negativeSum(settings_.trees))
             return;
         const Scale& scale = object_.grid->scale[scale_];
-        if (isFar(windowOf(scale, place_ % scale.nx, place_ / scale.nx), object_.live->trainingSet.box))
+        if (isFar(windowOf(scale, place_ % scale.nx, place_ / scale.nx), object_.live->trainingSet().box))
 #pragma unroll
             for (int t = 0; t < PackedCodes<TREES, FEATURES>::MOST; ++t)
                 if (TREES || t < settings_.trees)
@@ -237,13 +255,13 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     const Model& model = object.models[1 - live.model];
-    const bool learns = live.trainingSet.learn && live.trainingSet.near > 0;
+    const PositiveExamples examples(live);
     // The preceding kernel writes neither the training set nor the code list.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
     FarWindows<TREES, FEATURES> windows(batch, object, m.places);
-    bool loaded = learns && windows.load();
+    bool loaded = examples.learn && windows.load();
     beginEarly();
-    if (!learns)
+    if (!examples.learn)
         return;
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);
@@ -254,7 +272,7 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
         return;
     refreshTouched(batch.settings, object, model, m.touched);
     if (pass == 0)
-        learnPositives<TREES>(batch, object, model, m.sums);
+        learnPositives<TREES>(batch, object, model, examples, m.sums);
 }
 
 } // namespace

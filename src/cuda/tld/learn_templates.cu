@@ -41,7 +41,7 @@ __device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& 
     const Live& live = *object.live;
     const int i = threadIdx.x;
     const Detection* const detections = object.detections[1 - live.current];
-    const bool isOne = i < m.state.detections && isFar(detections[i].window, live.trainingSet.box);
+    const bool isOne = i < m.state.detections && isFar(detections[i].window, live.trainingSet().box);
     uint32_t key = 0;
     int number = 0;
     if (isOne)
@@ -106,7 +106,7 @@ __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const 
 __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
                                               TemplateMemory& m)
 {
-    makePatch(batch, object.live->trainingSet.positive, m.patch);
+    makePatch(batch, object.live->trainingSet().positive, m.patch);
     compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
                      m.similarities);
     if (threadIdx.x == 0)
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(tuning::THREADS) updateTemplates(const __grid_
     __shared__ TemplateMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.x];
     const Live& live = *object.live;
-    if (live.trainingSet.learn)
+    if (live.learns)
         learnAllTemplates(batch, object, object.models[1 - live.model], m);
 }
 

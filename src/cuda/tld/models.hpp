@@ -14,13 +14,15 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! between launches.
 __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
 {
-    __threadfence();
-    __syncthreads(); // the fences of all
-    const bool last = threadIdx.x == 0 && atomicInc(&done, blocks - 1) == blocks - 1;
-    if (!__syncthreads_or(last))
-        return false;
-    __threadfence();
-    return true;
+    __syncthreads(); // what all have written, so that the fences of one thread are for them, too
+    bool last = false;
+    if (threadIdx.x == 0)
+    {
+        __threadfence();
+        last = atomicInc(&done, blocks - 1) == blocks - 1;
+        __threadfence();
+    }
+    return __syncthreads_or(last) != 0;
 }
 
 //! Copies a part of the current model over the other one, if that is not a copy of it. @param part index of the block

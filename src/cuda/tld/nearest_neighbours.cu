@@ -101,6 +101,8 @@ __global__ void __launch_bounds__(tuning::THREADS, 4) templateSimilarities(const
     const ObjectState& state = live.states[isTracked ? 1 - live.current : live.current];
     const Model& model = object.models[live.model];
     beginEarly();
+    if (d == most)
+        copyWords(&live.tracked, &state, 1);
     if (isTracked ? !state.alive : d >= static_cast<int>(live.counts.detections))
         return;
     if (d > most)

@@ -56,7 +56,6 @@ struct Counts
 //! Training set of an object in a frame.
 struct TrainingSet
 {
-    int32_t learn; //!< 0: the object does not learn
     Box box, positive;
     int32_t near, warps, examples; //!< examples: positive ones for ferns; 0 without near windows
     double angle;
@@ -83,7 +82,10 @@ struct Live
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
-    TrainingSet trainingSet;
+    ObjectState tracked; //!< state as templateSimilarities has found it
+    TrainingSet trainingSets[2]; //!< see integrateObjects
+    int32_t set;                 //!< index of the one that counts
+    int32_t learns;              //!< the object learns from this frame
     unsigned blocksDone, copiesDone, filterBlocksDone; //!< see isLastBlock(); 0 between launches
     // Used by train().
     int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
@@ -91,6 +93,8 @@ struct Live
     uint64_t last; //!< leading digits, as far as known, of the last order that becomes a template
     int32_t left;  //!< number of templates to take from the windows with these digits
     unsigned candidates;
+
+    CT_HOST_DEVICE const TrainingSet& trainingSet() const { return trainingSets[set]; }
 };
 
 //! Learned tables of ferns and nearest neighbours.

@@ -25,9 +25,9 @@ __global__ void __launch_bounds__(tuning::THREADS) commitFrame(const __grid_cons
         live.current = 1 - live.current;
         if (purpose == UPDATING && live.states[live.current].filter.trains != NOT_TRAINED)
             live.filter = 1 - live.filter;
-        if (live.trainingSet.learn)
+        if (live.learns)
             live.model = 1 - live.model;
-        live.trainingSet.learn = 0;
+        live.learns = 0;
     }
     if (purpose != UPDATING || threadIdx.x != 0)
         return;

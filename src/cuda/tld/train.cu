@@ -64,9 +64,10 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     live.trained = m.patch.stats.contrast > 0;
     live.states[0].contrast = m.patch.stats.contrast;
-    fillTrainingSet(live.trainingSet, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
+    TrainingSet& set = live.trainingSets[live.set];
+    fillTrainingSet(set, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
                     batch.settings.initAngle, batch.settings);
-    live.trainingSet.positive = boxOf(m.ranking.windows[0]);
+    set.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
     live.last = 0;
     live.left = batch.settings.initNegatives;
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     const Window window = gridWindow(*object.grid, number).window;
     uint8_t kind = UNUSED;
-    if (isFar(window, live.trainingSet.box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
+    if (isFar(window, live.trainingSet().box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
                                                    leastContrast(live.states[0].contrast, 4, window.w, window.h))
     {
         const Random r = splitOf(batch, object, number);
@@ -149,7 +150,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Model& model = object.models[0];
     const bool forPositives = blockIdx.x == gridDim.x - 1;
     if (forPositives)
-        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.trainingSet.examples,
+        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.trainingSet().examples,
                        INIT_CHUNKS, sums);
     else
     {
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     }
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
-    refreshPositives(object, model, batch.settings, k, live.trainingSet.examples, INIT_CHUNKS);
+    refreshPositives(object, model, batch.settings, k, live.trainingSet().examples, INIT_CHUNKS);
     refreshTouched(batch.settings, object, model, touched);
 }
 
@@ -300,7 +301,7 @@ __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectR
         if (threadIdx.x == 0)
             m.worst = greater(m.worst, relative(m.similarities.result, m.state.positives, m.state.negatives));
     }
-    compareWith(batch, model, object.live->trainingSet.box, m);
+    compareWith(batch, model, object.live->trainingSet().box, m);
     if (threadIdx.x == 0)
     {
         endTraining(m.state, object.live->worstSum, m.worst, m.similarities.result, batch.settings);
@@ -331,13 +332,12 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (threadIdx.x == 0)
         m.state = live.states[0];
     __syncthreads(); // windows, state
-    trainTemplates(batch, object, model, live.trainingSet.positive, count, m);
+    trainTemplates(batch, object, model, live.trainingSet().positive, count, m);
     if (m.again)
-        trainTemplates(batch, object, model, live.trainingSet.box, count, m);
+        trainTemplates(batch, object, model, live.trainingSet().box, count, m);
     if (threadIdx.x != 0)
         return;
     live.states[0] = m.state;
-    live.trainingSet.learn = 0;
 }
 
 } // namespace
