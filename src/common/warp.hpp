@@ -52,6 +52,14 @@ __device__ __forceinline__ uint64_t sumOfWarp(uint64_t value)
 {
     return combineLanes(value, [](uint64_t a, uint64_t b) { return a + b; });
 }
+//! Returns the largest of values that are not negative, as such values are in the order of their bits.
+__device__ __forceinline__ double largestOfWarp(double value)
+{
+    const uint64_t bits = static_cast<uint64_t>(__double_as_longlong(value));
+    const uint32_t upper = largestOfWarp(static_cast<uint32_t>(bits >> 32));
+    const uint32_t lower = largestOfWarp(bits >> 32 == upper ? static_cast<uint32_t>(bits) : 0u);
+    return __longlong_as_double(static_cast<long long>(static_cast<uint64_t>(upper) << 32 | lower));
+}
 __device__ __forceinline__ float leastOfWarp(float value)
 {
     return combineLanes(value, [](float a, float b) { return fminf(a, b); });

@@ -126,25 +126,34 @@ CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
     cosine = 1. - s / 2. * (1. - s / 12. * (1. - s / 30. * (1. - s / 56. * (1. - s / 90. * (1. - s / 132.)))));
 }
 
-//! Makes random warp k about the centre of a hull of windows. Warp 0 is the identity. @param angle largest angle,
-//! radians.
-CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t frame, int k, const Window& hull,
-                             double angle)
+//! A random warp before it is known where it is. Shifts are parts of the size of the hull.
+struct Turn
 {
-    Warp warp = {65536, 0, 0, 65536, 0, 0, 0, 0};
-    if (k == 0)
-        return warp;
+    int64_t xx, yx;
+    double shiftX, shiftY;
+};
+
+//! Draws random warp k, which is not 0. @param angle largest angle, radians.
+CT_HOST_DEVICE Turn drawTurn(const Settings& settings, uint32_t object, uint32_t frame, int k, double angle)
+{
     const Random r = randomOf(settings.seed, object, frame, FOR_WARP, static_cast<uint32_t>(k));
     double sine, cosine;
     sineOf(angle * (2. * unitOf(r.v[0]) - 1.), sine, cosine);
     const double scale = (1. + settings.warpScale * (2. * unitOf(r.v[1]) - 1.)) * 65536.;
-    warp.xx = warp.yy = roundEven(scale * cosine);
-    warp.yx = roundEven(scale * sine);
-    warp.xy = -warp.yx;
+    return {roundEven(scale * cosine), roundEven(scale * sine), settings.warpShift * (2. * unitOf(r.v[2]) - 1.),
+            settings.warpShift * (2. * unitOf(r.v[3]) - 1.)};
+}
+//! Puts a warp at the centre of a hull of windows.
+CT_HOST_DEVICE Warp warpAt(const Turn& turn, const Window& hull)
+{
+    Warp warp;
+    warp.xx = warp.yy = turn.xx;
+    warp.yx = turn.yx;
+    warp.xy = -turn.yx;
     warp.cx = (2 * static_cast<int64_t>(hull.x) + hull.w - 1) * 32768;
     warp.cy = (2 * static_cast<int64_t>(hull.y) + hull.h - 1) * 32768;
-    warp.tx = roundEven(settings.warpShift * (2. * unitOf(r.v[2]) - 1.) * hull.w * 65536.);
-    warp.ty = roundEven(settings.warpShift * (2. * unitOf(r.v[3]) - 1.) * hull.h * 65536.);
+    warp.tx = roundEven(turn.shiftX * hull.w * 65536.);
+    warp.ty = roundEven(turn.shiftY * hull.h * 65536.);
     return warp;
 }
 

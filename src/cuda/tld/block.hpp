@@ -9,6 +9,7 @@
 
 #include "../../common/warp.hpp"
 #include "objects.hpp"
+#include <climits>
 #include <cuda_runtime.h>
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -133,6 +134,17 @@ __device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, 
     s.negative = greater(s.negative, negative);
 }
 
+//! Merges the similarities of all lanes.
+__device__ __forceinline__ Similarity bestOfWarp(const Similarity& own)
+{
+    Similarity best = {detail::largestOfWarp(own.positive), detail::largestOfWarp(own.early),
+                       detail::largestOfWarp(own.negative), -1};
+    const bool isBest = own.nearest >= 0 && own.positive == best.positive;
+    const int first = leastOfWarp(isBest ? own.nearest : INT_MAX);
+    best.nearest = first < INT_MAX ? first : -1;
+    return best;
+}
+
 /** Compares a patch with all templates and writes work.result. A warp loads AT_ONCE templates at a time, as each takes
 long to arrive, and a lane goes on with the result of one. Ends with a barrier. */
 __device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
@@ -168,18 +180,15 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
         else if (place < all)
             mergeSimilarity(best, 0., 0., value, -1);
     }
-    for (int d = 16; d > 0; d /= 2)
-        mergeSimilarity(best, __shfl_xor_sync(ALL_LANES, best.positive, d), __shfl_xor_sync(ALL_LANES, best.early, d),
-                        __shfl_xor_sync(ALL_LANES, best.negative, d), __shfl_xor_sync(ALL_LANES, best.nearest, d));
+    best = bestOfWarp(best);
     if (lane == 0)
         work.warps[warp] = best;
     __syncthreads(); // of all warps
-    if (threadIdx.x == 0)
+    if (warp == 0)
     {
-        for (int w = 1; w < BLOCK_WARPS; ++w)
-            mergeSimilarity(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative,
-                            work.warps[w].nearest);
-        work.result = best;
+        best = bestOfWarp(work.warps[::min(lane, BLOCK_WARPS - 1)]);
+        if (lane == 0)
+            work.result = best;
     }
     __syncthreads(); // the result
 }
@@ -242,7 +251,7 @@ struct Ranking
 {
     double overlaps[tuning::NEAR_LIST];
     int numbers[tuning::NEAR_LIST];
-    Window listedWindows[tuning::NEAR_LIST];
+    int ranks[tuning::NEAR_LIST];
     Window windows[MAX_NEAR];
     int listed, count;
 };
@@ -313,7 +322,7 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
         {
             ranking.overlaps[at] = value;
             ranking.numbers[at] = w.number;
-            ranking.listedWindows[at] = w.window;
+            ranking.ranks[at] = 0;
         }
     }
     __syncthreads(); // the list
@@ -323,40 +332,43 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
         rankSlowly(box, most, near, ranking);
         return;
     }
-    for (int k = threadIdx.x; k < listed; k += tuning::THREADS)
+    // A warp compares each window with every BLOCK_WARPS-th one.
+    for (int k = threadIdx.x & 31; k < listed; k += 32)
     {
         int rank = 0;
 #pragma unroll 4
-        for (int other = 0; other < listed; ++other)
+        for (int other = static_cast<int>(threadIdx.x >> 5); other < listed; other += BLOCK_WARPS)
             rank += isNearer(ranking.overlaps[other], ranking.numbers[other], ranking.overlaps[k], ranking.numbers[k]);
-        if (rank < most)
-            ranking.windows[rank] = ranking.listedWindows[k];
+        atomicAdd(&ranking.ranks[k], rank);
     }
+    __syncthreads(); // ranks
+    for (int k = threadIdx.x; k < listed; k += tuning::THREADS)
+        if (ranking.ranks[k] < most)
+            ranking.windows[ranking.ranks[k]] = windowOf(near.grid, ranking.numbers[k]);
     if (threadIdx.x == 0)
         ranking.count = lesser(listed, most);
-    __syncthreads(); // ranks
+    __syncthreads(); // the windows
 }
 
-//! Fills the training set of a box, by one thread. @param near the `count` windows of findNear().
+//! Fills the training set of a box, by one warp. @param near the `count` windows of findNear().
 __device__ __forceinline__ void fillTrainingSet(TrainingSet& set, const Box& box, const Window* near, int count,
                                                 int warps, double angle, const Settings& settings)
 {
+    static_assert(MAX_NEAR <= 32, "a window per lane");
+    const int lane = threadIdx.x & 31;
+    const Window own = count > 0 ? near[::min(lane, count - 1)] : Window();
+    if (lane < count)
+        set.windows[lane] = own;
+    const int left = leastOfWarp(own.x), top = leastOfWarp(own.y);
+    const int right = -leastOfWarp(-own.x - own.w), bottom = -leastOfWarp(-own.y - own.h);
+    if (lane != 0)
+        return;
     set.box = box;
     set.positive = box;
     set.near = count;
     set.warps = warps;
     set.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
     set.angle = angle;
-    int left = MAX_SIDE, top = MAX_SIDE, right = 0, bottom = 0;
-    for (int i = 0; i < count; ++i)
-    {
-        const Window w = near[i];
-        set.windows[i] = w;
-        left = lesser(left, w.x);
-        top = lesser(top, w.y);
-        right = greater(right, w.x + w.w);
-        bottom = greater(bottom, w.y + w.h);
-    }
     set.hull = {left, top, right - left, bottom - top};
 }
 

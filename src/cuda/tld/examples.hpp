@@ -20,39 +20,47 @@ struct ExampleMemory
 static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
               "a thread for every two comparisons, and for each tree");
 
-//! The two comparisons of a thread.
-struct Comparisons
+//! What a thread needs for a positive example, as far as it does not depend on the training set.
+struct ExampleStart
 {
-    Feature features[2];
+    Feature features[2]; //!< two comparisons of this thread
+    Random noise;        //!< for their pixels
+    int warp;            //!< index of the warp
+    Turn turn;           //!< of this warp, if it is not 0; thread 0 only
 
-    __device__ __forceinline__ Comparisons(const ObjectRecord& object, const Settings& settings, int thread)
+    //! @param frame ObjectState::frame of the frame. @param near expected number of near windows. @param thread 0 to
+    //! EXAMPLE_THREADS - 1.
+    __device__ __forceinline__ ExampleStart(const ObjectRecord& object, const Settings& settings, uint32_t number,
+                                            uint32_t frame, int e, int near, int warps, double angle, int thread)
+        : noise(randomOf(settings.seed, number, frame, FOR_NOISE, noiseIndex(e, 4 * thread))),
+          warp(e / near % (warps + 1)),
+          turn()
     {
         const int last = settings.trees * settings.features - 1;
 #pragma unroll
         for (int c = 0; c < 2; ++c)
             features[c] = object.features[lesser(2 * thread + c, last)];
+        if (thread == 0 && warp != 0)
+            turn = drawTurn(settings, number, frame, warp, angle);
     }
 };
 
 /** Computes the codes of positive example e, as exampleCode() does for one tree, by EXAMPLE_THREADS threads with two
 comparisons each. Contains barriers, so that all threads of the block must call it. @param e may exceed the number of
 examples. @param thread 0 to EXAMPLE_THREADS - 1. */
-__device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
-                                            const Comparisons& own, int e, int thread, ExampleMemory& m)
+__device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const TrainingSet& set,
+                                            const ExampleStart& start, uint32_t number, uint32_t frame, int e,
+                                            int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
-    const TrainingSet& set = object.live->trainingSet();
     const bool isOne = e < set.examples;
     const int k = e / set.near % (set.warps + 1), comparisons = settings.trees * settings.features;
     const bool mirror = e / set.near > set.warps, plain = k == 0;
     const Window win = set.windows[e % set.near];
-    if (isOne && thread == 0)
-        m.warp = makeWarp(settings, state.number, state.frame, k, set.hull, set.angle);
+    if (isOne && thread == 0 && !plain) // there may be fewer near windows than expected
+        m.warp = warpAt(k == start.warp ? start.turn : drawTurn(settings, number, frame, k, set.angle), set.hull);
     const auto at = [&](int x, int y) { return static_cast<int>(batch.blurred.row(y)[x]); };
     const int first = 2 * thread;
-    Random random = {};
-    if (isOne && !plain)
-        random = randomOf(settings.seed, state.number, state.frame, FOR_NOISE, noiseIndex(e, 2 * first));
     __syncthreads(); // the warp
     if (isOne && first < comparisons)
     {
@@ -60,7 +68,7 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
 #pragma unroll
         for (int c = 0; c < 2; ++c)
         {
-            const Feature& feature = own.features[c];
+            const Feature& feature = start.features[c];
             int value[2];
 #pragma unroll
             for (int p = 0; p < 2; ++p)
@@ -70,7 +78,7 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                 const int y = win.y + offsetOf(p ? feature.y1 : feature.y0, win.h);
                 value[p] =
                     plain ? at(x, y)
-                          : warpedPixel(m.warp, x, y, batch.cols, batch.rows, noiseOf(random.v[2 * c + p], scale), at);
+                          : warpedPixel(m.warp, x, y, batch.cols, batch.rows, noiseOf(start.noise.v[2 * c + p], scale), at);
             }
             m.bits[first + c] = value[0] > value[1] ? 1 : 0;
         }

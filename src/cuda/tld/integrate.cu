@@ -210,7 +210,7 @@ __device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet&
 {
     const Settings& s = batch.settings;
     findNear(m.state.box, s.updateWindows, m.near, m.ranking);
-    if (threadIdx.x == 0)
+    if (threadIdx.x < 32)
         fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, s.updateWarps, s.updateAngle, s);
 }
 

@@ -23,14 +23,11 @@ const int EXAMPLES = 4; //!< per block
 //! Positive examples of a frame. Loaded early, as they do not change while ferns are learned.
 struct PositiveExamples
 {
-    bool learn; //!< there are some
-    int count;
+    int count; //!< 0: nothing is learned
     uint32_t threshold; //!< examples with larger sums are not learned
 
-    __device__ __forceinline__ explicit PositiveExamples(const Live& live)
-        : learn(live.learns && live.trainingSet().near > 0),
-          count(live.trainingSet().examples),
-          threshold(live.states[live.current].fernThreshold)
+    __device__ __forceinline__ PositiveExamples(const Live& live, const TrainingSet& set)
+        : count(live.learns ? set.examples : 0), threshold(live.states[live.current].fernThreshold)
     {}
 };
 
@@ -104,18 +101,26 @@ template <int TREES>
 __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const __grid_constant__ Batch batch)
 {
     __shared__ ExampleMemory m[EXAMPLES];
+    __shared__ TrainingSet sets[2];
     __shared__ uint32_t sums[POSITIVE_CHUNK];
     const ObjectRecord& object = batch.objects[blockIdx.y];
+    const Settings& s = batch.settings;
     const int own = static_cast<int>(threadIdx.x) / EXAMPLE_THREADS,
               thread = static_cast<int>(threadIdx.x) % EXAMPLE_THREADS;
-    const Comparisons comparisons(object, batch.settings, thread); // the preceding kernel does not write them
     Live& live = *object.live;
+    // The preceding kernel does not write this state, and the frame counts after it.
+    const ObjectState& before = live.states[live.current];
+    const uint32_t number = before.number, frame = before.frame + 1;
+    const int e = static_cast<int>(blockIdx.x) * EXAMPLES + own;
+    const ExampleStart start(object, s, number, frame, e, s.updateWindows, s.updateWarps, s.updateAngle, thread);
     beginEarly();
-    const PositiveExamples examples(live);
-    if (!examples.learn)
+    copyWords(sets, live.trainingSets, 2);
+    const TrainingSet& set = sets[live.set];
+    __syncthreads(); // training sets
+    const PositiveExamples examples(live, set);
+    if (examples.count == 0)
         return;
-    makeExample(batch, object, live.states[1 - live.current], comparisons,
-                static_cast<int>(blockIdx.x) * EXAMPLES + own, thread, m[own]);
+    makeExample(batch, object, set, start, number, frame, e, thread, m[own]);
     if (isLastBlock(live.blocksDone, gridDim.x))
         learnPositives<TREES>(batch, object, object.models[1 - live.model], examples, sums);
 }
@@ -255,13 +260,13 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     const Model& model = object.models[1 - live.model];
-    const PositiveExamples examples(live);
+    const PositiveExamples examples(live, live.trainingSet());
     // The preceding kernel writes neither the training set nor the code list.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
     FarWindows<TREES, FEATURES> windows(batch, object, m.places);
-    bool loaded = examples.learn && windows.load();
+    bool loaded = examples.count > 0 && windows.load();
     beginEarly();
-    if (!examples.learn)
+    if (examples.count == 0)
         return;
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);

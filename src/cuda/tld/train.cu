@@ -60,13 +60,15 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     }
     makePatch(batch, boxOf(m.ranking.windows[0]), m.patch);
+    if (threadIdx.x >= 32)
+        return;
+    TrainingSet& set = live.trainingSets[live.set];
+    fillTrainingSet(set, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps, batch.settings.initAngle,
+                    batch.settings);
     if (threadIdx.x != 0)
         return;
     live.trained = m.patch.stats.contrast > 0;
     live.states[0].contrast = m.patch.stats.contrast;
-    TrainingSet& set = live.trainingSets[live.set];
-    fillTrainingSet(set, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
-                    batch.settings.initAngle, batch.settings);
     set.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
     live.last = 0;
@@ -113,10 +115,15 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
     initialPositives(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
 {
     __shared__ ExampleMemory m;
-    if (object.live->trained)
-        makeExample(batch, object, object.live->states[0],
-                    Comparisons(object, batch.settings, static_cast<int>(threadIdx.x)), static_cast<int>(blockIdx.x),
-                    static_cast<int>(threadIdx.x), m);
+    const Live& live = *object.live;
+    if (!live.trained)
+        return;
+    const TrainingSet& set = live.trainingSet();
+    const ObjectState& state = live.states[0];
+    const int e = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+    const ExampleStart start(object, batch.settings, state.number, state.frame, e, set.near, set.warps, set.angle,
+                             thread);
+    makeExample(batch, object, set, start, state.number, state.frame, e, thread, m);
 }
 
 //! Lists the windows of a kind in this block's part of the grid.

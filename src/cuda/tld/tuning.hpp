@@ -82,7 +82,7 @@ const int DIRECT_TILES = 128;
 const int THREADS = 256;
 //! Blocks per object that search the support of its box.
 const int SUPPORT_BLOCKS = 8;
-//! Windows near a box that are ranked in 28 KB of shared memory; more take longer. At least THREADS.
+//! Windows near a box that are ranked in 16 KB of shared memory; more take longer. At least THREADS.
 const int NEAR_LIST = 1024;
 //! Windows per block that train() scans for a kind: the list of them takes 20 KB of shared memory.
 const int SCAN_WINDOWS = 4096;
