@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
 
 // --- medians ---------------------------------------------------------------------------------------------------------
 
-const int GROUP = 128;
-static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point per thread");
+const int GROUP = 256; //!< threads per median
+static_assert(GROUP >= 2 * FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point per pair of threads");
 
 struct MotionMemory
 {
@@ -203,16 +203,20 @@ struct MotionMemory
     uint32_t prefix, rank, lowerKey, upperKey, atMost;
 };
 
-//! Finds values count / 2 and (count - 1) / 2 in ascending order. @param count above 0. @param i thread of a group.
-template <typename T> __device__ __forceinline__ void middles(const T* values, int count, int i, T& lower, T& upper)
+//! Finds values count / 2 and (count - 1) / 2 in ascending order. Two threads compare a value with half of the others
+//! each. @param count above 0. @param thread of a group.
+template <typename T>
+__device__ __forceinline__ void middles(const T* values, int count, int thread, T& lower, T& upper)
 {
-    if (i >= count)
-        return;
+    const int i = ::min(thread / 2, count - 1);
     const T own = values[i];
     int less = 0;
 #pragma unroll 4
-    for (int j = 0; j < count; ++j)
+    for (int j = thread % 2; j < count; j += 2)
         less += values[j] < own || (values[j] == own && j < i) ? 1 : 0;
+    less += __shfl_xor_sync(ALL_LANES, less, 1);
+    if (thread % 2 != 0 || thread / 2 >= count)
+        return;
     if (less == count / 2)
         upper = own;
     if (less == (count - 1) / 2)

@@ -48,7 +48,7 @@ const int HALVE_THREADS = 512;
 const int FLOW_WARPS = 4;
 //! Largest number of objects whose points are tracked by a block of several warps each.
 const int TEAM_OBJECTS = 4;
-//! Threads per block of medianFlow: at least 256, as two groups of 128 each find a median.
+//! Threads per block of medianFlow: at least 512, as two groups of 256 find a median each.
 const int MOTION_THREADS = 512;
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
