@@ -70,8 +70,7 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
                           const int k = e / windows % (warps + 1);
                           const bool mirror = e / windows > warps;
                           const Warp warp =
-                              k == 0 ? Warp()
-                                     : warpAt(drawTurn(settings, state.number, state.frame, k, angle), hull);
+                              k == 0 ? Warp() : warpAt(drawTurn(settings, state.number, state.frame, k, angle), hull);
                           for (int t = 0; t < settings.trees; ++t)
                               examples[e].code[t] = static_cast<uint16_t>(exampleCode(
                                   object.features + t * settings.features, settings.features, t, window, mirror, warp,

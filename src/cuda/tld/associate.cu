@@ -60,9 +60,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     }
     const ObjectRecord& object = batch.objects[blockIdx.y];
-    makePatch(batch, part, m.patch);
-    compareTemplates(object.models[object.live->model], batch.settings, state.positives, state.negatives,
-                     m.patch.pixels, m.patch.stats, m.work);
+    compareBox(batch, object.models[object.live->model], state.positives, state.negatives, part, m.patch, m.work);
     if (threadIdx.x == 0)
         value = similarityValue(state, m.work.result);
 }

@@ -55,6 +55,24 @@ template <int AT_ONCE = 2, typename T> __device__ __forceinline__ void copyWords
     }
 }
 
+//! Copies two arrays as copyWords() does; the second one, of at most SECOND words per thread, is loaded first.
+template <int AT_ONCE, int SECOND, typename T, typename U>
+__device__ __forceinline__ void copyBoth(T* to, const T* from, int count, U* toSecond, const U* second, int countSecond)
+{
+    static_assert(sizeof(U) % sizeof(uint32_t) == 0, "whole words");
+    const int words = countSecond * static_cast<int>(sizeof(U) / sizeof(uint32_t));
+    const int thread = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+    uint32_t some[SECOND];
+#pragma unroll
+    for (int n = 0; n < SECOND; ++n)
+        some[n] = thread + n * step < words ? reinterpret_cast<const uint32_t*>(second)[thread + n * step] : 0;
+    copyWords<AT_ONCE>(to, from, count);
+#pragma unroll
+    for (int n = 0; n < SECOND; ++n)
+        if (thread + n * step < words)
+            reinterpret_cast<uint32_t*>(toSecond)[thread + n * step] = some[n];
+}
+
 // --- patches ---------------------------------------------------------------------------------------------------------
 
 //! A patch and its sums, in shared memory.
@@ -145,36 +163,79 @@ __device__ __forceinline__ Similarity bestOfWarp(const Similarity& own)
     return best;
 }
 
-/** Compares a patch with all templates and writes work.result. A warp loads AT_ONCE templates at a time, as each takes
-long to arrive, and a lane goes on with the result of one. Ends with a barrier. */
-__device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
-                                                 int negatives, const uint2* pixels, const PatchStats& stats,
-                                                 SimilarityMemory& work)
+//! The templates that a warp compares with one patch in a pass: a lane has the place of one of them, and its part of
+//! AT_ONCE, as each takes long to arrive.
+class TemplatesOfWarp
 {
-    const int AT_ONCE = 8, warp = threadIdx.x >> 5, lane = threadIdx.x & 31, all = positives + negatives;
-    const uint2 own = partOf(pixels);
-    Similarity best = {0., 0., 0., -1};
-    for (int first = warp; first < all; first += 32 * BLOCK_WARPS)
+public:
+    static const int PASS = 32 * BLOCK_WARPS; //!< templates of all warps in a pass
+
+    //! Begins to load. @param first the first template of this warp in a pass.
+    __device__ __forceinline__ TemplatesOfWarp(const Model& model, const Settings& settings, int positives,
+                                               int negatives, int first)
+        : templates_(model.templates), place_(first + BLOCK_WARPS * lane()), slot_(0), stats_(), parts_()
     {
-        // Lanes beyond the last template have that one, too.
-        const int place = first + BLOCK_WARPS * lane, some = lesser(place, all - 1);
-        const int slot = some < positives ? model.order[some] : settings.maxPositives + some - positives;
-        const PatchStats theirs = model.stats[slot];
+        const int all = positives + negatives;
+        if (first >= all)
+            return;
+        const int some = lesser(place_, all - 1); // lanes beyond the last template have that one, too
+        slot_ = some < positives ? model.order[some] : settings.maxPositives + some - positives;
+        stats_ = model.stats[slot_];
+        load(0);
+    }
+    int __device__ place() const { return place_; }
+    const PatchStats& __device__ stats() const { return stats_; }
+    //! Returns the dot product of a patch and the template at place(). @param own part of the patch. @param count of
+    //! lanes that have a template.
+    __device__ __forceinline__ int dotWith(const uint2& own, int count)
+    {
         int dot = 0;
-        for (int k = 0; k < 32 && first + BLOCK_WARPS * k < all; k += AT_ONCE)
+        for (int k = 0; k < count; k += AT_ONCE)
         {
-            uint2 parts[AT_ONCE];
-#pragma unroll
-            for (int n = 0; n < AT_ONCE; ++n)
-                parts[n] = partOfTemplate(model.templates, __shfl_sync(ALL_LANES, slot, k + n));
+            if (k > 0)
+                load(k);
 #pragma unroll
             for (int n = 0; n < AT_ONCE; ++n)
             {
-                const int sum = dotOf(own, parts[n]);
-                dot = lane == k + n ? sum : dot;
+                const int sum = dotOf(own, parts_[n]);
+                dot = lane() == k + n ? sum : dot;
             }
         }
-        const double value = greater(0., similarity(dot, stats, theirs));
+        return dot;
+    }
+
+private:
+    static const int AT_ONCE = 8;
+
+    static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x & 31); }
+    __device__ __forceinline__ void load(int k)
+    {
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; ++n)
+            parts_[n] = partOfTemplate(templates_, __shfl_sync(ALL_LANES, slot_, k + n));
+    }
+
+    const uint8_t* templates_;
+    int place_, slot_;
+    PatchStats stats_;
+    uint2 parts_[AT_ONCE];
+};
+
+//! Compares a patch with all templates and writes work.result. Ends with a barrier. @param templates of the first pass.
+__device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
+                                                 int negatives, const uint2* pixels, const PatchStats& stats,
+                                                 TemplatesOfWarp templates, SimilarityMemory& work)
+{
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, all = positives + negatives;
+    const uint2 own = partOf(pixels);
+    Similarity best = {0., 0., 0., -1};
+    for (int first = warp; first < all; first += TemplatesOfWarp::PASS)
+    {
+        if (first > warp)
+            templates = TemplatesOfWarp(model, settings, positives, negatives, first);
+        const int dot = templates.dotWith(own, lesser(32, detail::ceilDiv(all - first, BLOCK_WARPS)));
+        const double value = greater(0., similarity(dot, stats, templates.stats()));
+        const int place = templates.place();
         if (place < positives)
             mergeSimilarity(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
         else if (place < all)
@@ -191,6 +252,22 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
             work.result = best;
     }
     __syncthreads(); // the result
+}
+
+//! Compares a patch with all templates and writes work.result. Ends with a barrier.
+__device__ __forceinline__ void comparePatch(const Model& model, const Settings& settings, int positives, int negatives,
+                                             const uint2* pixels, const PatchStats& stats, SimilarityMemory& work)
+{
+    const TemplatesOfWarp templates(model, settings, positives, negatives, static_cast<int>(threadIdx.x >> 5));
+    compareTemplates(model, settings, positives, negatives, pixels, stats, templates, work);
+}
+//! Makes the patch of a box, and compares it. Templates are loaded meanwhile. Ends with a barrier.
+__device__ __forceinline__ void compareBox(const Batch& batch, const Model& model, int positives, int negatives,
+                                           const Box& box, BlockPatch& patch, SimilarityMemory& work)
+{
+    const TemplatesOfWarp templates(model, batch.settings, positives, negatives, static_cast<int>(threadIdx.x >> 5));
+    makePatch(batch, box, patch);
+    compareTemplates(model, batch.settings, positives, negatives, patch.pixels, patch.stats, templates, work);
 }
 
 // --- windows around a box --------------------------------------------------------------------------------------------

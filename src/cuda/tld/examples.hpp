@@ -20,7 +20,7 @@ struct ExampleMemory
 static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
               "a thread for every two comparisons, and for each tree");
 
-//! What a thread needs for a positive example, as far as it does not depend on the training set.
+//! The part of a positive example that does not depend on the training set, for a thread.
 struct ExampleStart
 {
     Feature features[2]; //!< two comparisons of this thread
@@ -76,9 +76,9 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                 const int ox = offsetOf(p ? feature.x1 : feature.x0, win.w);
                 const int x = win.x + (mirror ? win.w - 1 - ox : ox);
                 const int y = win.y + offsetOf(p ? feature.y1 : feature.y0, win.h);
-                value[p] =
-                    plain ? at(x, y)
-                          : warpedPixel(m.warp, x, y, batch.cols, batch.rows, noiseOf(start.noise.v[2 * c + p], scale), at);
+                value[p] = plain ? at(x, y)
+                                 : warpedPixel(m.warp, x, y, batch.cols, batch.rows,
+                                               noiseOf(start.noise.v[2 * c + p], scale), at);
             }
             m.bits[first + c] = value[0] > value[1] ? 1 : 0;
         }

@@ -271,12 +271,8 @@ __global__ void __launch_bounds__(tuning::THREADS, BLOCKS) fuseObjects(const __g
         m.limits = scaleLimits(before.filter.width, before.filter.height, batch.cols, batch.rows);
     const bool asks = asksFilter(before), compares = state.alive != 0;
     if (asks && compares && !spectrum)
-    {
-        BlockPatch& patch = m.compare.patch;
-        makePatch(batch, state.box, patch);
-        compareTemplates(object.models[live.model], batch.settings, state.positives, state.negatives, patch.pixels,
-                         patch.stats, m.compare.similarities);
-    }
+        compareBox(batch, object.models[live.model], state.positives, state.negatives, state.box, m.compare.patch,
+                   m.compare.similarities);
     beginEarly();
     if (!asks)
         return;

@@ -10,9 +10,6 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Whether the filters of a batch leave most of the device idle, so that their kernels are bound by latency.
-CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_FILTERS; }
-
 //! Whether filterCells finds the place where it looks: each block by itself, which takes less than a launch before it.
 CT_HOST_DEVICE bool findsPlace(const Batch& batch, FilterPass pass, int place)
 {

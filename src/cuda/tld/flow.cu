@@ -185,6 +185,20 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
 const int GROUP = 256; //!< threads per median
 static_assert(GROUP >= 2 * FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point per pair of threads");
 
+const int DIGIT = 11; //!< bits of a digit of a key
+const int MOTION_WARPS = tuning::MOTION_THREADS / 32, BINS_OF_THREAD = (1 << DIGIT) / tuning::MOTION_THREADS;
+
+//! Maps doubles to integers in the same order, as they are compared faster.
+__device__ __forceinline__ int64_t orderedBits(double value)
+{
+    const int64_t bits = __double_as_longlong(value);
+    return bits ^ (bits >> 63 & INT64_MAX);
+}
+__device__ __forceinline__ double fromOrderedBits(int64_t ordered)
+{
+    return __longlong_as_double(ordered ^ (ordered >> 63 & INT64_MAX));
+}
+
 struct MotionMemory
 {
     ObjectState state;
@@ -192,19 +206,20 @@ struct MotionMemory
     TrackedPoint points[FLOW_POINTS];
     TrackedPoint kept[FLOW_POINTS];
     int64_t errors[FLOW_POINTS];
-    double nccs[FLOW_POINTS];
+    int64_t nccs[FLOW_POINTS]; //!< see orderedBits()
     int32_t shifts[2][FLOW_POINTS];
-    int64_t lowerError, upperError;
-    double lowerNcc, upperNcc;
+    int64_t lowerError, upperError, lowerNcc, upperNcc;
     int32_t lowerShift[2], upperShift[2];
     uint32_t keys[FLOW_PAIRS];
-    unsigned histogram[256];
+    unsigned histogram[1 << DIGIT]; //!< of a digit of the keys
+    unsigned sums[MOTION_WARPS];    //!< of a warp's part of the histogram
     int found, keptCount, pairs;
     uint32_t prefix, rank, lowerKey, upperKey, atMost;
 };
 
 //! Finds values count / 2 and (count - 1) / 2 in ascending order. Two threads compare a value with half of the others
-//! each. @param count above 0. @param thread of a group.
+//! each; of equal ones the first is less. @param values less than the largest T. @param count above 0. @param thread of
+//! a group.
 template <typename T>
 __device__ __forceinline__ void middles(const T* values, int count, int thread, T& lower, T& upper)
 {
@@ -213,7 +228,7 @@ __device__ __forceinline__ void middles(const T* values, int count, int thread, 
     int less = 0;
 #pragma unroll 4
     for (int j = thread % 2; j < count; j += 2)
-        less += values[j] < own || (values[j] == own && j < i) ? 1 : 0;
+        less += values[j] < own + (j < i ? 1 : 0) ? 1 : 0;
     less += __shfl_xor_sync(ALL_LANES, less, 1);
     if (thread % 2 != 0 || thread / 2 >= count)
         return;
@@ -223,49 +238,52 @@ __device__ __forceinline__ void middles(const T* values, int count, int thread, 
         lower = own;
 }
 
-//! Finds the key of a rank by digits of 8 bits, and writes m.prefix. Ends with a barrier.
+//! Finds the key of a rank by its digits, the highest first, and writes m.prefix. Ends with a barrier.
 __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
 {
-    if (threadIdx.x == 0)
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, first = BINS_OF_THREAD * static_cast<int>(threadIdx.x);
+    uint32_t prefix = 0;
+    unsigned wanted = static_cast<unsigned>(rank);
+    for (int end = 32; end > 0; end -= DIGIT)
     {
-        m.prefix = 0;
-        m.rank = static_cast<uint32_t>(rank);
-    }
-    for (int shift = 24; shift >= 0; shift -= 8)
-    {
-        for (int k = threadIdx.x; k < 256; k += tuning::MOTION_THREADS)
-            m.histogram[k] = 0;
-        __syncthreads(); // zeros, prefix
-        const uint32_t prefix = m.prefix;
+        const int shift = ::max(0, end - DIGIT), bits = end - shift; // the last digit has fewer
+#pragma unroll
+        for (int k = 0; k < BINS_OF_THREAD; ++k)
+            m.histogram[first + k] = 0;
+        __syncthreads(); // zeros
         // Ratios are close to each other, so that most keys of a warp count in one place.
         for (int k = threadIdx.x; (k & ~31) < count; k += tuning::MOTION_THREADS)
         {
-            const uint32_t key = m.keys[::min(k, count - 1)], digit = key >> shift & 255u;
-            const bool counts = k < count && (shift == 24 || key >> (shift + 8) == prefix);
+            const uint32_t key = m.keys[::min(k, count - 1)], digit = key >> shift & ((1u << bits) - 1);
+            const bool counts = k < count && (end == 32 || key >> end == prefix);
             const unsigned all = __ballot_sync(ALL_LANES, counts);
             if (!counts)
                 continue;
             const unsigned same = __match_any_sync(all, digit);
-            if ((same & ((1u << (threadIdx.x & 31)) - 1)) == 0)
+            if ((same & ((1u << lane) - 1)) == 0)
                 atomicAdd(&m.histogram[digit], static_cast<unsigned>(__popc(same)));
         }
         __syncthreads(); // counts
-        if (threadIdx.x < 32)
-        {
-            unsigned own[8], sum = 0;
-            for (int k = 0; k < 8; ++k)
-                sum += own[k] = m.histogram[8 * threadIdx.x + k];
-            unsigned before = detail::sumUpToLane(sum) - sum;
-            const unsigned wanted = m.rank;
-            __syncwarp(); // all lanes know the rank
-            for (int k = 0; k < 8; before += own[k++])
-                if (wanted >= before && wanted < before + own[k])
-                {
-                    m.prefix = prefix << 8 | (8 * threadIdx.x + k);
-                    m.rank = wanted - before;
-                }
-        }
+        unsigned own[BINS_OF_THREAD], sum = 0;
+#pragma unroll
+        for (int k = 0; k < BINS_OF_THREAD; ++k)
+            sum += own[k] = m.histogram[first + k];
+        const unsigned upTo = detail::sumUpToLane(sum);
+        if (lane == 31)
+            m.sums[warp] = upTo;
+        __syncthreads(); // sums of all warps
+        unsigned before =
+            upTo - sum + static_cast<unsigned>(sumOfWarp(lane < warp ? static_cast<int>(m.sums[lane]) : 0));
+#pragma unroll
+        for (int k = 0; k < BINS_OF_THREAD; before += own[k++])
+            if (wanted >= before && wanted < before + own[k])
+            {
+                m.prefix = prefix << bits | static_cast<uint32_t>(first + k);
+                m.rank = wanted - before;
+            }
         __syncthreads(); // prefix, rank
+        prefix = m.prefix;
+        wanted = m.rank;
     }
 }
 
@@ -329,7 +347,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
     {
         const int at = atomicAdd(&m.found, 1);
         m.errors[at] = m.points[t].error;
-        m.nccs[at] = m.points[t].ncc;
+        m.nccs[at] = orderedBits(m.points[t].ncc);
     }
     __syncthreads(); // found points
     if (m.found == 0)
@@ -340,7 +358,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
         middles(m.nccs, m.found, i, m.lowerNcc, m.upperNcc);
     __syncthreads(); // both medians
     motion.error = medianError(m.lowerError, m.upperError);
-    KeptLimits limits = {motion.error, (m.lowerNcc + m.upperNcc) * 0.5};
+    KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
     if (motion.error > maxError)
     {
         limits = returnedLimits(maxError);

@@ -38,15 +38,6 @@ static_assert(sizeof(IntegrateMemory) <= detail::LEAST_SHARED_BYTES,
               "fits into the shared memory of every device, without static memory");
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection per thread");
 
-//! Compares the patch of a box with all templates. Ends with a barrier.
-__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
-                                           IntegrateMemory& m)
-{
-    makePatch(batch, box, m.patch);
-    compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
-                     m.patch.pixels, m.patch.stats, m.similarities);
-}
-
 //! Lists accepted detections in their order. Ends with a barrier.
 __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
 {
@@ -219,35 +210,23 @@ __device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet&
 __device__ __forceinline__ void decide(const Batch& batch, const ObjectRecord& object, bool wasAlive, const Box& before,
                                        IntegrateMemory& m)
 {
-    const bool inDoubt = m.inDoubt;
-    if (inDoubt)
-    {
-        const Box corrected = m.state.box;
-        compareBox(batch, object, corrected, m);
-        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.similarities.result))
-        {
-            m.trackResult.similarity = m.similarities.result;
-            m.trackResult.stats = m.patch.stats;
-        }
-        __syncthreads(); // the box, and what was compared with it
-    }
-    const bool may = mayLearn(m.state);
+    const bool inDoubt = m.inDoubt, may = mayLearn(m.state); // an undone correction does not change that
     const Box after = m.state.box;
-    __syncthreads(); // all know
-    if (!may)
-        return;
-    if (!inDoubt && (!wasAlive || !isSame(before, after)))
+    if (inDoubt || (may && !(wasAlive && isSame(before, after))))
     {
-        compareBox(batch, object, after, m);
-        if (threadIdx.x == 0)
+        compareBox(batch, object.models[object.live->model], m.state.positives, m.state.negatives, after, m.patch,
+                   m.similarities);
+        if (threadIdx.x == 0 && (!inDoubt || acceptCorrection(m.state, before, m.similarities.result)))
         {
             m.trackResult.similarity = m.similarities.result;
             m.trackResult.stats = m.patch.stats;
         }
     }
-    if (threadIdx.x == 0)
+    else
+        __syncthreads(); // all know the state
+    if (may && threadIdx.x == 0)
         m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
-    __syncthreads(); // the training set
+    __syncthreads(); // the state, and what was compared with the box
 }
 
 //! Writes the table of detections, one row per thread.
@@ -267,6 +246,15 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
         for (int k = 0; k < DETECTION_COLUMNS; ++k)
             table.row(i)[k] = row[k];
     }
+}
+
+__device__ __forceinline__ void writeResult(const Batch& batch, const ObjectState& state, double* to)
+{
+    double row[RESULT_COLUMNS];
+    resultOf(state, batch.settings, batch.cols, batch.rows, row);
+#pragma unroll
+    for (int k = 0; k < RESULT_COLUMNS; ++k)
+        to[k] = row[k];
 }
 
 const int INTEGRATED = 0; //!< index of the training set of the box that integrateAll() leaves
@@ -289,8 +277,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (blockIdx.y != 0)
         copyWords(&m.state, &live.tracked, 1); // as the first block may have changed the other by now
     const Counts counts = live.counts;
-    copyWords<6>(m.detections, object.detections[other], detections);
-    copyWords(&m.trackResult, &live.trackResult, 1); // of no use without a box
+    static_assert(sizeof(TrackResult) <= tuning::THREADS * sizeof(uint32_t), "a word for copyBoth()");
+    copyBoth<6, 1>(m.detections, object.detections[other], detections, &m.trackResult, &live.trackResult, 1);
     __syncthreads(); // state, detections, grid, what was compared
     if (threadIdx.x == 0)
     {
@@ -304,23 +292,25 @@ __global__ void __launch_bounds__(tuning::THREADS)
     __syncthreads(); // numbers
     const Box tracked = m.state.box;
     Box integrated = tracked;
+    bool wasAlive = false;
     if (purpose == UPDATING)
     {
-        const bool wasAlive = m.state.alive;
-        __syncthreads(); // all know the box
+        wasAlive = m.state.alive; // without a box there are no results of templateSimilarities
+        __syncthreads();          // all know the box
         if (wasAlive && threadIdx.x == 0)
             updateSimilarity(m.state, m.trackResult.similarity);
         __syncthreads(); // the state
         integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
-        if (blockIdx.y != 0)
-        {
-            if (mayLearn(m.state))
-                findTrainingSet(batch, live.trainingSets[INTEGRATED], m);
-            return;
-        }
         integrated = m.state.box;
-        decide(batch, object, wasAlive, tracked, m);
     }
+    if (blockIdx.y != 0)
+    {
+        if (mayLearn(m.state))
+            findTrainingSet(batch, live.trainingSets[INTEGRATED], m);
+        return;
+    }
+    if (purpose == UPDATING)
+        decide(batch, object, wasAlive, tracked, m);
     else if (purpose == LEARNING)
     {
         if (threadIdx.x == 0)
@@ -333,15 +323,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
     else
         writeTable(batch, object, m, results);
     copyWords(&live.states[other], &m.state, 1);
-    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING &&
-        results) // another warp than the one that fills the training set
-    {
-        double row[RESULT_COLUMNS];
-        resultOf(m.state, batch.settings, batch.cols, batch.rows, row);
-#pragma unroll
-        for (int k = 0; k < RESULT_COLUMNS; ++k)
-            results.row(blockIdx.x)[k] = row[k];
-    }
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results)
+        writeResult(batch, m.state, results.row(blockIdx.x));
     const bool isIntegrated = purpose == UPDATING && isSame(m.state.box, integrated);
     if (threadIdx.x == 0)
     {

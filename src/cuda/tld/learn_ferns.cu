@@ -23,13 +23,19 @@ const int EXAMPLES = 4; //!< per block
 //! Positive examples of a frame. Loaded early, as they do not change while ferns are learned.
 struct PositiveExamples
 {
-    int count; //!< 0: nothing is learned
+    int count;          //!< 0: nothing is learned
     uint32_t threshold; //!< examples with larger sums are not learned
 
     __device__ __forceinline__ PositiveExamples(const Live& live, const TrainingSet& set)
         : count(live.learns ? set.examples : 0), threshold(live.states[live.current].fernThreshold)
     {}
 };
+
+const int HALVES = POSITIVE_CHUNK / 32; //!< of a chunk; a warp has one of a tree
+const int TASKS = 3;                    //!< halves per warp, at most
+static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
+                  TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
+              "all trees of a chunk");
 
 /** Learns all chunks of positive examples by one block. A warp has half a chunk for a tree, and an example per lane, so
 that lanes with the same leaf can be counted together. Ends with a barrier. @tparam TREES of the settings; 0: known at
@@ -38,10 +44,6 @@ template <int TREES>
 __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                const PositiveExamples& examples, uint32_t* sums)
 {
-    const int HALVES = POSITIVE_CHUNK / 32, TASKS = 3; //!< at most, per warp
-    static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
-                      TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
-                  "all trees of a chunk");
     const int trees = TREES ? TREES : batch.settings.trees, warps = static_cast<int>(blockDim.x >> 5);
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = static_cast<int>(threadIdx.x & 31);
     uint32_t next[TASKS]; // leaves of a chunk, loaded while the one before is learned
@@ -52,9 +54,8 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
     {
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-            next[n] = isOne(first, n)
-                          ? leafOf(object, batch.settings, first + placeOf(n), (warp + n * warps) / HALVES)
-                          : 0;
+            next[n] =
+                isOne(first, n) ? leafOf(object, batch.settings, first + placeOf(n), (warp + n * warps) / HALVES) : 0;
     };
     loadLeaves(0);
     for (int first = 0; first < examples.count; first += POSITIVE_CHUNK)
@@ -71,7 +72,7 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
         for (int n = 0; n < TASKS; ++n)
             if (isOne(first, n))
                 atomicAdd(&sums[placeOf(n)], static_cast<uint32_t>(__ldcg(model.posteriors + leaves[n])));
-        __syncthreads(); // sums
+        __syncthreads();      // sums
         unsigned same[TASKS]; //!< of the lowest lane with a leaf: all lanes that count in it; else 0
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
@@ -112,8 +113,16 @@ __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const
     const ObjectState& before = live.states[live.current];
     const uint32_t number = before.number, frame = before.frame + 1;
     const int e = static_cast<int>(blockIdx.x) * EXAMPLES + own;
+    const bool few = isFew(batch); // blocks of many objects that work while they wait would take the place of others
+    if (!few)
+    {
+        beginEarly();
+        if (!live.learns)
+            return;
+    }
     const ExampleStart start(object, s, number, frame, e, s.updateWindows, s.updateWarps, s.updateAngle, thread);
-    beginEarly();
+    if (few)
+        beginEarly();
     copyWords(sets, live.trainingSets, 2);
     const TrainingSet& set = sets[live.set];
     __syncthreads(); // training sets

@@ -106,9 +106,8 @@ __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const 
 __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
                                               TemplateMemory& m)
 {
-    makePatch(batch, object.live->trainingSet().positive, m.patch);
-    compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
-                     m.similarities);
+    compareBox(batch, model, m.state.positives, m.state.negatives, object.live->trainingSet().positive, m.patch,
+               m.similarities);
     if (threadIdx.x == 0)
     {
         m.far.slot = -1;
@@ -152,8 +151,7 @@ __device__ __forceinline__ void learnAllTemplates(const Batch& batch, const Obje
         const PatchStats stats = object.stats[detection];
         const bool unknown = m.far.unknown[k] != 0;
         if (unknown)
-            compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats,
-                             m.similarities);
+            comparePatch(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats, m.similarities);
         if (threadIdx.x == 0)
         {
             m.far.slot = -1;

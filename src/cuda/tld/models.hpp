@@ -18,9 +18,10 @@ __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
     bool last = false;
     if (threadIdx.x == 0)
     {
-        __threadfence();
-        last = atomicInc(&done, blocks - 1) == blocks - 1;
-        __threadfence();
+        // Releases and acquires. Fences around an atomic function would be sequentially consistent and take longer.
+        unsigned before;
+        asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(&done), "r"(blocks - 1) : "memory");
+        last = before == blocks - 1;
     }
     return __syncthreads_or(last) != 0;
 }

@@ -47,8 +47,8 @@ __device__ __forceinline__ void findSupport(const Batch& batch, const ObjectReco
 {
     const int trees = batch.settings.trees, atOnce = tuning::THREADS / trees;
     const int tree = static_cast<int>(threadIdx.x) / atOnce, i = static_cast<int>(threadIdx.x) % atOnce;
-    copyWords(&m.near.grid, object.grid, 1);
-    copyWords(m.features, object.features, trees * batch.settings.features);
+    static_assert(ALL_FEATURES * sizeof(Feature) <= 2 * tuning::THREADS * sizeof(uint32_t), "words for copyBoth()");
+    copyBoth<2, 2>(&m.near.grid, object.grid, 1, m.features, object.features, trees * batch.settings.features);
     if (threadIdx.x == 0)
         m.largest = 0;
     __syncthreads(); // the grid, comparisons, zero
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(tuning::THREADS, 4) templateSimilarities(const
         return;
     }
     Detection& detection = object.detections[1 - live.current][isTracked ? 0 : d];
-    makePatch(batch, isTracked ? state.box : boxOf(detection.window), patch);
-    compareTemplates(model, batch.settings, state.positives, state.negatives, patch.pixels, patch.stats, work);
+    compareBox(batch, model, state.positives, state.negatives, isTracked ? state.box : boxOf(detection.window), patch,
+               work);
     if (isTracked)
     {
         if (threadIdx.x == 0)

@@ -82,10 +82,10 @@ struct Live
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
-    ObjectState tracked; //!< state as templateSimilarities has found it
-    TrainingSet trainingSets[2]; //!< see integrateObjects
-    int32_t set;                 //!< index of the one that counts
-    int32_t learns;              //!< the object learns from this frame
+    ObjectState tracked;                               //!< state as templateSimilarities has found it
+    TrainingSet trainingSets[2];                       //!< see integrateObjects
+    int32_t set;                                       //!< index of the one that counts
+    int32_t learns;                                    //!< the object learns from this frame
     unsigned blocksDone, copiesDone, filterBlocksDone; //!< see isLastBlock(); 0 between launches
     // Used by train().
     int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
@@ -279,6 +279,9 @@ struct Batch
         return {reinterpret_cast<const uint32_t*>(table) + 1, 2 * tableStep, 2};
     }
 };
+
+//! Whether the objects of a batch leave most of the device idle, so that their kernels are bound by latency.
+CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_OBJECTS; }
 
 const int MAX_POINTS = 2 * ALL_FEATURES;
 //! Returns the largest number of points per scale, rounded up, as they are read four at a time.

@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Window window = gridWindow(*object.grid, number).window;
     uint8_t kind = UNUSED;
     if (isFar(window, live.trainingSet().box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
-                                                   leastContrast(live.states[0].contrast, 4, window.w, window.h))
+                                                     leastContrast(live.states[0].contrast, 4, window.w, window.h))
     {
         const Random r = splitOf(batch, object, number);
         kind = r.v[0] % 2 ? VALIDATES : static_cast<uint8_t>(r.v[1] % INIT_CHUNKS);
@@ -261,9 +261,7 @@ struct InitialMemory
 //! Compares the patch of a box with all templates. Ends with a barrier.
 __device__ __forceinline__ void compareWith(const Batch& batch, const Model& model, const Box& box, InitialMemory& m)
 {
-    makePatch(batch, box, m.patch);
-    compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
-                     m.similarities);
+    compareBox(batch, model, m.state.positives, m.state.negatives, box, m.patch, m.similarities);
 }
 //! Makes the patch of compareWith() a template if addsPositive() or addsNegative(). Ends with a barrier.
 __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& model, bool positive, InitialMemory& m)

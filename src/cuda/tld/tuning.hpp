@@ -80,8 +80,11 @@ const int DIRECT_TILES = 128;
 
 //! Threads per block: at least 256, one per corner of the 15 x 15 pixels of a patch, and at least MAX_DETECTIONS.
 const int THREADS = 256;
-//! Blocks per object that search the support of its box.
-const int SUPPORT_BLOCKS = 8;
+//! Largest number of objects whose kernels are bound by latency: blocks of filters process less, and sizes at the first
+//! answer, and warps of examples, are prepared before it is known whether they are needed.
+const int FEW_OBJECTS = 8;
+//! Blocks per object that search the support of its box: each has 25 windows at a time, and some 200 are near a box.
+const int SUPPORT_BLOCKS = 10;
 //! Windows near a box that are ranked in 16 KB of shared memory; more take longer. At least THREADS.
 const int NEAR_LIST = 1024;
 //! Windows per block that train() scans for a kind: the list of them takes 20 KB of shared memory.
@@ -105,9 +108,6 @@ const int SPECTRA_THREADS = 256;
 const int ANSWER_THREADS = 1024;
 //! Blocks per frequency of fuseObjects, of few objects: so that a thread has one row of THREADS.
 const int SIZE_PARTS = 4;
-//! Largest number of objects whose filter kernels are bound by latency: blocks process less, and the sizes at the first
-//! answer are taken before it is known whether they are needed.
-const int FEW_FILTERS = 8;
 //! Multiprocessors that blocks of POSTERIOR_THREADS leave to the filters of up to TEAM_OBJECTS objects: room for two
 //! blocks of each of the 16 tiles of a place. With eight objects they are missed more.
 const int FILTER_MULTIPROCESSORS = 16;
