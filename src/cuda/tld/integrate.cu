@@ -290,11 +290,11 @@ __global__ void __launch_bounds__(tuning::THREADS)
         m.learn = 0;
     }
     __syncthreads(); // numbers
-    const Box tracked = m.state.box;
-    Box integrated = tracked;
+    Box tracked = {}, integrated = {};
     bool wasAlive = false;
     if (purpose == UPDATING)
     {
+        tracked = m.state.box;
         wasAlive = m.state.alive; // without a box there are no results of templateSimilarities
         __syncthreads();          // all know the box
         if (wasAlive && threadIdx.x == 0)
