@@ -216,6 +216,7 @@ struct MotionMemory
     int found, keptCount, pairs;
     uint32_t prefix, rank, lowerKey, upperKey, atMost;
 };
+static_assert(sizeof(MotionMemory) <= detail::LEAST_SHARED_BYTES, "fits into the shared memory of every device");
 
 //! Finds values count / 2 and (count - 1) / 2 in ascending order. Two threads compare a value with half of the others
 //! each; of equal ones the first is less. @param values less than the largest T. @param count above 0. @param thread of
