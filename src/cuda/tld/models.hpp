@@ -14,11 +14,11 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! between launches.
 __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
 {
-    __syncthreads(); // what all have written, so that the fences of one thread are for them, too
+    __syncthreads(); // what all have written, which one thread releases and acquires for them
     bool last = false;
     if (threadIdx.x == 0)
     {
-        // Releases and acquires. Fences around an atomic function would be sequentially consistent and take longer.
+        // Fences around an atomic function would be sequentially consistent, which takes longer.
         unsigned before;
         asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(&done), "r"(blocks - 1) : "memory");
         last = before == blocks - 1;
