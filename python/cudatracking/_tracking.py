@@ -24,8 +24,8 @@ from ._work import Work, Worker
 class State(enum.IntEnum):
     """State of an object after a frame.
 
-    A box is valid while the tracker trusts it. It is supported in a frame if the detector finds at least weak evidence of the object there
-    (doc/tld.md, "States").
+    A box is valid while the tracker trusts it. It is supported in a frame if the detector or the filter finds at least weak evidence of
+    the object there (doc/tld.md, "States").
 
     In every state update() returns False while the score is below TLDParams.min_reply_score, which is 0 by default.
 
@@ -40,8 +40,8 @@ class State(enum.IntEnum):
 
 
 class Event(enum.IntEnum):
-    """Where the box of an object in a frame comes from. If several apply, JUMPED or FOUND_AGAIN is reported, else CONFIRMED, else FILTERED, else
-    the one with the largest number.
+    """Where the box of an object in a frame comes from. Without a box BECAME_LOST or NO_EVENT; else JUMPED or FOUND_AGAIN, if one applies;
+    else CONFIRMED or RECOGNIZED; else one of the others.
 
     NO_EVENT: nothing: the object was lost before the frame and still is.
     STARTED: init(), add(), reset_to() or a box given to update() has set it; no frame was processed since.

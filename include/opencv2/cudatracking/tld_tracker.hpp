@@ -107,8 +107,8 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    //! Where the box of an object in a frame comes from. If several apply, JUMPED or FOUND_AGAIN is reported,
-    //! else CONFIRMED, else FILTERED, else the one with the largest number; 10 and 11 are not used.
+    //! Where the box of an object in a frame comes from. Without a box BECAME_LOST or NO_EVENT is reported; else JUMPED
+    //! or FOUND_AGAIN, if one applies; else CONFIRMED or RECOGNIZED; else one of the others. 10 and 11 are not used.
     enum Event
     {
         NO_EVENT = 0,    //!< there is no box: the object was LOST before the frame and still is
@@ -165,8 +165,8 @@ public:
     (False, True)
     @endcode
     Terms: a box is valid while the tracker trusts it, and only then the detector learns; it is supported in a
-    frame if the detector finds at least weak evidence at it. update() returns True if it is supported and its
-    score is at least minReplyScore. Windows are the
+    frame if the detector finds at least weak evidence at it, or the filter does. update() returns True if it is
+    supported and its score is at least minReplyScore. Windows are the
     rectangles that the detector evaluates. Ferns are small classifiers by comparisons of pixels; a posterior is the
     share of positive examples among those with the same results. The similarity compares a patch with learned templates
     of the object (positive) and of the background (negative): the relative one with all, the conservative one with the
@@ -262,8 +262,8 @@ public:
     @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set.
     Each of the four numbers is rounded by itself; initRounded(), init() in Python, rounds edges. Unchanged if false
     is returned.
-    @return true if the object is located: the detector finds at least weak evidence of it at the box, and the score is
-    at least TLDParams.minReplyScore. If getState() is UNCERTAIN the box may be wrong.
+    @return true if the object is located: the detector or the filter finds at least weak evidence of it at the box, and
+    the score is at least TLDParams.minReplyScore. If getState() is UNCERTAIN the box may be wrong.
     @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
 
@@ -283,8 +283,9 @@ public:
     and 1 directly after init() and resetTo(). Waits. */
     CV_WRAP virtual float getTrackingScore() = 0;
     /** @brief Returns the state after the last frame. LOST (0): there is no box. UNCERTAIN (1): there is a box, but the
-    tracker does not trust it, or the detector finds no evidence of the object at it. TRACKING (2): there is a box, the
-    tracker trusts it, and the detector finds evidence at it. Before init() it is LOST. Waits. */
+    tracker does not trust it, or neither the detector nor the filter finds evidence of the object at it. TRACKING (2):
+    there is a box, the tracker trusts it, and the detector or the filter finds evidence at it. Before init() it is
+    LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
     resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
