@@ -378,16 +378,16 @@ class _Parser(argparse.ArgumentParser):
         except OSError as raised:
             if not isinstance(raised, BrokenPipeError):
                 say(f"error: the standard output: cannot be written: {raised.strerror}\n")
-            _end_output()
             raise SystemExit(1) from None
 
 
-def _end_output() -> None:
-    """Writes what the standard output still holds, or lets go of it: Python would try again, and end with a code of its own."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _end_outputs() -> None:
+    """Writes what the standard output and error still hold, or lets go of them: Python would try again, and end with a code of its own."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -510,6 +510,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     for name in ("stdout", "stderr"):  # Python has None for one that was closed before
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))
+    try:
+        return _run(arguments, closed)
+    finally:
+        _end_outputs()
+
+
+def _run(arguments: Optional[Sequence[str]], closed: bool) -> int:
+    """Runs the command. closed: there is no standard output."""
     options = _options(arguments)
     if "table" in options and not options.table and not options.draw and not getattr(options, "labels", None):
         options.table = "-"
@@ -524,10 +532,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        _end_output()
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
         say(f"error: {_said(raised, options)}\n")
-        _end_output()
         stop.end()
         return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -293,15 +294,23 @@ class OutputsTest(CommandCase):
         self.assertEqual(ct.cv2.imdecode(np.frombuffer(reader.communicate()[0], np.uint8), 1).shape, frame(0).shape)
 
     def test_closed_terminal(self):
-        """SIGHUP ends the command as SIGTERM does, though nobody reads its messages any more; not with nohup."""
+        """SIGHUP ends the command as SIGTERM does, though nobody reads its messages any more; where it is ignored, and with nohup, the
+        command goes on, and ends as if they were read."""
         write_video(self.path("in.avi"), 3000, lambda step: frame(step % 30))
-        mine, other = os.openpty()
-        running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--device=cpu", "--table=t.csv"], cwd=self.folder, stderr=other)
-        os.close(other)
-        os.read(mine, 100)  # progress after a second
-        os.close(mine)
-        running.send_signal(signal.SIGHUP)
-        self.assertEqual(running.wait(300), 130)
+
+        def on_closed_terminal(hangup: Any, *options: str) -> Any:
+            mine, other = os.openpty()
+            running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--device=cpu", *options], cwd=self.folder,
+                                       stderr=other, preexec_fn=lambda: signal.signal(signal.SIGHUP, hangup))
+            os.close(other)
+            os.read(mine, 100)  # progress after a second
+            os.close(mine)
+            running.send_signal(signal.SIGHUP)
+            return running
+
+        self.assertEqual(on_closed_terminal(signal.SIG_IGN, "--frames=150", "--table=i.csv").wait(300), 0)
+        self.assertEqual({int(row["frame"]) for row in rows_of(self.path("i.csv"))}, set(range(150)))
+        self.assertEqual(on_closed_terminal(signal.SIG_DFL, "--table=t.csv").wait(300), 130)
         frames = {int(row["frame"]) for row in rows_of(self.path("t.csv"))}
         self.assertEqual(frames, set(range(len(frames))))
         self.assertLess(len(frames), 3000)
