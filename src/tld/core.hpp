@@ -9,7 +9,8 @@
 
 #include "core_base.hpp"         // settings, boxes, windows, random numbers, blur, variance
 #include "core_ferns.hpp"        // features, posteriors, how ferns learn, warped images
-#include "core_flow.hpp"         // pyramid, Lucas-Kanade, how points move a box
+#include "core_flow.hpp"         // pyramid, Lucas-Kanade
+#include "core_motion.hpp"       // how points move a box
 #include "core_patches.hpp"      // patches and their similarity to templates
 #include "core_track.hpp"        // the state of an object, and each step of a frame
 #include "core_filter_rules.hpp" // the correlation filter beside flow

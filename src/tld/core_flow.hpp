@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: median flow. Pyramidal Lucas-Kanade in integers, forward and backward, and the motion of a box.
+// Part of core.hpp: pyramids, and points that pyramidal Lucas-Kanade tracks in integers.
 //
 // Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so that gradients and differences
 // are within +-4080, and sums over a window of up to 11 x 11 pixels fit into 32 bits: they are exact in any order.
@@ -12,9 +12,6 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int FLOW_GRID = 10, FLOW_POINTS = FLOW_GRID * FLOW_GRID; //!< points per box
-const int FLOW_PAIRS = FLOW_POINTS * (FLOW_POINTS - 1) / 2;
-const int FLOW_PATCH = 10; //!< side of the patches around points that NCC compares, pixels
 const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
 const int KEPT_FRAMES = 5; //!< the current frame, and those from which flow may still begin
 /** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were
@@ -146,11 +143,32 @@ CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, in
     return {levels, cols, rows, s.flowWindow, s.flowIterations, roundEven(s.flowEpsilon * 65536.)};
 }
 
+//! Whether a step is so short that its level is done.
+CT_HOST_DEVICE bool isConverged(const Point& step, int epsilon)
+{
+    return productOf(step.x, step.x) + productOf(step.y, step.y) <= productOf(epsilon, epsilon);
+}
+//! Whether a step takes back the one before, but for a hundredth of a pixel.
+CT_HOST_DEVICE bool takesBack(const Point& step, const Point& before)
+{
+    const int x = step.x + before.x, y = step.y + before.y;
+    return (x > -655) & (x < 655) & (y > -655) & (y < 655);
+}
+const Point NO_STEP = {1 << 24, 1 << 24}; //!< before the first step: none takes it back
+
+//! Whether a window is so far outside of a level that its track ends. @param pixel its first.
+CT_HOST_DEVICE bool isFar(const FlowParameters& f, int level, const Point& pixel)
+{
+    const int least = -2 * (f.window / 2) - 1;
+    return pixel.x < least || pixel.y < least || pixel.x >= f.cols >> level || pixel.y >= f.rows >> level;
+}
+
 /** Tracks one point by Lucas-Kanade from coarse to fine.
 @param sums evaluates pixels of a level; all threads of a group get equal sums. Positions outside of a level take its
 outer pixels. sums.equationsAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel
-for gradients, and returns its Equations. sums.changeAt(level, corner) returns the Change of that window against the one
-at `corner` in the other image.
+for gradients, and returns its Equations. sums.load(level, pixel) takes the pixels of the other image for windows that
+begin between `pixel` and the next ones; if some may be outside it returns false, and sums.loadOuter(level, pixel) takes
+them. sums.change(weights) blends these pixels, and returns the Change.
 @param guess where the search begins: `from` forward, and the start of the forward track backward.
 @param to out: the tracked point. @return false when the point is lost. */
 template <typename Sums>
@@ -172,151 +190,45 @@ CT_HOST_DEVICE bool trackPoint(const FlowParameters& f, const Point& from, const
                 return false;
             continue;
         }
-        const int farX = (f.cols >> level) * 65536, farY = (f.rows >> level) * 65536;
-        Point before = {0, 0};
-        for (int i = 0; i < f.iterations; ++i)
+        Point step = NO_STEP, before;
+        int i = 0;
+        for (;;)
         {
-            const bool isFar = at.x < -2 * half - 65536 || at.y < -2 * half - 65536 || at.x >= farX || at.y >= farY;
-            const Point step =
-                stepOf(equations.normal, equations.scale, sums.changeAt(level, at)); // a GPU makes the test meanwhile
-            if (isFar)
+            const Point pixel = {at.x >> 16, at.y >> 16};
+            if (!sums.load(level, pixel))
             {
-                if (level == 0)
-                    return false;
-                break;
+                if (isFar(f, level, pixel))
+                {
+                    if (level == 0)
+                        return false;
+                    break;
+                }
+                sums.loadOuter(level, pixel);
             }
-            at.x += step.x;
-            at.y += step.y;
-            if (static_cast<int64_t>(step.x) * step.x + static_cast<int64_t>(step.y) * step.y <=
-                static_cast<int64_t>(f.epsilon) * f.epsilon)
-                break;
-            const int sx = step.x + before.x, sy = step.y + before.y;
-            if (i > 0 && sx > -655 && sx < 655 && sy > -655 && sy < 655) // the steps oscillate: take the middle
+            // A GPU waits for each step, so that steps between the same pixels have one branch.
+            bool goesOn, samePixel;
+            do
+            {
+                before = step;
+                step = stepOf(equations.normal, equations.scale, sums.change(blendOf(at.x, at.y)));
+                at.x += step.x;
+                at.y += step.y;
+                samePixel = (at.x >> 16 == pixel.x) & (at.y >> 16 == pixel.y);
+                goesOn = (++i < f.iterations) & !isConverged(step, f.epsilon) & !takesBack(step, before);
+            }
+            while (goesOn & samePixel);
+            if (goesOn)
+                continue;
+            if (!isConverged(step, f.epsilon) && takesBack(step, before)) // they oscillate: take the middle
             {
                 at.x -= step.x / 2;
                 at.y -= step.y / 2;
-                break;
             }
-            before = step;
+            break;
         }
     }
     to = {at.x + half, at.y + half};
     return isInside(to, f.cols, f.rows);
-}
-
-// --- the points of a box ---------------------------------------------------------------------------------------------
-
-//! Returns point i of a regular grid 5 pixels inside the border of a box.
-CT_HOST_DEVICE Point pointOf(const Box& box, int i)
-{
-    const double part = 1. / (FLOW_GRID - 1);
-    const double x = box.x + 5. + (box.w - 11.) * ((i % FLOW_GRID) * part);
-    const double y = box.y + 5. + (box.h - 11.) * ((i / FLOW_GRID) * part);
-    const double far = MAX_SIDE;
-    return {roundEven(greater(-far, lesser(far, x)) * 65536.), roundEven(greater(-far, lesser(far, y)) * 65536.)};
-}
-
-//! A point that was tracked forward and backward. The backward search begins at the start of the forward track.
-struct TrackedPoint
-{
-    Point from, to;
-    int32_t ahead; //!< the forward track did not lose it
-    int32_t found; //!< neither track lost it
-    int64_t error; //!< squared forward-backward distance
-    double ncc;    //!< NCC of the patches around `from` and `to`; 0 if one is flat
-};
-
-CT_HOST_DEVICE int64_t squaredDistance(const Point& a, const Point& b)
-{
-    const int64_t dx = static_cast<int64_t>(a.x) - b.x, dy = static_cast<int64_t>(a.y) - b.y;
-    return dx * dx + dy * dy;
-}
-//! Returns the first pixel of the patch around a point.
-CT_HOST_DEVICE Point patchCorner(const Point& p)
-{
-    return {p.x - (FLOW_PATCH - 1) * 32768, p.y - (FLOW_PATCH - 1) * 32768};
-}
-//! Returns the NCC of two patches of FLOW_PATCH^2 blended pixels from their sums; 0 if one is flat.
-CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int64_t squaresB, int64_t products)
-{
-    const int64_t n = FLOW_PATCH * FLOW_PATCH;
-    const int64_t a = n * squaresA - sumA * sumA, b = n * squaresB - sumB * sumB;
-    if (a <= 0 || b <= 0)
-        return 0.;
-    return static_cast<double>(n * products - sumA * sumB) / sqrt(static_cast<double>(a) * static_cast<double>(b));
-}
-
-/* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found
-point is kept when neither its error nor its NCC is worse than the median over the found points. If the median error is
-above maxFlowError, most points are wrong, and so is what the medians say of the others: then the returned points are
-kept, if there are LEAST_RETURNED of them, and else none. The shift (dx, dy) is the median of to - from over the kept
-points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in `from`,
-without pairs that coincide in `from`. */
-const int LEAST_RETURNED = FLOW_POINTS / 10;
-const double RETURNED_ERROR = 2.; //!< largest error of a returned point, pixels
-
-//! Conditions for a point to be kept.
-struct KeptLimits
-{
-    double error; //!< largest error, pixels
-    double ncc;   //!< smallest NCC
-};
-//! Returns the limits of returned points, which hold for any NCC.
-CT_HOST_DEVICE KeptLimits returnedLimits(double maxError) { return {lesser(RETURNED_ERROR, maxError), -2.}; }
-
-CT_HOST_DEVICE double medianError(int64_t lower, int64_t upper)
-{
-    return (sqrt(static_cast<double>(lower)) + sqrt(static_cast<double>(upper))) * (0.5 / 65536.);
-}
-CT_HOST_DEVICE bool isKept(const TrackedPoint& f, const KeptLimits& limits)
-{
-    return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= limits.error && f.ncc >= limits.ncc;
-}
-//! Returns the ratio of two distances as an integer of equal order. @param before,after squared distances, before above
-//! 0.
-CT_HOST_DEVICE uint32_t ratioKey(int64_t before, int64_t after)
-{
-    const double ratio = sqrt(static_cast<double>(after) / static_cast<double>(before)) * 16777216.;
-    return ratio < 4294967295. ? static_cast<uint32_t>(ratio + 0.5) : 4294967295u;
-}
-CT_HOST_DEVICE double scaleOfKeys(uint32_t lower, uint32_t upper)
-{
-    return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 16777216.);
-}
-
-//! Motion of a box, from its points.
-struct Motion
-{
-    int32_t kept;  //!< number of kept points; 0: flow has failed
-    double error;  //!< median forward-backward distance of the found points, pixels
-    double dx, dy; //!< shift, pixels
-    double scale;  //!< 1 for a single point
-};
-
-//! Converts the two middle values of shifts to their mean in pixels.
-CT_HOST_DEVICE double shiftOf(int32_t lower, int32_t upper)
-{
-    return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 65536.);
-}
-
-//! Where the points of a box have gone by their forward tracks alone. It is known before the backward tracks are.
-struct ForwardShift
-{
-    int32_t points; //!< that the forward tracks did not lose; 0: no shift
-    double dx, dy;  //!< medians over these, pixels
-};
-
-//! Shifts a box and scales it about its centre. The scale does not make a side shorter than LEAST_SIDE.
-CT_HOST_DEVICE Box moved(const Box& box, const Motion& m)
-{
-    const double shorter = lesser(box.w, box.h);
-    double scale = m.scale;
-    if (shorter * scale < LEAST_SIDE)
-        scale = lesser(1., LEAST_SIDE / shorter);
-    const double far = 4. * MAX_SIDE;
-    scale = lesser(scale, far / greater(box.w, box.h));
-    return {box.x + m.dx - 0.5 * (scale - 1.) * box.w, box.y + m.dy - 0.5 * (scale - 1.) * box.h, box.w * scale,
-            box.h * scale};
 }
 
 }}} // namespace cv::cuda::tld

@@ -25,7 +25,7 @@
 #include "core_base.hpp"
 #include "core_ferns.hpp"
 #include "core_filter.hpp"
-#include "core_flow.hpp"
+#include "core_motion.hpp"
 #include "core_patches.hpp"
 
 namespace cv { namespace cuda { namespace tld {

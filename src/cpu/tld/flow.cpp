@@ -14,23 +14,53 @@ namespace {
 const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
 const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
 
-//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES. Positions outside of a level take its outer
-//! pixels.
-void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
+//! Pixels of a window and of those to its right and below it, in a level or in a copy of it.
+struct WindowPixels
+{
+    const uint8_t* data;
+    size_t step;
+};
+
+//! Memory for a copy of a window's pixels.
+struct CopyOfWindow
+{
+    uint8_t pixels[(WINDOW_ROWS + 1) * 2 * FLOW_LANES];
+};
+
+//! Whether the pixels of a window of size x size, and those to the right of it and below, are inside a level.
+//! @param first its first pixel.
+bool isInside(const Pyramid& pyramid, int level, const Point& first, int size)
+{
+    return first.x >= 0 && first.y >= 0 && first.x + size < pyramid.cols[level] && first.y + size < pyramid.rows[level];
+}
+
+//! Returns these pixels, which are inside.
+WindowPixels pixelsOf(const Pyramid& pyramid, int level, const Point& first)
+{
+    return {pyramid.data[level] + first.y * pyramid.step[level] + first.x, pyramid.step[level]};
+}
+
+//! Copies these pixels. Positions outside of the level take its outer pixels.
+WindowPixels copyOuter(const Pyramid& pyramid, int level, const Point& first, int size, CopyOfWindow& copy)
 {
     const int cols = pyramid.cols[level], rows = pyramid.rows[level];
-    const size_t step = pyramid.step[level];
-    const uint8_t* const data = pyramid.data[level];
-    const int x0 = corner.x >> 16, y0 = corner.y >> 16;
-    const Blend weights = blendOf(corner.x, corner.y);
-    if (x0 >= 0 && y0 >= 0 && x0 + size < cols && y0 + size < rows)
-        return blendRowsOf(data + y0 * step + x0, step, weights, size, out);
-    uint8_t copy[(WINDOW_ROWS + 1) * 2 * FLOW_LANES] = {};
+    copy = {}; // blendRowsOf() reads whole rows
     for (int j = 0; j <= size; ++j)
         for (int i = 0; i <= size; ++i)
-            copy[j * 2 * FLOW_LANES + i] =
-                data[lesser(rows - 1, greater(0, y0 + j)) * step + lesser(cols - 1, greater(0, x0 + i))];
-    blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
+            copy.pixels[j * 2 * FLOW_LANES + i] =
+                pyramid.data[level][lesser(rows - 1, greater(0, first.y + j)) * pyramid.step[level] +
+                                    lesser(cols - 1, greater(0, first.x + i))];
+    return {copy.pixels, 2 * FLOW_LANES};
+}
+
+//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES.
+void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
+{
+    const Point first = {corner.x >> 16, corner.y >> 16};
+    CopyOfWindow copy;
+    const WindowPixels pixels = isInside(pyramid, level, first, size) ? pixelsOf(pyramid, level, first)
+                                                                      : copyOuter(pyramid, level, first, size, copy);
+    blendRowsOf(pixels.data, pixels.step, blendOf(corner.x, corner.y), size, out);
 }
 
 //! Sums over pixels for trackPoint().
@@ -63,10 +93,18 @@ public:
             }
         return equationsOf(n);
     }
-    Change changeAt(int level, const Point& corner)
+    bool load(int level, const Point& pixel)
+    {
+        if (!isInside(to_, level, pixel, window_))
+            return false;
+        there_ = pixelsOf(to_, level, pixel);
+        return true;
+    }
+    void loadOuter(int level, const Point& pixel) { there_ = copyOuter(to_, level, pixel, window_, copy_); }
+    Change change(const Blend& weights)
     {
         int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
-        blendWindow(to_, level, corner, window_, there);
+        blendRowsOf(there_.data, there_.step, weights, window_, there);
         return sumChange(here_, there, gx_, gy_, window_ * FLOW_LANES);
     }
 
@@ -76,6 +114,8 @@ private:
     // Gradients of lanes after the window stay 0, so that these lanes add nothing.
     int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
                                     gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
+    WindowPixels there_ = {};
+    CopyOfWindow copy_;
 };
 
 //! Returns the NCC of the patches around two points.

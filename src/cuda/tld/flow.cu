@@ -7,7 +7,7 @@
 //                       the window in registers. Further blocks copy the model for learning, so that no later kernel
 //                       has to
 //   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the
-//                       window of its level, and the first one tracks
+//                       window of its level and copies what is around it to shared memory, and the first one tracks
 //   secondPlaces        one object per block: median of the forward tracks, where the filter looks too
 //   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
 //                       radix selection
@@ -19,7 +19,7 @@
 // Bound by latency, as 100 warps are few.
 #include "filter_place.hpp"
 #include "filter_steps.hpp"
-#include "flow_sums.hpp"
+#include "flow_team.hpp"
 #include "models.hpp"
 #include "../../common/warp_scan.hpp"
 
@@ -85,39 +85,37 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         object.trackedPoints[i] = p;
 }
 
-//! Loads a window, so that it is in the first-level cache when it is needed. A lane has one end of a row, as rows are
-//! in at most two sectors of the cache. @param wide side of the window less 1.
-__device__ __forceinline__ int16_t touchWindow(const LevelView& level, const Point& corner, int wide)
-{
-    const int lane = threadIdx.x & 31, x = (corner.x >> 16) + lane % 2 * (wide + 1), y = (corner.y >> 16) + lane / 2;
-    return level.data[::min(::max(y, 0), level.rows - 1) * level.step + ::min(::max(x, 0), level.cols - 1)];
-}
-
 template <int WINDOW> struct TeamMemory
 {
     PreparedWindow<WINDOW> windows[MAX_LEVELS];
+    Surroundings before[MAX_LEVELS], now[MAX_LEVELS];
     int16_t pixels[MAX_LEVELS][LEAST_WIDE * LEAST_WIDE];
     TrackedPoint point;
 };
 
-//! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. Windows of
-//! the earlier image are prepared before that of this one is complete. Ends with a barrier.
+//! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. What it
+//! needs of the earlier image is copied before this one is complete. Ends with a barrier.
 template <int WINDOW, FlowPart PART>
 __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
                                              TeamMemory<WINDOW>& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
-    WarpSums<WINDOW> there(batch, flow.before, flow.now, m.pixels[level], m.windows);
+    const Point corner = cornerAt(from, level, half);
+    TeamSums<WINDOW> there(batch, flow.now, m.pixels[level], m.windows, m.now);
     if (flow.task.age != 0)
-        there.prepare(level, cornerAt(from, level, half), m.windows[level]);
+    {
+        m.before[level].copy(levelOf(batch, flow.before, level), corner, flow.parameters.window);
+        __syncwarp(); // the surroundings
+        there.prepare(flow.before, level, corner, m.before[level], m.windows[level]);
+    }
     if (PART == REST_OF_FLOW)
         detail::letNextKernelBegin();
     else
         beginEarly();
     if (flow.task.age == 0)
         return false;
-    const int16_t touched = touchWindow(levelOf(batch, flow.now, level), cornerAt(from, level, half), half >> 15);
-    __syncthreads(); // windows of the earlier image
+    m.now[level].copy(levelOf(batch, flow.now, level), corner, flow.parameters.window);
+    __syncthreads(); // windows and surroundings
     if (level == 0)
     {
         Point to = {};
@@ -125,8 +123,7 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
         if (threadIdx.x == 0)
             m.point = {from, to, ahead, 0, 0, 0.};
     }
-    m.pixels[level][threadIdx.x & 31] = touched; // keeps the load from being left out
-    __syncthreads();                             // the end of the track; windows are free again
+    __syncthreads(); // the end of the track; windows are free again
     return m.point.ahead != 0;
 }
 
@@ -136,8 +133,8 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
                                               TeamMemory<WINDOW>& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
-    WarpSums<WINDOW> back(batch, flow.now, flow.before, m.pixels[level], m.windows);
-    back.prepare(level, cornerAt(to, level, half), m.windows[level]);
+    TeamSums<WINDOW> back(batch, flow.before, m.pixels[level], m.windows, m.before);
+    back.prepare(flow.now, level, cornerAt(to, level, half), m.now[level], m.windows[level]);
     __syncthreads(); // windows of this image; all know that the point was found
     if (level == 0)
     {

@@ -37,7 +37,13 @@ struct Neighbours
           x1(::min(::max(x + 1, 0), level.cols - 1))
     {}
 };
-//! Blends the pixel at (x, y) with its neighbours.
+//! Blends a pixel with its neighbours. @param step bytes from row to row.
+__device__ __forceinline__ int blendedFrom(const Blend& weights, const uint8_t* a, int step)
+{
+    const uint8_t* const b = a + step;
+    return blended(weights, a[0], a[1], b[0], b[1]);
+}
+//! Blends the pixel at (x, y) of a level with its neighbours.
 __device__ __forceinline__ int blendedAt(const LevelView& level, const Blend& weights, int x, int y)
 {
     const Neighbours at(level, x, y);
@@ -48,22 +54,35 @@ __device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, i
     return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
 }
 
-//! A window and its equations, in shared memory. @tparam WINDOW see WarpSums.
-template <int WINDOW> struct PreparedWindow
-{
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = LARGEST * LARGEST;
-    Equations equations;
-    int16_t here[PIXELS], gx[PIXELS], gy[PIXELS];
-};
+//! Side of the window; 0: that of the settings.
+template <int WINDOW> const int LARGEST_WINDOW = WINDOW ? WINDOW : MAX_FLOW_WINDOW;
 
-//! Sums of a warp over pixels for trackPoint(). @tparam WINDOW side of the window; 0: that of the settings.
-template <int WINDOW> class WarpSums
+//! Window of which a lane has up to four pixels: base of sums for trackPoint(). @tparam WINDOW its side; 0: that of the
+//! settings.
+template <int WINDOW> class WindowSums
 {
 public:
-    //! @param pixels scratch memory. @param prepared windows of all levels, if they have been prepared; else null.
-    __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels,
-                        const PreparedWindow<WINDOW>* prepared = nullptr)
-        : batch_(batch), from_(from), to_(to), pixels_(pixels), prepared_(prepared), there_(), loaded_()
+    //! Kept short, as each step waits for the one before.
+    __device__ Change change(const Blend& w) const
+    {
+        int x = 0, y = 0;
+#pragma unroll
+        for (int n = 0; n < PIXELS; ++n)
+        {
+            const int difference =
+                (near_[n][3] + w.w00 * near_[n][0] + w.w10 * near_[n][1] + w.w01 * near_[n][2]) >> 10;
+            x += gx_[n] * difference;
+            y += gy_[n] * difference;
+        }
+        return {sumOfWarp(x), sumOfWarp(y)};
+    }
+
+protected:
+    static const int LARGEST = LARGEST_WINDOW<WINDOW>, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
+                     WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
+
+    //! @param pixels scratch memory.
+    __device__ WindowSums(const Batch& batch, int16_t* pixels) : batch_(batch), pixels_(pixels)
     {
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
@@ -74,91 +93,25 @@ public:
             y_[n] = k / window();
         }
     }
-
-    __device__ Equations equationsAt(int level, const Point& corner)
+    //! Makes the equations of a window from its pixels: at(i, j) is that in column i - 1 and row j - 1.
+    template <typename At> __device__ __forceinline__ Equations equationsOfPixels(const At& at)
     {
-        begin(level);
-        return prepared_ ? take(prepared_[level]) : make(level, corner);
-    }
-    //! Prepares a window.
-    __device__ void prepare(int level, const Point& corner, PreparedWindow<WINDOW>& to)
-    {
-        begin(level);
-        const Equations equations = make(level, corner);
-        if ((threadIdx.x & 31) == 0)
-            to.equations = equations;
+        const int wide = window() + 2;
+        int values[WIDE_PIXELS];
 #pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
+        for (int n = 0; n < WIDE_PIXELS; ++n)
         {
-            if (!has(n))
-                continue;
-            const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
-            to.here[k] = static_cast<int16_t>(here_[n]);
-            to.gx[k] = static_cast<int16_t>(gx_[n]);
-            to.gy[k] = static_cast<int16_t>(gy_[n]);
+            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, wide * wide - 1);
+            values[n] = at(k % wide, k / wide);
         }
-    }
-    //! Kept short, as each step waits for the one before. The last steps often stay between the same pixels, which are
-    //! in registers then.
-    __device__ Change changeAt(int, const Point& corner)
-    {
-        const int x0 = corner.x >> 16, y0 = corner.y >> 16;
-        const Blend weights = blendOf(corner.x, corner.y);
-        if (x0 != loaded_.x || y0 != loaded_.y)
-            load(x0, y0);
-        int x = 0, y = 0;
+        __syncwarp(); // pixels of the window before were read
 #pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
-        {
-            const int there = blended(weights, near_[n][0], near_[n][1], near_[n][2], near_[n][3]);
-            x += gx_[n] * (there - here_[n]);
-            y += gy_[n] * (there - here_[n]);
-        }
-        return {sumOfWarp(x), sumOfWarp(y)};
-    }
-
-private:
-    static const int NONE = -(1 << 30); //!< no pixel has this place
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
-                     WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
-
-    //! Begins a level of the other image.
-    __device__ __forceinline__ void begin(int level)
-    {
-        there_ = levelOf(batch_, to_, level);
-        loaded_.x = NONE;
-#pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
-            offset_[n] = static_cast<unsigned>(y_[n] * there_.step + x_[n]);
-    }
-    __device__ __forceinline__ Equations take(const PreparedWindow<WINDOW>& prepared)
-    {
-#pragma unroll
-        for (int n = 0; n < PIXELS; ++n)
+        for (int n = 0; n < WIDE_PIXELS; ++n)
         {
             const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
-            here_[n] = has(n) ? prepared.here[k] : 0;
-            gx_[n] = has(n) ? prepared.gx[k] : 0;
-            gy_[n] = has(n) ? prepared.gy[k] : 0;
+            if (k < wide * wide)
+                pixels_[k] = static_cast<int16_t>(values[n]);
         }
-        return prepared.equations;
-    }
-    //! Makes a window and its equations.
-    __device__ __forceinline__ Equations make(int level, const Point& corner)
-    {
-        const LevelView view = levelOf(batch_, from_, level);
-        const int wide = window() + 2, x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
-        const Blend weights = blendOf(corner.x, corner.y);
-        __syncwarp(); // pixels of the level before were read
-        if (isInside(view, x0, y0, wide))
-            fill(wide,
-                 [&](int i, int j)
-                 {
-                     const uint8_t *const a = view.data + ((y0 + j) * view.step + x0 + i), *const b = a + view.step;
-                     return blended(weights, a[0], a[1], b[0], b[1]);
-                 });
-        else
-            fill(wide, [&](int i, int j) { return blendedAt(view, weights, x0 + i, y0 + j); });
         __syncwarp(); // pixels
         int xx = 0, xy = 0, yy = 0;
 #pragma unroll
@@ -175,68 +128,91 @@ private:
             xy += gx_[n] * gy_[n];
             yy += gy_[n] * gy_[n];
         }
-        return equationsOf({sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)});
+        return tld::equationsOf({sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)});
     }
-    //! Loads the four pixels around each pixel of the window at (x0, y0) in the other image. Usually all are inside,
-    //! and addresses need no clamping.
-    __device__ __forceinline__ void load(int x0, int y0)
+    //! Takes the four pixels of the other image around pixel n: as weights sum up to 16384, blended() less the pixel
+    //! here is a sum of products with three differences.
+    __device__ __forceinline__ void take(int n, int p00, int p10, int p01, int p11)
     {
-        loaded_ = {x0, y0};
-        if (isInside(there_, x0, y0, window()))
-        {
-            const uint8_t* const first = there_.data + (y0 * there_.step + x0);
-#pragma unroll
-            for (int n = 0; n < PIXELS; ++n)
-            {
-                const uint8_t *const a = first + offset_[n], *const b = a + there_.step;
-                near_[n][0] = a[0];
-                near_[n][1] = a[1];
-                near_[n][2] = b[0];
-                near_[n][3] = b[1];
-            }
-            return;
-        }
+        near_[n][0] = p00 - p11;
+        near_[n][1] = p10 - p11;
+        near_[n][2] = p01 - p11;
+        near_[n][3] = p11 * 16384 + 512 - here_[n] * 1024;
+    }
+    //! Takes them from memory. @param step bytes from row to row.
+    __device__ __forceinline__ void takeFrom(int n, const uint8_t* a, int step)
+    {
+        const uint8_t* const b = a + step;
+        take(n, a[0], a[1], b[0], b[1]);
+    }
+    //! Takes the pixels around a window that begins at (x0, y0). Positions outside of the level take its outer pixels.
+    __device__ __forceinline__ void takeClamped(const LevelView& level, int x0, int y0)
+    {
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
         {
-            const Neighbours at(there_, x0 + x_[n], y0 + y_[n]);
-            near_[n][0] = at.a[at.x0];
-            near_[n][1] = at.a[at.x1];
-            near_[n][2] = at.b[at.x0];
-            near_[n][3] = at.b[at.x1];
-        }
-    }
-    //! Fills the window with a border of a pixel.
-    template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)
-    {
-        int values[WIDE_PIXELS];
-#pragma unroll
-        for (int n = 0; n < WIDE_PIXELS; ++n)
-        {
-            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, wide * wide - 1);
-            values[n] = at(k % wide, k / wide);
-        }
-#pragma unroll
-        for (int n = 0; n < WIDE_PIXELS; ++n)
-        {
-            const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
-            if (k < wide * wide)
-                pixels_[k] = static_cast<int16_t>(values[n]);
+            const Neighbours at(level, x0 + x_[n], y0 + y_[n]);
+            take(n, at.a[at.x0], at.a[at.x1], at.b[at.x0], at.b[at.x1]);
         }
     }
     __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
     __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
 
     const Batch& batch_;
-    int from_, to_;
     int16_t* pixels_;
-    const PreparedWindow<WINDOW>* prepared_;
-    LevelView there_;
     int x_[PIXELS], y_[PIXELS];
-    unsigned offset_[PIXELS]; //!< from the first pixel of the window, in the other image
     int here_[PIXELS], gx_[PIXELS], gy_[PIXELS];
-    Point loaded_;        //!< first pixel of the window that near_ is of; x is NONE if there is none
-    int near_[PIXELS][4]; //!< pixels of the other image
+    int near_[PIXELS][4]; //!< see take()
+};
+
+//! Sums of a warp for trackPoint(), from images.
+template <int WINDOW> class WarpSums : public WindowSums<WINDOW>
+{
+    using Base = WindowSums<WINDOW>;
+    using Base::PIXELS, Base::batch_, Base::x_, Base::y_;
+
+public:
+    using Base::window;
+
+    //! @param pixels scratch memory.
+    __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels)
+        : Base(batch, pixels), from_(from), to_(to), there_()
+    {}
+
+    __device__ Equations equationsAt(int level, const Point& corner)
+    {
+        there_ = levelOf(batch_, to_, level);
+#pragma unroll
+        for (int n = 0; n < PIXELS; ++n)
+            offset_[n] = static_cast<unsigned>(y_[n] * there_.step + x_[n]);
+        const LevelView here = levelOf(batch_, from_, level);
+        const int x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
+        const Blend weights = blendOf(corner.x, corner.y);
+        if (!isInside(here, x0, y0, window() + 2))
+            return Base::equationsOfPixels([&](int i, int j) { return blendedAt(here, weights, x0 + i, y0 + j); });
+        return Base::equationsOfPixels(
+            [&](int i, int j)
+            {
+                const uint8_t* const a = here.data + ((y0 + j) * here.step + x0 + i);
+                return blendedFrom(weights, a, here.step);
+            });
+    }
+    __device__ bool load(int, const Point& pixel)
+    {
+        if (!isInside(there_, pixel.x, pixel.y, window()))
+            return false;
+        const uint8_t* const first = there_.data + (pixel.y * there_.step + pixel.x);
+#pragma unroll
+        for (int n = 0; n < PIXELS; ++n)
+            Base::takeFrom(n, first + offset_[n], there_.step);
+        return true;
+    }
+    __device__ void loadOuter(int, const Point& pixel) { Base::takeClamped(there_, pixel.x, pixel.y); }
+
+private:
+    int from_, to_;
+    LevelView there_;
+    unsigned offset_[PIXELS]; //!< from the first pixel of the window, in the other image
 };
 
 //! Returns the NCC of the patches around two points to all lanes.
