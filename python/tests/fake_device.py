@@ -5,6 +5,7 @@ Addresses, steps, capsules, streams and events are real or noted; the extension'
 import collections
 import contextlib
 import ctypes
+import gc
 import types
 from unittest import mock
 
@@ -266,6 +267,13 @@ class Native:
                 return made if isinstance(result, tuple) else made[0]
             return result
         return method
+
+
+def without_collector(test):
+    """Until the end of a test: calls refer to themselves, and memory that the collector frees while others are counted would be theirs."""
+    gc.collect()
+    gc.disable()
+    test.addCleanup(gc.enable)
 
 
 def patched():

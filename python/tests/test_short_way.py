@@ -77,6 +77,7 @@ class ShortWayTest(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
         self.addCleanup(_devices.native_stream.cache_clear)
+        fake_device.without_collector(self)
         fake_device.DeviceArray.now = 0
 
     def same(self, name, ours, theirs):

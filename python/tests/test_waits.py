@@ -50,10 +50,7 @@ class FakeWaitsTest(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
         self.addCleanup(_devices.native_stream.cache_clear)
-        # The calls refer to themselves, and memory that the collector frees while others are counted would be theirs.
-        gc.collect()
-        gc.disable()
-        self.addCleanup(gc.enable)
+        fake_device.without_collector(self)
         DeviceArray.now = 0
 
     def test_nothing_is_allocated_or_freed_in_a_loop(self):
