@@ -5,6 +5,7 @@
 // compared with its definition.
 #include "scenes.hpp"
 #include "../../src/tld/core.hpp"
+#include <array>
 
 namespace opencv_test { namespace {
 

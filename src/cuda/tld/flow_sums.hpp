@@ -54,7 +54,7 @@ __device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, i
     return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
 }
 
-//! Side of the window; 0: that of the settings.
+//! Largest side of a window. @tparam WINDOW its side; 0: that of the settings.
 template <int WINDOW> const int LARGEST_WINDOW = WINDOW ? WINDOW : MAX_FLOW_WINDOW;
 
 //! Window of which a lane has up to four pixels: base of sums for trackPoint(). @tparam WINDOW its side; 0: that of the
