@@ -313,7 +313,7 @@ class CascadeClassifier(Worker):
         """Returns True if the cascade was read from a file in the old format (opencv-haar-classifier)."""
         return bool(self._native.isOldFormatCascade())
 
-    def detectMultiScale(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+    def detectMultiScale(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: Optional[int] = 0,
                          minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None) -> Any:
         """detect() with the arguments and the result of cv2.CascadeClassifier.detectMultiScale(): n x 4 int32, or () if there is no object.
 
@@ -322,24 +322,24 @@ class CascadeClassifier(Worker):
             scaleFactor, minNeighbors, minSize, maxSize: scale_factor, min_neighbors, min_size, max_size of detect().
             flags: not used, like that of cv2.
         """
-        _arrays.number(flags, "flags", whole=True)
+        _check_flags(flags)
         return self._detect(self._native.detectMultiScale, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES)
 
-    def detectMultiScale2(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+    def detectMultiScale2(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: Optional[int] = 0,
                           minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None) -> tuple[Any, Any]:
         """detectMultiScale() that returns (objects, numDetections), as in cv2: also the number of candidates grouped to each object."""
-        _arrays.number(flags, "flags", whole=True)
+        _check_flags(flags)
         objects, counts = self._detect(self._native.detectMultiScale2, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES)
         return objects, counts
 
-    def detectMultiScale3(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: int = 0,
+    def detectMultiScale3(self, image: ImageLike, scaleFactor: Optional[float] = None, minNeighbors: Optional[int] = None, flags: Optional[int] = 0,
                           minSize: Union[int, Sequence[int], None] = None, maxSize: Union[int, Sequence[int], None] = None,
-                          outputRejectLevels: bool = False) -> tuple[Any, Any, Any]:
-        """detectMultiScale() that returns (objects, rejectLevels, levelWeights), as in cv2. With outputRejectLevels=True rejectLevels are the
-        numbers of stages, and levelWeights the largest sum of the last stage, of each object."""
-        _arrays.number(flags, "flags", whole=True)
+                          outputRejectLevels: Optional[int] = False) -> tuple[Any, Any, Any]:
+        """detectMultiScale() that returns (objects, rejectLevels, levelWeights), as in cv2. With outputRejectLevels=True, or a number
+        other than 0, rejectLevels are the numbers of stages, and levelWeights the largest sum of the last stage, of each object."""
+        _check_flags(flags)
         objects, levels, weights = self._detect(self._native.detectMultiScale3, image, (scaleFactor, minNeighbors, minSize, maxSize), names=_CV2_NAMES,
-                                                outputRejectLevels=_arrays.flag(outputRejectLevels, "outputRejectLevels"))
+                                                outputRejectLevels=_truth(outputRejectLevels, "outputRejectLevels"))
         return objects, levels, weights
 
     def detect_batch(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> list[Detections]:
@@ -423,7 +423,7 @@ class CascadeClassifier(Worker):
 
     def clone(self) -> CascadeClassifier:
         """Returns an object with the same parameters, device among them, for another thread or stream. It shares the cascade."""
-        made = CascadeClassifier.__new__(CascadeClassifier)
+        made = type(self).__new__(type(self))
         Worker.__init__(made, self.device)
         made._native = call(self._native.clone)
         made._name = self._name
@@ -460,6 +460,18 @@ def _masks(masks: Any, images: Sequence[_arrays.Given]) -> list[_arrays.Given]:
 
 
 _CV2_NAMES = ("scaleFactor", "minNeighbors", "minSize", "maxSize")
+
+
+def _check_flags(value: Any) -> None:
+    if value is not None:
+        _arrays.number(value, "flags", whole=True)
+
+
+def _truth(value: Any, name: str) -> bool:
+    """A truth value as cv2 takes it: also a number, or None."""
+    if value is not None and not isinstance(value, (bool, int, np.bool_, np.integer)):
+        raise TypeError(f"{name}: {type(value).__name__}: True, False or a whole number is needed")
+    return bool(value)
 
 
 def _listed(values: Any, name: str) -> list[Any]:

@@ -134,7 +134,7 @@ class CascadeTest(unittest.TestCase):
         for method in (faces.detectMultiScale, faces.detectMultiScale2, faces.detectMultiScale3):
             none = method(np.zeros((60, 60), np.uint8))
             self.assertEqual(none[0] if isinstance(none, tuple) and none else none, ())
-            for named, words in (({"scaleFactor": "x"}, "scaleFactor: 'x'"), ({"minSize": "x"}, "minSize"), ({"flags": None}, "flags: None")):
+            for named, words in (({"scaleFactor": "x"}, "scaleFactor: 'x'"), ({"minSize": "x"}, "minSize"), ({"flags": "x"}, "flags: 'x'")):
                 with self.assertRaisesRegex(TypeError, words):
                     method(image, **named)
 

@@ -1,6 +1,10 @@
 """Programs written for cv2.CascadeClassifier, after a change of one import: patterns of calls that are common in public programs."""
 import importlib.util
+import itertools
+import logging
 import os
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -67,6 +71,91 @@ class DropinTest(unittest.TestCase):
             self.assertIn("without a cascade", repr(faces))
         with self.assertRaisesRegex(TypeError, "cascade"):
             faces.load(3)
+
+    def test_a_file_that_does_not_exist_gives_an_empty_object_as_in_cv2(self):
+        for missing in ("/nowhere/other.xml", "haarcascade_none.xml", pathlib.Path("/nowhere/other.xml"), "x" * 5000):
+            with self.assertLogs("cudatracking", logging.ERROR):
+                faces = cv2.CascadeClassifier(missing)
+            self.assertTrue(faces.empty())
+            self.assertFalse(faces.load(missing))
+            self.assertEqual((faces.scale_factor, faces.min_neighbors), (1.1, 3))
+        self.assertTrue(faces.load("eye"))
+        for wrong in (IMAGE, tempfile.gettempdir(), ""):
+            with self.assertRaises(ct.error):
+                cv2.CascadeClassifier(wrong)
+        with self.assertRaises(TypeError):
+            cv2.CascadeClassifier(3)
+
+    def test_each_argument_in_each_form_of_cv2(self):
+        if not hasattr(installed, "CascadeClassifier"):
+            self.skipTest(f"cv2 {installed.__version__} has no CascadeClassifier to compare with")
+        file = cv2.data.haarcascades + "haarcascade_frontalface_default.xml"
+        for path in (file, pathlib.Path(file)):
+            for make in (lambda module: module.CascadeClassifier(path), lambda module: module.CascadeClassifier(filename=path)):
+                self.assertEqual([make(module).empty() for module in (installed, cv2)], [False, False])
+            for load in (lambda faces: faces.load(path), lambda faces: faces.load(filename=path)):
+                self.assertEqual([load(module.CascadeClassifier()) for module in (installed, cv2)], [True, True])
+        self.addCleanup(installed.setNumThreads, installed.getNumThreads())
+        installed.setNumThreads(1)  # with more the order of candidates changes
+        pair = [module.CascadeClassifier(file) for module in (installed, cv2)]
+        small = cv2.resize(self.gray, (256, 256))
+        wide = np.zeros((256, 300), np.uint8)
+        wide[:, 20:276] = small
+        images = [small, cv2.resize(self.image, (256, 256)), small[..., None], small[::-1], wide[:, 20:276], np.asfortranarray(small),
+                  cv2.cvtColor(cv2.resize(self.image, (256, 256)), cv2.COLOR_BGR2BGRA), cv2.UMat(small), cv2.UMat(cv2.resize(self.image, (256, 256))), None,
+                  np.empty((0, 0), np.uint8), np.zeros((40, 40), np.uint8), np.zeros((5, 5), np.uint8)]
+        forms = {"scaleFactor": [None, 1.2, 2, np.float32(1.2), np.float64(1.2), np.int64(2)],
+                 "minNeighbors": [None, 5, 0, -1, np.int32(5), np.uint8(5)],
+                 "flags": [None, 0, 15, -1, np.int32(2), cv2.CASCADE_SCALE_IMAGE],
+                 "minSize": [None, (30, 30), [30, 30], np.array([30, 30]), np.array([30, 30], np.uint8), (np.int64(30), np.int32(30)), (0, 0), (-1, -1)],
+                 "maxSize": [None, (90, 90), [90, 90], np.array([90, 90]), (0, 0)],
+                 "outputRejectLevels": [True, 1, 10, -1, 2**70, np.True_, np.int64(1)]}
+        calls = [((image,), {}) for image in images] + [((), {"image": small})]
+        calls += [((small,), {name: value}) for name, values in forms.items() for value in values]
+        calls += [((small, *(values[min(row, len(values) - 1)] for values in list(forms.values())[:count])), {}) for row in range(3) for count in range(1, 6)]
+        calls += [((small, 1.1, 3), dict(named)) for named in itertools.permutations([("flags", None), ("minSize", (20, 20)), ("maxSize", None)])]
+        plain = lambda value: (type(value), getattr(value, "dtype", None), np.asarray(value).tolist())
+        for method in ("detectMultiScale", "detectMultiScale2", "detectMultiScale3"):
+            for args, named in calls:
+                if "outputRejectLevels" in named and method != "detectMultiScale3":
+                    continue
+                if method == "detectMultiScale3":  # without levels cv2 fails where there are objects
+                    named = {"outputRejectLevels": True, **named}
+                with self.subTest(method, args=[str(value)[:40] for value in args], named=[*named.items()]):
+                    theirs, ours = (getattr(faces, method)(*args, **named) for faces in pair)
+                    if method == "detectMultiScale":
+                        theirs, ours = (theirs,), (ours,)
+                    for a, b in zip(theirs, ours):
+                        if method == "detectMultiScale3" and np.asarray(a).dtype.kind == "f":
+                            np.testing.assert_allclose(b, a, rtol=1e-6)
+                        else:
+                            self.assertEqual(plain(b), plain(a))
+        for value in ("x", 1.5, [1]):
+            with self.assertRaisesRegex(TypeError, "outputRejectLevels"):
+                pair[1].detectMultiScale3(small, outputRejectLevels=value)
+
+    def test_rectangles_are_grouped_as_in_cv2(self):
+        three = [[10, 20, 30, 40], [11, 20, 30, 40], [12, 22, 30, 41]]
+        boxes, weights = cv2.groupRectangles(three, 1, .2)
+        self.assertEqual((boxes.tolist(), boxes.dtype, weights.tolist(), weights.dtype), ([[11, 21, 30, 40]], np.int32, [3], np.int32))
+        self.assertEqual(cv2.groupRectangles(three, 3), ((), ()))
+        if not hasattr(installed, "groupRectangles"):
+            self.skipTest(f"cv2 {installed.__version__} has no groupRectangles to compare with")
+        plain = lambda found: [(type(value), getattr(value, "dtype", None), np.asarray(value).tolist()) for value in found]
+        array = np.array(three)
+        for args, named in [((three, 1), {}), ((array, 1), {}), ((array.astype(np.uint8), 1), {}), ((tuple(map(tuple, three)), 1), {"eps": .5}),
+                            ((three, 0), {}), ((three, None, None), {}), ((three, np.int32(2)), {"eps": 1}), ((None, 1), {}), (([], 0), {}), (((), 1), {}),
+                            ((np.zeros((0, 4), np.int32), 1), {}), ((), {"rectList": three, "groupThreshold": 1, "eps": np.float32(.2)})]:
+            with self.subTest(args=args, named=named):
+                self.assertEqual(plain(cv2.groupRectangles(*args, **named)), plain(installed.groupRectangles(*args, **named)))
+        rng = np.random.default_rng(5)
+        for _ in range(500):
+            count = int(rng.integers(1, 60))
+            centers = rng.integers(-50, 200, (max(1, count // 6), 4))
+            centers[:, 2:] = rng.integers(0, 80, (len(centers), 2))
+            some = centers[rng.integers(0, len(centers), count)] + rng.integers(-6, 7, (count, 4)) * rng.integers(0, 2)
+            threshold, eps = int(rng.integers(-1, 5)), (.2, .1, .5, 1., 0., -.1)[rng.integers(0, 6)]
+            self.assertEqual(plain(cv2.groupRectangles(some, threshold, eps)), plain(installed.groupRectangles(some, threshold, eps)), (some, threshold, eps))
 
     def test_everything_else_is_the_installed_cv2(self):
         self.assertIs(cv2.imread, installed.imread)
