@@ -17,7 +17,7 @@ or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed o
 from typing import NoReturn
 
 from . import _early  # noqa: F401  (before all that takes time)
-from . import dask, ray
+from . import ray
 from ._arrays import DeviceArray
 from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades
 from ._devices import BuildInfo, Device, build_info, devices
@@ -32,7 +32,7 @@ from ._windows import Field, Windows, windows
 __all__ = [
     "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Field", "Found", "FragmentMatcher",
     "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "Windows",
-    "__version__", "build_info", "cascade_file", "cascades", "cv2", "dask", "devices", "error", "quickshift", "ray", "superpixels",
+    "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray", "superpixels",
     "windows",
 ]
 

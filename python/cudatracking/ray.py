@@ -1,7 +1,7 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 """Stages of pipelines: callable classes that take a batch, a dict of columns, and return it with more columns, as Ray Data's map_batches()
-and map_groups() want them. Ray itself is not needed to import them; doc/pipelines.md shows them with Ray Data, dask and torch.
+and map_groups() want them. Ray itself is not needed to import them; doc/pipelines.md shows them with Ray Data and torch.
 
 A pickled stage is its arguments: the copy in another process makes its own object of the class it works with.
 """

@@ -1,4 +1,4 @@
-"""What doc/python.md, doc/from_opencv.md, doc/windows.md and the docstrings show runs as written and prints what stands below it;
+"""What doc/python.md, doc/from_opencv.md, doc/rasters.md, doc/windows.md and the docstrings show runs as written and prints what stands below it;
 mypy --strict is content.
 """
 import contextlib
@@ -37,7 +37,7 @@ def snippets(page):
 
 
 def pages():
-    return [page for page in ("python.md", "from_opencv.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
+    return [page for page in ("python.md", "from_opencv.md", "rasters.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
 
 
 class DocsTest(unittest.TestCase):

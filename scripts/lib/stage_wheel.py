@@ -26,8 +26,6 @@ Requires-Dist: av; extra == "video"
 Provides-Extra: scan
 Requires-Dist: av; extra == "scan"
 Requires-Dist: pyarrow; extra == "scan"
-Provides-Extra: dask
-Requires-Dist: dask[array]; extra == "dask"
 Provides-Extra: rasters
 Requires-Dist: rasterio; extra == "rasters"
 Provides-Extra: ray
