@@ -92,6 +92,46 @@ class WorkersTest(EndsTest):
             self.assertEqual(_executors._essence(Exception(text)), words)
 
 
+class PlanTest(EndsTest):
+    def with_answers(self, change, **named):
+        """A scan; change(real, task, answer) is called for each answer in the place of real(task, answer)."""
+        real = _run.Scan._ended
+        with mock.patch.object(_run.Scan, "_ended", lambda scan, task, answer: change(lambda task, answer: real(scan, task, answer), task, answer)):
+            return self.scan("cpu:2", **named)
+
+    def test_answers_of_a_plan_that_was_replaced(self):
+        """A video is planned anew while its segments are at work; what becomes of these has no effect."""
+        for name, stale in (("failed", {"kind": "failed", "reason": "x"}), ("died", _executors.WorkerDied("x")), ("inexact", {"kind": "inexact"})):
+            for tries in (0, _run.TRIES - 1):
+                with self.subTest(name, tries=tries):
+                    seen = []
+
+                    def change(real, task, answer):
+                        if task.segment is not None and not seen:
+                            seen.append(task)
+                            real(task._replace(segment=0), {"kind": "inexact"})
+                            for segment in (0, 1):
+                                real(task._replace(segment=segment, tries=tries), stale)
+                        else:
+                            real(task, answer)
+
+                    done = self.with_answers(change)
+                    self.assertEqual((done.failures, digest(done.table)), ([], self.expected("superpixels")))
+                    shutil.rmtree(self.path("out"))
+
+    def test_audit_that_is_inexact(self):
+        """It says nothing of the bytes: the segment is decoded once more in order."""
+        again = []
+
+        def change(real, task, answer):
+            if task.audit:
+                again.append(task.whole)
+            real(task, {"kind": "inexact"} if task.audit and not task.whole else answer)
+
+        done = self.with_answers(change, audit=1.)
+        self.assertEqual((done.failures, sorted(again)), ([], sorted([False, True] * done.segments)))
+
+
 class ErrorsTest(EndsTest):
     def test_state_after_an_error(self):
         """Whatever ends a scan, its manifest does not say that it runs."""

@@ -510,13 +510,16 @@ class Scan:
 
     def _ended(self, task: _Task, answer: Any) -> None:
         video = task.video
+        if not isinstance(answer, WorkerDied):
+            self._finished.add(task.segment is not None)
+        if task.segment is not None and not task.audit and task.whole != video.whole:
+            return  # planned anew meanwhile; its segments are no more
         if isinstance(answer, WorkerDied):
             if task.tries + 1 < TRIES:
                 self._ready.appendleft(task._replace(tries=task.tries + 1))
             else:
                 self._give_up(task, answer)
             return
-        self._finished.add(task.segment is not None)
         if answer["kind"] == "fatal":
             raise StorageError(answer["reason"])
         if answer["kind"] == "failed":
@@ -527,10 +530,10 @@ class Scan:
                 raise StorageError(f"{video.index_file}: cannot be read; is the folder on storage that all hosts share?")
             self._opened(video)
         elif task.audit:
-            if any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps", "boxes", "state_sha256")):
+            if answer["kind"] == "inexact":  # a GPU has decoded the segment from its begin
+                self._ready.appendleft(task._replace(whole=True))
+            elif any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps", "boxes", "state_sha256")):
                 self._distrust(video, task.segment)
-        elif task.whole != video.whole:
-            pass  # planned anew meanwhile
         elif answer["kind"] == "inexact":
             self._make_whole(video)
         else:
