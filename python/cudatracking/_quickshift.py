@@ -20,6 +20,8 @@ from ._work import Work, Worker
 _PIXELS = ("u1", "u2", "f4")
 _CHANNELS = tuple(range(1, 17))
 _IMAGE = Kind(_PIXELS, _CHANNELS)
+_COLOR_SCALES = {"b1": 32., "u1": 32. / 255., "i1": 32. / 255., "u2": 32. / 65535., "i2": 32. / 65535., "f2": 32., "f4": 32., "f8": 32.}
+_EXACT = {"b1": "u1", "i1": "f4", "i2": "f4", "i4": "f4", "u4": "f4", "i8": "f4", "u8": "f4"}  # types of numpy arrays, and what they become
 Rng = Union[int, np.random.Generator, None]
 
 
@@ -57,8 +59,9 @@ class QuickShift(Worker):
         sigma: bandwidth of the Gaussian kernel in pixels; a colour difference of 1 / color_scale counts as one pixel. Above 0, at most 341. Time grows with its square. Default 6.
         max_dist: largest distance of a link (tau), in the same unit; above 0, at most 32767. A larger one gives fewer superpixels. Default 10.
         color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to 16 numbers, one per channel; fewer than four are
-            filled up with 0, so that further channels have no effect. A larger one gives more superpixels. Values are taken as they are,
-            0..255 for 8 bit. Default 32/255.
+            filled up with 0, so that further channels have no effect. A larger one gives more superpixels. Default None, by the type of the
+            image: 32/255 for 8 bits, 32/65535 for 16 bits, 32 for floats and bool. Give 32 / range for values that do not fill the range of
+            their type, such as reflectance of 0 to 10,000, and for whole numbers of 32 and 64 bits.
         search_radius: how far a parent is searched along x and along y: "max_dist" (default), which misses no link; "window", ceil(3 sigma),
             the radius of scikit-image; or 1 to 32767 pixels.
         tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as denser, so that
@@ -68,7 +71,8 @@ class QuickShift(Worker):
         device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
             device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Images: uint8, uint16 or float32 (float16 and float64 become float32), height x width with 1 to 16 channels. After compute() the other methods
+    Images: uint8, uint16 or float32 (float16 and float64 become float32), height x width with 1 to 16 channels. Numpy arrays of bool become
+    uint8, those of other whole numbers float32 if all values are within 2^24. After compute() the other methods
     return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device. Before compute() they
     raise error. The CPU and every GPU give the same bits. Calls of several threads on one object are made one after the other, and share
     its results: use one object per thread. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
@@ -79,7 +83,7 @@ class QuickShift(Worker):
     _instead_of_copy = "make another one with the same arguments; what labels() and other methods return can be copied"
     _instead_of_pickle = "make it in the other process; what labels() and other methods return can be pickled"
 
-    def __init__(self, sigma: float = 6., max_dist: float = 10., color_scale: Union[float, Sequence[float]] = 32. / 255., *,
+    def __init__(self, sigma: float = 6., max_dist: float = 10., color_scale: Union[float, Sequence[float], None] = None, *,
                  search_radius: Union[str, int] = "max_dist", tie_rule: str = "index", normalize_density: bool = False, device: str = "auto") -> None:
         super().__init__(device)
         sigma, max_dist = _arrays.number(sigma, "sigma"), _arrays.number(max_dist, "max_dist")
@@ -92,8 +96,9 @@ class QuickShift(Worker):
                 if not 0. <= scale <= 1e9:
                     raise ArgumentError(f"color_scale[{i}]: {scale:g}, but it must be 0 to 1e9", "color_scale", scale)
             call(self._native.setScales, scales)
-        else:
+        elif color_scale is not None:
             call(self._native.setColorScale, _arrays.number(color_scale, "color_scale"))
+        self._scale_of: Optional[str] = None if color_scale is None else ""  # type whose default is set; "": a factor was given
         named = {"max_dist": 0, "window": -1}
         if isinstance(search_radius, str) and search_radius not in named:
             raise ArgumentError(f'search_radius: {search_radius!r}: "max_dist", "window" or pixels are possible', "search_radius", search_radius)
@@ -115,7 +120,7 @@ class QuickShift(Worker):
             device: where the work is done, as for QuickShift(). Default "auto".
         """
         made = cls(device=device)
-        made._native = call(cv2.cuda.QuickShift.forSuperpixels)
+        made._native, made._scale_of = call(cv2.cuda.QuickShift.forSuperpixels), ""
         return made
 
     @property
@@ -142,11 +147,13 @@ class QuickShift(Worker):
         place = self._place if mask is None and noise is None and stream is None else None
         pixels = None if place is None else _IMAGE.at(place, image)
         if place is not None and pixels is not None:
+            self._set_scale(_arrays._type_of(image.dtype, "image"), image)  # type: ignore[union-attr]
             self._at(place, self._native.compute, pixels, held=(image,))
             shape: Any = image.shape  # type: ignore[union-attr]
             self._host, self._size = place.device is None, (shape[0], shape[1])
             return self
-        source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+        source, kind = _source(image)
+        self._set_scale(kind, source.host)
         over = _arrays.mask(mask, "mask", source.shape[:2]) if mask is not None else None
         added = None if noise is None else _arrays.reals(noise, "noise", source.shape[:2])
         if added is not None and self.device != "cpu":
@@ -162,6 +169,19 @@ class QuickShift(Worker):
             if work.device is None:
                 self._last = None
         return self
+
+    def _set_scale(self, kind: str, host: Any) -> None:
+        """Sets the default of color_scale for an image of this type, if none was given."""
+        if self._scale_of == "":
+            return
+        if kind != self._scale_of:
+            call(self._native.setColorScale, color_scale_of(kind))
+            self._scale_of = kind
+        if kind[0] == "f" and isinstance(host, np.ndarray) and host.size:
+            most = float(np.nanmax(np.where(np.isfinite(host), np.abs(host), 0)))
+            if most > 2.:
+                warnings.warn(f"image: floats up to {most:g}, and the default of color_scale, 32, is for 0 to 1; give color_scale, such as {32. / most:.3g}",
+                              RuntimeWarning, stacklevel=4)  # of the caller of compute(), which is locked
 
     def _computed(self, stream: Any) -> Work:
         """A call about results of compute()."""
@@ -308,7 +328,7 @@ class QuickShift(Worker):
                 arrays, else the null stream.
             out: array for the result, of shape and type of the image and on its device; not the image itself. Default: a new one.
         """
-        source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+        source = _source(image)[0]
         with self._about(source, stream) as work:
             pixels = work.array(source, slot="colors")
             channels = source.shape[2] if len(source.shape) == 3 else 1
@@ -328,7 +348,7 @@ class QuickShift(Worker):
             with self._computed(stream) as work:
                 areas, means, centroids, boxes = call(self._native.getStatistics, None, **work.named)
         else:
-            source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+            source = _source(image)[0]
             if 0 in source.shape:
                 raise ArgumentError(f"image: shape {source.shape}: has no pixels; None is for statistics without means", "image", source.shape)
             with self._about(source, stream) as work:
@@ -376,6 +396,25 @@ class QuickShift(Worker):
         return f"<cudatracking.QuickShift sigma {self.sigma:g}, max_dist {self.max_dist:g}, device {self.device!r}>"
 
 
+def color_scale_of(kind: str) -> float:
+    """Returns the default of color_scale for images of a type, such as u1."""
+    if kind not in _COLOR_SCALES:
+        raise ArgumentError(f"color_scale: has no default for {np.dtype(kind)}; give one, such as 32 / the range of the values", "color_scale", None)
+    return _COLOR_SCALES[kind]
+
+
+def _source(value: Any) -> tuple[_arrays.Given, str]:
+    """An image, and the type that its caller gave."""
+    kind = value.dtype.str.lstrip("|<=>") if isinstance(value, np.ndarray) else ""
+    if kind not in _EXACT or isinstance(value, np.ma.MaskedArray):
+        source = _arrays.image(value, "image", _PIXELS, _CHANNELS)
+        return source, source.dtype
+    least, most = (int(value.min()), int(value.max())) if value.size else (0, 0)
+    if not -2**24 <= least <= most <= 2**24:
+        raise ArgumentError(f"image: {value.dtype} values from {least} to {most}; -2^24 to 2^24, which float32 holds exactly, are possible", "image")
+    return _arrays.image(value.astype(_EXACT[kind]), "image", _PIXELS, _CHANNELS), kind
+
+
 def _column(values: Any, dtype: Any) -> Any:
     return np.zeros(0, dtype) if values is None else np.asarray(values, dtype).reshape(-1)
 
@@ -406,7 +445,8 @@ def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask
     images of BSDS500; doc/quick_shift.md has the study. The CPU and every GPU give the same labels.
 
     Args:
-        image: uint8, BGR or gray, on the host or a device.
+        image: uint8, BGR or gray, on the host or a device. With convert2lab also uint16 of 0 to 65535 and floats of 0 to 1, which become uint8;
+            pixels that are NaN or infinite are masked.
         number: wanted number of superpixels, at least 1.
         convert2lab: True converts BGR or gray to Lab first, for images on the host only. Default True; give False for images in Lab, as
             cv2.cvtColor() with COLOR_BGR2Lab makes them of uint8, and for images on a device.
@@ -423,19 +463,33 @@ def superpixels(image: ImageLike, number: int, *, convert2lab: bool = True, mask
     number, lab = _arrays.number(number, "number", whole=True), _arrays.flag(convert2lab, "convert2lab")
     if number < 1:
         raise ArgumentError(f"number: {number}: at least 1 is needed", "number", number)
-    source = _arrays.image(image, "image", ("u1",), (1, 3) if lab else (3,))
+    source = _arrays.image(image, "image", _PIXELS if lab else ("u1",), (1, 3) if lab else (3,))
     if not lab and len(source.shape) != 3:
         raise ArgumentError(f"image: shape {source.shape}: height x width x 3, Lab, is needed without convert2lab", "image", source.shape)
     value: Any = image
     if lab:
         if source.host is None:
             raise ArgumentError("image: lies on a device, and convert2lab works on the host; give Lab values and convert2lab=False", "convert2lab", True)
-        value = lab_of(source.host)
+        pixels, holes = _of_8_bits(source.host)
+        if holes is not None and holes.any():
+            mask = ~holes if mask is None else ~holes & (np.asarray(_arrays.mask(mask, "mask", holes.shape).host) != 0)
+        value = lab_of(pixels)
     shift = QuickShift.for_superpixels(device).compute(value, mask=mask, stream=stream)
     made = shift.apply_number(number)
     if missed(number, made):
         warnings.warn(f"number: {number}: the nearest that was found is {made}", RuntimeWarning, stacklevel=2)
     return shift.labels()
+
+
+def _of_8_bits(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], Optional[npt.NDArray[np.bool_]]]:
+    """An image of uint16 or of floats as one of 8 bits, and where floats are not finite."""
+    if pixels.dtype.kind == "u":
+        return pixels if pixels.dtype == np.uint8 else ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8), None
+    finite = np.isfinite(pixels)
+    values = np.where(finite, pixels, 0)
+    if values.size and not 0 <= values.min() <= values.max() <= 1:
+        raise ArgumentError(f"image: floats from {values.min():g} to {values.max():g}; 0 to 1 is possible", "image")
+    return np.rint(values * np.float32(255)).astype(np.uint8), ~(finite if pixels.ndim == 2 else finite.all(axis=2))
 
 
 def lab_of(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -480,8 +534,9 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     image is taken as floats of [0, 1], or with convert2lab as Lab (L 0 to 100). The noise is scikit-image's; it links the pixels of flat
     areas, in which all densities are equal.
 
-    Differences from scikit-image: scikit-image sums doubles (for float32 images: floats), this function integers, weights of 23 bits. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in photographs (doc/from_opencv.md has a
-    table), and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its rng=None is noise that differs from
+    Differences from scikit-image: scikit-image sums doubles (for float32 images: floats), this function integers,
+    weights of 23 bits. So pixels have another parent where two densities are nearly equal: up to 50 of 10,000 in colour photographs in Lab
+    (doc/from_opencv.md has a table), hundreds of 10,000 in gray images, and more in flat drawings that are smoothed or given as float32. Its labels are int64. Its rng=None is noise that differs from
     call to call. Distances of return_tree are infinite for roots, where scikit-image returns the distance to a parent that is too far away.
 
         >>> labels = ct.quickshift(image[..., ::-1], kernel_size=3, max_dist=6, ratio=.5)  # RGB
@@ -489,9 +544,10 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
         ((512, 512), 0)
 
     Args:
-        image: RGB or, without convert2lab, 1 to 16 channels in the last axis: uint8, uint16 or float32 (float16 and float64 become float32), on the host or a device.
+        image: RGB or, without convert2lab, 1 to 16 channels in the last axis: uint8, uint16 or float32 (float16 and float64 become float32), on the host
+            or a device; numpy arrays also of bool, 0 and 1, and of other whole numbers, whose range becomes -1 to 1, or 0 to 1 if unsigned.
         ratio: weight of colours, 0 to 1e9. Default 1.
-        kernel_size: bandwidth of the Gaussian kernel; above 0, at most 341. Default 5.
+        kernel_size: bandwidth of the Gaussian kernel, 1 to 341. Default 5.
         max_dist: largest distance of a link; above 0, at most 32767. Default 10.
         return_tree: True returns (labels, parents, distances): also parents (int32) and distances (float32) of all pixels. Default False.
         sigma: width of a Gaussian that smooths the image first, pixels, 0 to 100. Default 0: none.
@@ -517,10 +573,12 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     return_tree, lab = _arrays.flag(return_tree, "return_tree"), _arrays.flag(convert2lab, "convert2lab")
     if channel_axis not in (-1, 2) or isinstance(channel_axis, bool):
         raise ArgumentError(f"channel_axis: {channel_axis!r}: -1 and 2, the last axis, are possible", "channel_axis", channel_axis)
-    for name, factor, least, most in (("ratio", ratio, 0., 1e9), ("sigma", smooth, 0., 100.), ("kernel_size", kernel_size, 1e-300, 341.),
+    for name, factor, least, most in (("ratio", ratio, 0., 1e9), ("sigma", smooth, 0., 100.), ("kernel_size", kernel_size, 1., 341.),
                                       ("max_dist", max_dist, 1e-300, 32767.)):
         if not least <= factor <= most:
-            raise ArgumentError(f"{name}: {factor:g}: {'above ' if least else ''}0 to {most:g} is possible", name, factor)
+            raise ArgumentError(f"{name}: {factor:g}: {'above 0' if 0. < least < 1. else f'{least:g}'} to {most:g} is possible", name, factor)
+    if isinstance(image, np.ndarray) and not isinstance(image, np.ma.MaskedArray) and image.dtype.str.lstrip("|<=>") in _EXACT:
+        image = _as_floats(image)
     source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
     scale = {"u1": ratio / 255., "u2": ratio / 65535., "f4": ratio}[source.dtype]
     value: Any = image if source.host is None else source.host
@@ -544,6 +602,11 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     return made.labels()
 
 
+def _as_floats(image: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Whole numbers as floats, as scikit-image converts them."""
+    return np.maximum(image / (1. if image.dtype == np.bool_ else float(np.iinfo(image.dtype).max)), -1.)
+
+
 def _noise(rng: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     """The numbers that scikit-image adds to densities."""
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer, np.random.Generator)):
@@ -559,15 +622,13 @@ _XYZ = np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169],
 
 def _linear(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """sRGB of [0, 1] without its gamma."""
-    with np.errstate(invalid="ignore"):
-        return np.where(values > 0.04045, ((values + 0.055) / 1.055) ** 2.4, values / 12.92)
+    return np.where(values > 0.04045, ((values + 0.055) / 1.055) ** 2.4, values / 12.92)
 
 
 def _lab(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Lab of linear RGB, computed in double."""
     parts = linear @ _XYZ.T
-    with np.errstate(invalid="ignore"):
-        x, y, z = np.moveaxis(np.where(parts > 0.008856, np.cbrt(parts), 7.787 * parts + 16. / 116.), -1, 0)
+    x, y, z = np.moveaxis(np.where(parts > 0.008856, np.cbrt(parts), 7.787 * parts + 16. / 116.), -1, 0)
     return np.stack([116. * y - 16., 500. * (x - y), 200. * (y - z)], axis=-1).astype(np.float32)
 
 
@@ -578,6 +639,11 @@ def _prepared(image: npt.NDArray[Any], lab: bool, smooth: float) -> npt.NDArray[
     if not image.size:
         return image
     most = {"u1": 255, "u2": 65535}.get(image.dtype.str[1:])
+    with np.errstate(invalid="ignore", over="ignore"):  # pixels that are not finite are masked
+        return _floats(image, lab, smooth, most)
+
+
+def _floats(image: npt.NDArray[Any], lab: bool, smooth: float, most: Optional[int]) -> npt.NDArray[Any]:
     if not lab:
         pixels: npt.NDArray[Any] = np.ascontiguousarray(image, np.float32) / np.float32(most or 1)
     elif most:

@@ -1,5 +1,6 @@
 """cudatracking.quickshift() gives what users of scikit-image have: its noise and all."""
 import unittest
+import warnings
 
 import numpy as np
 
@@ -35,6 +36,14 @@ class ScikitImageTest(unittest.TestCase):
         # Areas that are nearly flat, where densities differ by less than weights of 23 bits can tell.
         self.expect("astronaut, smoothed", image[100:300, 100:300], parents=.995, sigma=1.)
         self.expect("astronaut, no Lab", image[100:300, 100:300], parents=.995, convert2lab=False, ratio=20.)
+
+    def test_whole_numbers(self):
+        """Of all types, whose range becomes that of floats."""
+        from skimage.data import astronaut
+
+        gray = astronaut()[100:200, 100:230, 1]
+        for image in (gray > 120, (gray // 2).astype(np.int8), gray.astype(np.int16) * 128 - 3000, gray.astype(np.uint32) * 2**24, gray.astype(np.int64) * 2**54):
+            self.expect(str(image.dtype), image[..., None], parents=.9, superpixels=.6, convert2lab=False, ratio=10.)
 
     def test_flat_areas(self):
         from scikit_image import LIME, drawing
@@ -87,11 +96,25 @@ class NoiseTest(unittest.TestCase):
         self.assertGreater(ct.quickshift(image, kernel_size=2, rng=None).max(), 500)
         self.assertLess(ct.quickshift(image, kernel_size=2).max(), 50)
 
+    def test_pixels_that_are_not_finite(self):
+        """They are masked, without a warning of numpy's."""
+        image = np.random.default_rng(1).random((40, 50, 3))
+        image[10:12, 20:30, 1], image[30, 5, 0], image[31, 5] = np.inf, -np.inf, 1e300
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for named in ({}, {"convert2lab": False}):
+                labels = ct.quickshift(image, **named)
+                self.assertTrue((labels[10:12, 20:30] == -1).all())
+            ct.quickshift(image, sigma=1)
+
     def test_refused(self):
         image = np.zeros((20, 30, 3), np.uint8)
         for rng, kind, words in ((-1, ValueError, "rng: -1"), (True, TypeError, "rng: True"), (1.5, TypeError, "rng: 1.5"), ("x", TypeError, "rng: 'x'")):
             with self.assertRaisesRegex(kind, words):
                 ct.quickshift(image, rng=rng)
+        for size in (0, .9):  # as scikit-image
+            with self.assertRaisesRegex(ValueError, f"^kernel_size: {size}: 1 to 341 is possible"):
+                ct.quickshift(image, kernel_size=size)
         shift = ct.QuickShift(device="cpu")
         for noise, kind, words in ((np.zeros((20, 29)), ValueError, r"noise: shape \(20, 29\)"), (np.full((20, 30), np.nan), ValueError, "noise: finite"),
                                    ("x", TypeError, "noise"), (1., ValueError, "noise: shape")):

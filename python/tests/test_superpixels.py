@@ -47,6 +47,61 @@ class SuperpixelsTest(unittest.TestCase):
         np.testing.assert_array_equal(ct.superpixels(gray, 20), expected)
         np.testing.assert_array_equal(ct.superpixels(gray[:, :, None], 20), expected)
 
+    def test_other_types(self):
+        """Those of 16 bits and floats of 0 to 1 give the labels of 8 bits."""
+        image = frame(0)
+        expected = ct.superpixels(image, 60)
+        for pixels in (image.astype(np.uint16) * 257, image / 255, (image / 255).astype(np.float32)):
+            np.testing.assert_array_equal(ct.superpixels(pixels, 60), expected, str(pixels.dtype))
+        pixels, mask = image / 255, np.ones(image.shape[:2], bool)
+        pixels[10:20, 30:50, 1], mask[0], pixels[40, 40] = np.nan, False, np.inf
+        labels = ct.superpixels(pixels, 60, mask=mask)
+        mask[10:20, 30:50] = mask[40, 40] = False
+        np.testing.assert_array_equal(labels < 0, ~mask)
+
+    def test_default_color_scale(self):
+        """It is by the type of the image, so that all types give the labels of 8 bits."""
+        image = frame(0)
+        shift = ct.QuickShift(device="cpu")
+        expected = np.array(shift.compute(image).labels())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            # Of the same values, with factors that are rounded elsewhere.
+            for pixels in (image.astype(np.uint16) * 257, image / 255, (image / 255).astype(np.float32), (image.astype(np.int32) * 257 - 32768).astype(np.int16), image):
+                labels = shift.compute(pixels).labels()
+                self.assertGreater((labels == expected).mean() if labels.max() == expected.max() else 0, .9, pixels.dtype)
+            fine = ct.QuickShift(color_scale=32 / 255, device="cpu").compute(image.astype(np.float32))  # as given
+            np.testing.assert_array_equal(fine.labels(), expected)
+        with self.assertWarnsRegex(RuntimeWarning, "^image: floats up to 255, and the default of color_scale, 32, is for 0 to 1; give color_scale, such as 0.125") as caught:
+            shift.compute(np.minimum(image.astype(np.float32) * 9, 255))
+        self.assertEqual(caught.filename, __file__)
+        with self.assertRaisesRegex(ValueError, "^color_scale: has no default for int32; give one"):
+            shift.compute(image.astype(np.int32))
+        np.testing.assert_array_equal(shift.compute(image).labels(), expected)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            segment = ct.ray.Segment(rgb=False, device="cpu")
+            self.assertEqual(segment({"image": [image.astype(np.uint16) * 257]})["superpixels"], expected.max() + 1)
+
+    def test_whole_numbers_that_floats_hold(self):
+        image = frame(0).astype(np.int64) - 100
+        given = ct.QuickShift(color_scale=32 / 255, device="cpu")
+        expected = np.array(given.compute(image.astype(np.float32)).labels())
+        for kind in (np.int16, np.int32, np.int64, ">i2"):
+            np.testing.assert_array_equal(given.compute(image.astype(kind)).labels(), expected, kind)
+        np.testing.assert_array_equal(given.statistics(image).means, given.statistics(image.astype(np.float32)).means)
+        self.assertEqual(given.mean_color(image).dtype, np.float32)
+        high = (image + 100).astype(np.uint32)
+        np.testing.assert_array_equal(given.compute(high).labels(), given.compute(frame(0)).labels())
+        small = (image // 2).astype(np.int8)
+        np.testing.assert_array_equal(given.compute(small).labels(), given.compute(small.astype(np.float32)).labels())
+        halves = frame(0)[:, :, 0] > 120
+        np.testing.assert_array_equal(ct.QuickShift(device="cpu").compute(halves).labels(), ct.QuickShift(color_scale=32, device="cpu").compute(halves.astype(np.uint8)).labels())
+        for value in (2**24 + 1, -2**24 - 1):
+            image[3, 4, 1] = value
+            with self.assertRaisesRegex(ValueError, "^image: int64 values from .*; -2\\^24 to 2\\^24, which float32 holds exactly, are possible"):
+                given.compute(image)
+
     def test_mask(self):
         mask = np.zeros(GROUND.shape[:2], bool)
         mask[20:90, 30:100] = True
@@ -90,7 +145,9 @@ class SuperpixelsTest(unittest.TestCase):
     def test_refused(self):
         for image, named, kind, words in ((THING, {"number": 0}, ValueError, "number: 0: at least 1"), (THING, {"number": 2.5}, TypeError, "number: 2.5"),
                                           (THING, {"number": 5, "convert2lab": 1}, TypeError, "convert2lab: 1"),
-                                          (THING.astype(np.float32), {"number": 5}, TypeError, "image: .*float32"),
+                                          (THING.astype(np.float32), {"number": 5}, ValueError, "image: floats from 0 to 255; 0 to 1 is possible"),
+                                          (THING.astype(np.int32), {"number": 5}, TypeError, "image: .*int32"),
+                                          (THING / 255, {"number": 5, "convert2lab": False}, TypeError, "image: .*float64"),
                                           (THING[:, :, :2], {"number": 5}, ValueError, "image: "),
                                           (THING[:, :, 0], {"number": 5, "convert2lab": False}, ValueError, "image: "),
                                           (THING, {"number": 5, "mask": np.ones((3, 3), bool)}, ValueError, "mask: "),
