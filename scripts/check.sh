@@ -138,6 +138,7 @@ rule suites "test suites: Algorithm_Topic; Cuda in the names of what needs a GPU
 rule anatomy "anatomy: every algorithm has the same files, each with what belongs there"
 rule base-layer "launches, memory, events and waits only in src/common/"
 rule locks "public methods take the lock of their instance"
+rule gil "bindings written by hand call instances without Python's lock"
 rule constant "no __constant__ memory that is filled at run time"
 rule sync "no device-wide wait"
 rule draws "random numbers of tests: one draw a statement, so that a compiler does not choose their order"

@@ -136,8 +136,10 @@ template <typename Object> PyObject* cudatracking_matchTensors(Object*, PyObject
     cv::cuda::Stream order = cv::cuda::noStream();
     if (!pyopencv_to_safe(queue, order, ArgInfo("queue", 0)))
         return nullptr;
+    int count = 0;
+    ERRWRAP2(count = (*matcher)->getFragmentCount());
     const int pixels = 1 << CV_8U | 1 << CV_16U, channels = 1 << 1 | 1 << 3 | 1 << 4;
-    const int any[2] = {0, 0}, boxes[2] = {(*matcher)->getFragmentCount(), 4};
+    const int any[2] = {0, 0}, boxes[2] = {count, 4};
     bool fits = cudatracking_describe(frame, pixels, channels, any, device, stream, image);
     if (const cv::cuda::GpuMat* const mat = cudatracking_matOf((Object*)areas))
         where = *mat;

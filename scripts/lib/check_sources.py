@@ -1,7 +1,7 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, routes, words, suites, base-layer, locks, constant, sync,
-draws, device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
+CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, routes, words, suites, base-layer, locks, gil, constant,
+sync, draws, device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
 count. A file or function may be longer when a comment at its top says 'over budget: reason'.
 """
 import posixpath
@@ -422,6 +422,14 @@ def check_locks(root):
                         yield f"{name}:{first}: {cls}::{called}() does not begin with 'const auto lock = locked();'"
 
 
+def check_gil(root):
+    """Bindings written by hand call an instance, which locks itself, without Python's lock: a method that holds the one can need the other."""
+    for path, text in sources(root, ("misc",)):
+        for line, statement in statements(blank(text)):
+            if re.search(r"(?:\(\*\w+\)|\bget\(\))->", statement) and not statement.startswith("ERRWRAP2("):
+                yield f"{path.relative_to(root)}:{line}: an instance is called outside of ERRWRAP2(): {statement}"
+
+
 def statements(text):
     """Yields (line, statement) of each statement outside of parentheses, with `{...}` cut to `{`."""
     line, statement, first = 1, "", 1
@@ -572,7 +580,7 @@ def check_draws(root):
 
 CHECKS = {"files": check_files, "functions": check_functions, "columns": check_columns, "walls": check_walls, "anatomy": check_anatomy,
           "stages": check_stages, "tuning": check_tuning, "routes": check_routes, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
-          "constant": check_constant, "sync": check_sync, "draws": check_draws, "device-state": check_device_state}
+          "gil": check_gil, "constant": check_constant, "sync": check_sync, "draws": check_draws, "device-state": check_device_state}
 
 
 def main(checks, usage):

@@ -178,6 +178,11 @@ class CheckSources(unittest.TestCase):
         self.assertEqual(self.findings("locks", inside("return value_;", base="Engine")), [])
         self.assertEqual(len(self.findings("locks", inside("return value_;", base="cuda::Tracker"))), 1)
 
+    def test_gil(self):
+        self.expect("gil", "misc/python/a.hpp",
+                    ["int f()\n{\n    const int any = 0, count = (*matcher)->getFragmentCount();\n}\n", "int f()\n{\n    return pointer->get()->count();\n}\n"],
+                    ["int f()\n{\n    ERRWRAP2(count = (*matcher)->getFragmentCount());\n}\n", "bool f()\n{\n    return pointer->get() && library->describe(a, &b);\n}\n"])
+
     def test_constant(self):
         self.expect("constant", "src/cuda/tld.cu",
                     ["__constant__ float table[16];\n", "void f() { cudaMemcpyToSymbol(table, p, 4); }\n"],

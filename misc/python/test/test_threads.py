@@ -1,6 +1,7 @@
 """One object on many threads: calls are executed one after another, whatever the methods are, and the interpreter goes on.
 
-test_threads.py CLASS calls all methods of a class in 8 threads; the test runs it in a process of its own, as it could crash.
+test_threads.py CLASS calls all methods of a class in 8 threads, test_threads.py tensors calls cv2.cuda.matchTensors() beside match(); the tests run
+it in processes of their own, as they could crash or hang.
 """
 import os
 import random
@@ -170,7 +171,31 @@ def stress(name):
         return 1 if wrong else 0
 
 
+def tensors():
+    """One thread locks a matcher, and needs Python's lock for new outputs; the other one has Python's lock, and asks the matcher."""
+    frame, stop, wrong = image(1), threading.Event(), []
+    matcher = cv2.cuda.FragmentMatcher.create()
+    matcher.cutFragments(frame, [(x, y, 8, 8) for x in range(0, 80, 4) for y in range(0, 64, 4)])
+    outputs = tuple(cv2.cuda.GpuMat() for _ in range(5))
+
+    def work():
+        while not stop.is_set():
+            if cv2.cuda.matchTensors(matcher, frame, frame, outputs, 0, 0, None):  # these are no tensors, so that nothing is matched
+                wrong.append("numpy arrays were taken for tensors")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(CALLS):
+        matcher.match(frame, None)
+    stop.set()
+    thread.join()
+    return wrong[0] if wrong else 0
+
+
 class ThreadsTest(unittest.TestCase):
+    def test_match_tensors_beside_match(self):
+        subprocess.run([sys.executable, __file__, "tensors"], check=True, timeout=60, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+
     def test_every_method_of_every_class(self):
         self.assertEqual(set(classes()), set(CLASSES))
         for cls in classes():
@@ -181,6 +206,8 @@ class ThreadsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["tensors"]:
+        sys.exit(tensors())
     if len(sys.argv) == 2 and hasattr(cv2.cuda, sys.argv[1]):
         sys.exit(stress(sys.argv[1]))
     unittest.main()
