@@ -6,6 +6,7 @@
 #include "../precomp.hpp"
 #include "file_text.hpp"
 #include "text_cursor.hpp"
+#include <algorithm>
 #include <cstdio>
 
 namespace cv { namespace cuda { namespace detail {
@@ -21,6 +22,20 @@ namespace {
 {
     CV_Error_(Error::StsOutOfRange,
               ("%s: %s bytes, %s has at most %zu", name.c_str(), bytes.c_str(), limits.what, limits.bytes));
+}
+
+//! Refuses what is often saved in place of a file: a page that shows it, or Git LFS's pointer to it.
+void refuseStandIns(const std::string& text, const std::string& name)
+{
+    const size_t header = text.compare(0, 5, "<?xml") == 0 ? std::min(text.find("?>"), text.size() - 2) + 2 : 0;
+    std::string begin = text.substr(std::min(text.find_first_not_of(" \t\r\n", header), text.size()), 40);
+    for (char& c : begin)
+        c = isTextLetter(c) ? static_cast<char>(c | 0x20) : c; // lower case
+    const auto begins = [&](std::string_view word) { return begin.compare(0, word.size(), word) == 0; };
+    if (begins("<!doctype html") || begins("<html"))
+        refuse(name, "is an HTML page; download the file itself (on GitHub: Raw)");
+    if (begins("version https://git-lfs.github.com/"))
+        refuse(name, "is a pointer of Git LFS; 'git lfs pull' gets the file itself");
 }
 
 //! Drops a byte order mark from the beginning; refuses bytes that are no text.
@@ -39,6 +54,7 @@ void normalize(std::string& text, const std::string& name)
         text.erase(0, 3);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         refuse(name, "is empty");
+    refuseStandIns(text, name);
     // FileStorage takes what has no line end for a file's name, and reads beyond the last line where it has none
     text += '\n';
 }
