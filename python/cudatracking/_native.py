@@ -91,6 +91,9 @@ def _describe(cuda: Any) -> None:
 
 def _load() -> Any:
     names = [f"cv2{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES if os.path.isfile(os.path.join(FOLDER, f"cv2{suffix}"))]
+    if not names and getattr(sys, "frozen", False):
+        raise ImportError(f"cudatracking: this program was frozen without the extension: there is no {os.path.join(FOLDER, 'cv2*.so')}; PyInstaller "
+                          "collects it by the hook of the installed wheel, for others name the folders _extension and cascades of the package")
     if not names:
         raise ImportError(f"cudatracking: there is no extension for this Python ({sys.version.split()[0]}) in {FOLDER}; "
                           "install the wheel that scripts/wheel.sh makes")

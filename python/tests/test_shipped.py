@@ -1,9 +1,11 @@
 """The wheel on any machine, also on the one that built it: it names no folder of that machine, and loads no library from there."""
 import glob
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -50,6 +52,34 @@ class ShippedTest(unittest.TestCase):
                     extensions += 1
                     self.assertEqual([path for path in absolute_paths(data) if not path.startswith(SYSTEM)], [])
         self.assertEqual(extensions, 1)
+
+    def test_frozen_programs_have_the_extension_and_the_cascades(self):
+        point, = [point for point in importlib.metadata.distribution("cudatracking").entry_points if point.group == "pyinstaller40"]
+        self.assertEqual(point.name, "hook-dirs")
+        folder, = point.load()()
+        found = runpy.run_path(os.path.join(folder, "hook-cudatracking.py"))
+        self.assertEqual([target for _, target in found["binaries"]], ["cudatracking/_extension"])
+        self.assertEqual({target for _, target in found["datas"]}, {"cudatracking/cascades"})
+        self.assertEqual(len(found["datas"]), len(ct.cascades()))
+        for path, target in found["binaries"] + found["datas"]:
+            self.assertTrue(os.path.isfile(path), path)
+            self.assertEqual(os.path.dirname(path), os.path.join(os.path.dirname(os.path.dirname(ct.__file__)), *target.split("/")))
+
+        shutil.copytree(os.path.dirname(ct.__file__), self.path("cudatracking"), ignore=shutil.ignore_patterns("_extension"))
+        for code, says in (("", "no extension for this Python"), ("import sys; sys.frozen = True; ", "frozen without the extension")):
+            done = subprocess.run([sys.executable, "-c", code + "import cudatracking"], cwd=self.path(), capture_output=True, text=True, timeout=300)
+            self.assertIn(says, done.stderr)
+
+    def test_program_frozen_by_pyinstaller(self):
+        if not importlib.util.find_spec("PyInstaller"):
+            self.skipTest("PyInstaller is not installed")
+        with open(self.path("app.py"), "w", encoding="utf-8") as file:
+            file.write("import cudatracking as ct\nprint(len(ct.cascades()), ct.CascadeClassifier('eye', device='cpu').stages)\n")
+        made = subprocess.run([sys.executable, "-m", "PyInstaller", "-y", "--onedir", "--log-level", "ERROR", "app.py"], cwd=self.path(), capture_output=True,
+                              text=True, timeout=600)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        done = subprocess.run([self.path("dist", "app", "app")], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{len(ct.cascades())} 24\n"), done.stderr)
 
     @needs_data
     def test_only_mjpeg_is_read(self):

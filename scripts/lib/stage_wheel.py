@@ -107,7 +107,8 @@ def stage(options):
         file.write(METADATA.format(version=version, numpy=numpy_floor(), description=description, licenses=expression,
                                    license_files="\n".join(f"License-File: {name}" for name in sorted(os.listdir(licenses)))))
     with open(os.path.join(info, "entry_points.txt"), "w", encoding="utf-8") as file:
-        file.write("[console_scripts]\ncudatracking = cudatracking._command:main\n")
+        file.write("[console_scripts]\ncudatracking = cudatracking._command:main\n"
+                   "[pyinstaller40]\nhook-dirs = cudatracking._pyinstaller:hook_dirs\n")
 
 
 def show(path):
