@@ -260,18 +260,20 @@ class FragmentMatcher(Worker):
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
                 raise ArgumentError(f"{array.name}: fragments and weights must all lie on the host or all on one device", array.name)
-        self._largest = self._regions = None
         if not images or images[0].device is None:
             pixels: Any = [np.ascontiguousarray(array.host) for array in images]
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
-            return call(method, *before, pixels if many else pixels[0], weights if many or weights is None else weights[0])
-        with self._work(arrays, stream) as work:
-            pixels = [work.array(array) for array in images]
-            weights = [work.array(array) for array in covers] if covers is not None else None
-            named = dict(work.named)
-            if weights is not None:
-                named["weights"] = weights if many else weights[0]
-            return call(method, *before, pixels if many else pixels[0], **named)
+            made = call(method, *before, pixels if many else pixels[0], weights if many or weights is None else weights[0])
+        else:
+            with self._work(arrays, stream) as work:
+                pixels = [work.array(array) for array in images]
+                weights = [work.array(array) for array in covers] if covers is not None else None
+                named = dict(work.named)
+                if weights is not None:
+                    named["weights"] = weights if many else weights[0]
+                made = call(method, *before, pixels if many else pixels[0], **named)
+        self._largest = self._regions = None  # not before: a refused call keeps the fragments
+        return made
 
     def cut(self, frame: ImageLike, regions: BoxesLike, weights: Optional[Sequence[ImageLike]] = None, *, stream: Any = None) -> None:
         """Replaces all fragments by regions of a frame.
@@ -288,7 +290,6 @@ class FragmentMatcher(Worker):
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
         stream_pointer(stream)  # as in _edit()
-        self._largest = self._regions = None
         if image.device is None:
             for array in covers or []:
                 if array.device is not None:
@@ -301,7 +302,7 @@ class FragmentMatcher(Worker):
                 if covers is not None:
                     named["weights"] = [work.array(array) for array in covers]
                 call(self._native.cutFragments, work.array(image), boxes, **named)
-        self._regions = np.array(boxes, np.int32)
+        self._largest, self._regions = None, np.array(boxes, np.int32)
 
     def add(self, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> int:
         """Appends one fragment and returns its index.
@@ -333,13 +334,13 @@ class FragmentMatcher(Worker):
 
     def remove(self, index: int) -> None:
         """Removes one fragment; the indices of later ones decrease by one."""
-        self._regions = None
         call(self._native.removeFragment, _arrays.number(index, "index", whole=True))
+        self._regions = None
 
     def clear(self) -> None:
         """Removes all fragments."""
-        self._regions = None
         call(self._native.clear)
+        self._regions = None
 
     def size(self, index: int) -> tuple[int, int]:
         """Returns (width, height) of a fragment in pixels."""

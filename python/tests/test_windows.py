@@ -170,6 +170,22 @@ class WindowsTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "grid: tuple"):
             found.field((4, 4))
 
+    def test_refused_edits_keep_the_regions(self):
+        """Fragments that are refused leave the old ones, and with them the regions that field() compares."""
+        image = particles((0, 0))
+        grid = ct.windows(image.shape, 32, 16, 8)
+        other = dataclasses.replace(ct.windows(image.shape, 32, 15, 8), shape=grid.shape)
+        finder = matcher()
+        finder.cut(image, grid.regions)
+        for edit in (lambda: finder.cut(image, [(0, 0, 500, 500)]), lambda: finder.set([image[:16, :16], np.zeros((4, 4), np.uint16)]),
+                     lambda: finder.add(np.zeros((4, 4), np.uint16)), lambda: finder.update(999, image), lambda: finder.remove(999)):
+            with self.assertRaises(ct.error):
+                edit()
+            with self.assertRaisesRegex(ct.ArgumentError, "^grid: .*was cut from"):
+                finder.match(image, grid.areas).field(other)
+        finder.update(0, image[:32, :32])
+        self.assertEqual(finder.match(image, grid.areas).field(other).u.shape, grid.shape)
+
     def test_field_of_another_grid(self):
         """A grid of as many windows in other places is refused where the fragments were cut."""
         image = texture((48, 80), 1)
@@ -184,9 +200,6 @@ class WindowsTest(unittest.TestCase):
                 matches.field(tall)
             with self.assertRaisesRegex(ct.ArgumentError, r"^grid: window 1 of 3 x 5 is \[15, 0, 16, 16\]"):
                 matches.field(step)
-        with self.assertRaises(ct.ArgumentError):
-            finder.cut(image, [(0, 0, 90, 9)])
-        finder.match(image, grid.areas).field(tall)  # the fragments are those of before, but no longer known
         for edit in (lambda: finder.set([image[:16, :16]] * 15), lambda: finder.update(3, image[:16, :16]), lambda: (finder.remove(0), finder.add(image[:16, :16]))):
             finder.cut(image, grid.regions)
             edit()
