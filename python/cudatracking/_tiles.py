@@ -46,7 +46,7 @@ class Tiles:
         except IndexError:
             shift = QuickShift(**self._settings)
         shift.compute(np.ascontiguousarray(pixels), mask=mask)
-        labels: npt.NDArray[np.int32] = call(self._native.add, at, shift._native)
+        labels: npt.NDArray[np.int32] = shift._ask(self._native.add, at, shift._native)  # on the device of its results
         self._spare.append(shift)
         return labels
 

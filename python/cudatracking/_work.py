@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _arrays, _memory
 from ._arrays import Array, DeviceArray, Given, Place, order, order_back, wrapped
-from ._devices import Placement, enter, leave, native_stream, on_device, stream_pointer
+from ._devices import Placement, enter, leave, native_stream, new_event, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._results import Form, Memory, places, taken, views
@@ -153,6 +153,7 @@ class Work:
         self.device = device
         self.from_host = first is None
         self.stream: Optional[int] = None
+        self._uploaded: Any = None  # event behind the last upload
         if device is None:
             return
         self._given_stream = stream  # kept as long as results are, which name it
@@ -198,6 +199,9 @@ class Work:
             if kind is None or last is None or last[0] == self.device:  # what is refused on another device changes nothing
                 self.worker._last = (self.device, self.stream)
             self.worker._held = self._keep
+            if self._uploaded is not None:  # what the caller writes to its arrays of the host after the call does not count
+                with _memory.not_captured():
+                    call(self._uploaded.waitForCompletion)
         finally:
             leave(self.device, self._before)
 
@@ -224,6 +228,9 @@ class Work:
         if not channels_last:
             host = host.reshape(host.shape[0], -1)
         call(mat.upload, host, *self.named.values())
+        if self.stream is not None:  # from page-locked memory the copy is made when the stream gets there
+            self._uploaded = new_event()
+            call(self._uploaded.record, native_stream(self.stream))
         return mat
 
     def _borrow(self, array: Given, *keep: Any) -> None:

@@ -16,7 +16,7 @@ from cudatracking import _arrays, _devices, _dlpack, _memory, _results, _work
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
-REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher", "WindowGrid")}
+REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher", "WindowGrid", "QuickShiftTiles")}
 
 
 ALLOCATIONS = []  # (memory type, device, address, bytes), the latest last; memory is never given back, so that addresses stay theirs
@@ -155,6 +155,10 @@ class Event:
     def record(self, stream):
         self.stream, self.captured = stream, stream.pointer in CAPTURING
 
+    def waitForCompletion(self):
+        assert not self.captured and STATE["mode"] == 2
+        note("reached", self.stream)
+
     def queryIfComplete(self):
         assert not self.captured and STATE["mode"] == 2
         note("query", self.stream)
@@ -217,6 +221,8 @@ def match_tensors(matcher, frame, areas, outputs, device, stream, queue):
 
 
 def plain(value):
+    if isinstance(value, Native):
+        return value.real
     if isinstance(value, Mat):
         return None if value.empty() else np.array(value.array)
     return [plain(entry) for entry in value] if isinstance(value, list) and any(isinstance(entry, Mat) for entry in value) else value
@@ -251,7 +257,7 @@ class Native:
             stream = named.pop("stream", None)
             given = [*args, *named.values()]
             mats = any(isinstance(value, Mat) or (isinstance(value, list) and any(isinstance(entry, Mat) for entry in value)) for value in given)
-            if mats or stream:
+            if mats or stream or any(isinstance(value, Native) for value in given):
                 note(name, stream)
             args, outputs = (args[:OUTPUTS[name]], args[OUTPUTS[name]:]) if name in OUTPUTS else (args, ())
             if outputs and isinstance(outputs[-1], np.ndarray):  # in memory of the host
@@ -294,7 +300,7 @@ def patched():
         ("createGpuMatFromTensor", of_tensor), ("matchTensors", match_tensors))]
     for name, real in REAL.items():
         others = {key: getattr(real, key) for key in ("Params", "warpFragment", "convertDetections") if hasattr(real, key)}
-        makers = {key: lambda *args, make=getattr(real, key): Native(make(*args)) for key in ("create", "forSuperpixels") if hasattr(real, key)}
+        makers = {key: lambda *args, make=getattr(real, key): Native(make(*map(plain, args))) for key in ("create", "forSuperpixels") if hasattr(real, key)}
         stack.append(mock.patch.object(CUDA, name, types.SimpleNamespace(**others, **makers)))
     return stack
 

@@ -10,6 +10,7 @@ import numpy as np
 import cudatracking as ct
 import fake_device
 from cudatracking import _arrays, _devices, _memory
+from cudatracking._tiles import Tiles
 from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
@@ -78,6 +79,24 @@ class FakeDeviceTest(unittest.TestCase):
             self.assertIsInstance(getattr(shift, name)(), np.ndarray)
             np.testing.assert_array_equal(getattr(shift, name)(), getattr(expected, name)())
         np.testing.assert_array_equal(shift.mean_color(image), expected.mean_color(image))
+
+    def test_uploads_end_before_the_call(self):
+        """From page-locked memory CUDA copies when the stream gets there: what is written to an image or areas after the call does not count."""
+        image = texture((60, 90), 2)
+        ct.QuickShift(3, 8, device="cuda:0").compute(image, mask=image > 9, stream=4096)
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+        matcher.match(DeviceArray(frame(1)), [(20, 40, 50, 50)], stream=8192)
+        self.assertEqual([entry[:2] for entry in LOG if entry[0] in ("upload", "compute", "match", "reached")],
+                         [("upload", 4096), ("upload", 4096), ("compute", 4096), ("reached", 4096), ("upload", 8192), ("match", 8192), ("reached", 8192)])
+
+    def test_tiles(self):
+        """Results of a device are asked for with that device as the current one."""
+        image = texture((60, 90), 1)
+        tiles = Tiles({"sigma": 2, "max_dist": 4, "device": "cuda:1"}, (90, 60), (90, 60))
+        labels = tiles.add((0, 0), image, None)
+        self.assertEqual([entry for entry in LOG if entry[0] == "add"], [("add", 0, 1)])
+        np.testing.assert_array_equal(tiles.join().relabel((0, 0), labels), ct.QuickShift(2, 4, device="cpu").compute(image).labels())
 
     def test_cascade(self):
         image = texture((200, 200), 1)
