@@ -347,6 +347,13 @@ def _number(kind: Any, least: float, most: float = float("inf"), above: bool = F
     return read
 
 
+def _bands(text: str) -> list[int]:
+    bands = [_number(int, 1, 65535)(part) for part in text.split(",")]
+    if len(bands) > 16 or len(set(bands)) < len(bands):
+        raise argparse.ArgumentTypeError(f"{text}: up to 16 different bands are possible")
+    return bands
+
+
 def _box(text: str) -> Any:
     try:
         return box(text)
@@ -422,14 +429,19 @@ def _parser() -> argparse.ArgumentParser:
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours", "photo.jpg --min-area 30 --draw mean.png --table superpixels.csv")
     made.add_argument("--sigma", type=_number(float, 0, 341, above=True), metavar="S", help="bandwidth of the density, in pixels (default 6)")
     made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
-    made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colours (default 32/255)")
+    made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colours (default by type: 32/255 for 8 bits, 32/65535 for 16, 32 for floats, which are 0 to 1)")
     made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
     made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
     made.add_argument("--borders", action="store_true", help="with --draw: borders instead of mean colours")
     made.add_argument("--labels", metavar="FILE", type=_file, help=f"labels of one image ({' or '.join(LABELS)}), instead of --table and --draw. The image can also be an array of numpy (.npy, "
                       "height x width x channels) or, with rasterio, a raster with 1 to 16 bands (.tif, .jp2, .vrt)")
+    made.add_argument("--bands", metavar="B,B,...", type=_bands, help="with --labels: bands of a raster, from 1 (default: all but an alpha band that has 0 and one more value)")
+    made.add_argument("--mask-band", metavar="B", type=_number(int, 0, 65535), help="with --labels: band of a raster that is 0 where there is no data; 0: none (default: an alpha band that is "
+                      "not in --bands and has 0 and one more value)")
+    made.add_argument("--no-data", choices=("any", "all"), help="with --labels: pixels of a raster without superpixel are those without data in any band (default), or in all bands; "
+                      "missing values of others then count as 0")
     made.add_argument("--memory", type=_number(float, .01, 1e6), metavar="GIB", help="with --labels: an image whose superpixels take more is computed by tiles, which "
-                      f"gives the same labels and needs --min-area 0 (default {MEMORY:g}; about 100 bytes per pixel). Tiles have 256 x 256 pixels or more, which takes 0.02 to 0.04; "
+                      f"gives the same labels, with --min-area 0 (default {MEMORY:g}; about 100 bytes per pixel). Tiles have 256 x 256 pixels or more, which takes 0.02 to 0.04; "
                       "what joins them takes up to 25 bytes per superpixel besides")
     made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where the confidence is at most 2",
                    "folder_of_frames --radius 16 --table positions.csv")
@@ -479,8 +491,9 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         for name in ("table", "draw", "frames"):
             if options.labels and getattr(options, name):
                 about.error(f"--{name}: not allowed with --labels")
-        if options.memory and not options.labels:
-            about.error("--memory: needs --labels")
+        for name in ("memory", "bands", "mask_band", "no_data"):
+            if getattr(options, name) is not None and not options.labels:
+                about.error(f"{_option(name)}: needs --labels")
         if suffix_of(options.source) in (ARRAY, *RASTERS) and not options.labels:
             about.error(f"source: {options.source}: needs --labels, as arrays and rasters do")
     for name in ("sigma", "max_dist", "color_scale"):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _arrays
 from ._arrays import Array, DeviceArray, ImageLike, Kind, torch_stream
-from ._errors import ArgumentError, call, error
+from ._errors import ArgumentError, call, error, shown
 from ._native import cv2
 from ._results import column, table
 from ._work import Work, Worker
@@ -101,7 +101,7 @@ class QuickShift(Worker):
         self._scale_of: Optional[str] = None if color_scale is None else ""  # type whose default is set; "": a factor was given
         named = {"max_dist": 0, "window": -1}
         if isinstance(search_radius, str) and search_radius not in named:
-            raise ArgumentError(f'search_radius: {search_radius!r}: "max_dist", "window" or pixels are possible', "search_radius", search_radius)
+            raise ArgumentError(f'search_radius: {shown(search_radius)}: "max_dist", "window" or pixels are possible', "search_radius", search_radius)
         radius = named[search_radius] if isinstance(search_radius, str) else _arrays.number(search_radius, "search_radius", whole=True)
         if not isinstance(search_radius, str) and not 1 <= radius <= 32767:
             raise ArgumentError(f"search_radius: {radius}: 1 to 32767 pixels are possible", "search_radius", radius)
@@ -398,9 +398,9 @@ class QuickShift(Worker):
 
 def color_scale_of(kind: str) -> float:
     """Returns the default of color_scale for images of a type, such as u1."""
-    if kind not in _COLOR_SCALES:
+    if kind in _EXACT and kind not in _COLOR_SCALES:
         raise ArgumentError(f"color_scale: has no default for {np.dtype(kind)}; give one, such as 32 / the range of the values", "color_scale", None)
-    return _COLOR_SCALES[kind]
+    return _COLOR_SCALES.get(kind, 32.)  # images of other types are refused
 
 
 def _source(value: Any) -> tuple[_arrays.Given, str]:
@@ -425,9 +425,9 @@ def _table(values: Any, rows: int, columns: int, dtype: Any) -> Any:
 
 def _choice(value: Any, name: str, names: Sequence[str]) -> int:
     if not isinstance(value, str):
-        raise TypeError(f"{name}: {value!r}: one of {', '.join(map(repr, names))} is needed")
+        raise TypeError(f"{name}: {shown(value)}: one of {', '.join(map(repr, names))} is needed")
     if value not in names:
-        raise ArgumentError(f"{name}: {value!r}: one of {', '.join(map(repr, names))} is needed", name, value)
+        raise ArgumentError(f"{name}: {shown(value)}: one of {', '.join(map(repr, names))} is needed", name, value)
     return names.index(value)
 
 
@@ -572,7 +572,7 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
     kernel_size, max_dist = _arrays.number(kernel_size, "kernel_size"), _arrays.number(max_dist, "max_dist")
     return_tree, lab = _arrays.flag(return_tree, "return_tree"), _arrays.flag(convert2lab, "convert2lab")
     if channel_axis not in (-1, 2) or isinstance(channel_axis, bool):
-        raise ArgumentError(f"channel_axis: {channel_axis!r}: -1 and 2, the last axis, are possible", "channel_axis", channel_axis)
+        raise ArgumentError(f"channel_axis: {shown(channel_axis)}: -1 and 2, the last axis, are possible", "channel_axis", channel_axis)
     for name, factor, least, most in (("ratio", ratio, 0., 1e9), ("sigma", smooth, 0., 100.), ("kernel_size", kernel_size, 1., 341.),
                                       ("max_dist", max_dist, 1e-300, 32767.)):
         if not least <= factor <= most:
@@ -596,7 +596,7 @@ def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max
         made = QuickShift(kernel_size, max_dist, scale, search_radius="window", tie_rule=tie_rule, device="cpu")
         made.compute(value, mask=mask, noise=_noise(rng, source.shape[:2]), stream=stream)
     else:
-        raise ArgumentError(f"device: {device!r}: the noise of rng is added on the CPU; give rng=None", "device", device)
+        raise ArgumentError(f"device: {shown(device)}: the noise of rng is added on the CPU; give rng=None", "device", device)
     if return_tree:
         return made.labels(), made.parents(), made.distances()
     return made.labels()
@@ -610,7 +610,7 @@ def _as_floats(image: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def _noise(rng: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     """The numbers that scikit-image adds to densities."""
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer, np.random.Generator)):
-        raise TypeError(f"rng: {rng!r}: a whole number, a numpy.random.Generator or None is needed")
+        raise TypeError(f"rng: {shown(rng)}: a whole number, a numpy.random.Generator or None is needed")
     if not isinstance(rng, np.random.Generator) and rng < 0:
         raise ArgumentError(f"rng: {rng}: a seed of at least 0 is needed", "rng", rng)
     return np.random.default_rng(rng).normal(scale=1e-5, size=shape)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ._errors import ArgumentError, error, import_optional
 from ._frames import IMAGES, read_image
 from ._outputs import Progress, counted, is_stream, refuse_inputs, say, silent_library
-from ._quickshift import missed
+from ._quickshift import _EXACT, color_scale_of, missed
 from ._tiles import Tiles
 from .scan._files import write_whole
 from .scan._jobs import Superpixels
@@ -80,14 +80,24 @@ class Image:
     Attributes:
         size: width and height, pixels.
         channels: number of channels without alpha.
-        itemsize: bytes of a value.
-        alpha: numbers of bands that say where there is data.
+        dtype: type of the values.
+        notes: what is to be said about it.
     """
 
     size: tuple[int, int]
     channels: int
-    itemsize: int
-    alpha: Sequence[int] = ()
+    dtype: np.dtype[Any]
+    notes: Sequence[str] = ()
+
+    @property
+    def kind(self) -> str:
+        """Type of the values, such as u1."""
+        return self.dtype.str.lstrip("|<=>")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a value, with those of the type that it becomes."""
+        return self.dtype.itemsize + (np.dtype(_EXACT[self.kind]).itemsize if self.kind in _EXACT else 0)
 
     def read(self, box: Box) -> tuple[Pixels, Mask]:
         """Returns pixels, and 0 where there is no data."""
@@ -114,7 +124,7 @@ class Photograph(Image):
 
     def __init__(self, path: str, quiet: bool) -> None:
         self._pixels = read_image(path, None if quiet else say)
-        self.size, self.channels, self.itemsize = (self._pixels.shape[1], self._pixels.shape[0]), 3, 1
+        self.size, self.channels, self.dtype = (self._pixels.shape[1], self._pixels.shape[0]), 3, self._pixels.dtype
 
     def read(self, box: Box) -> tuple[Pixels, Mask]:
         x, y, width, height = box
@@ -131,7 +141,7 @@ class Array(Image):
             raise ArgumentError(f"{path}: shape {array.shape}; height x width, or height x width x channels, is possible")
         if not array.size:
             raise ArgumentError(f"{path}: shape {array.shape}; at least one pixel is needed")
-        self.size, self.channels, self.itemsize = (array.shape[1], array.shape[0]), array.size // (array.shape[0] * array.shape[1]), array.itemsize
+        self.size, self.channels, self.dtype = (array.shape[1], array.shape[0]), array.size // (array.shape[0] * array.shape[1]), array.dtype
 
     def _mapped(self) -> Pixels:
         with _about(self._path, "cannot be read"):
@@ -143,23 +153,51 @@ class Array(Image):
 
 
 class Raster(Image):
-    """Image that GDAL reads, with all its bands but alpha, which says where there is data."""
+    """Image that GDAL reads: the bands that were asked for, or all but an alpha band that is a mask."""
 
-    def __init__(self, path: str, rasterio: Any) -> None:
-        self._path, self._open = path, rasterio.open
+    def __init__(self, path: str, rasterio: Any, options: argparse.Namespace) -> None:
+        self._path, self._open, self._every = path, rasterio.open, options.no_data == "all"
         with _about(path, "cannot be read"):
             self._file = rasterio.open(path)
-            self._bands = [band for band, kind in zip(self._file.indexes, self._file.colorinterp) if kind != rasterio.enums.ColorInterp.alpha]
-            self.alpha = sorted(set(self._file.indexes) - set(self._bands))
+        asked, masks = options.bands or [], [options.mask_band] if options.mask_band else []
+        for name, band in (*(("--bands", band) for band in asked), *(("--mask-band", band) for band in masks)):
+            if band > self._file.count:
+                raise ArgumentError(f"{name}: {band}: {path} has {counted(self._file.count, 'band')}")
+        with _about(path, "cannot be read"):
+            if options.mask_band is None:
+                alpha = [band for band, kind in zip(self._file.indexes, self._file.colorinterp) if kind == rasterio.enums.ColorInterp.alpha and band not in asked]
+                masks = [band for band in alpha if self._is_mask(band)]
+                self.notes = [f"band {band} is alpha by what the file says, {'and is no channel' if band in masks else 'but has other values than those of a mask, and '}"
+                              f"{'' if band in masks else f'is a channel; --mask-band {band} makes it the mask'}" for band in alpha if not asked or band in masks]
+            self._masks, self._bands = masks, asked or [band for band in self._file.indexes if band not in masks]
             self.size, self.channels = (self._file.width, self._file.height), len(self._bands)
-            self.itemsize = np.dtype(self._file.dtypes[0]).itemsize
+            self.dtype = np.dtype(self._file.dtypes[(self._bands or [1])[0] - 1])
+            # Where GDAL says that a band has no data. It says so of all bands by alpha, which may be no mask.
+            self._told = [rasterio.enums.MaskFlags.alpha not in self._file.mask_flag_enums[band - 1] for band in self._bands]
+
+    def _is_mask(self, band: int) -> bool:
+        """Returns whether a band has no other values than 0 and one more."""
+        found: set[Any] = {0}
+        for _, window in self._file.block_windows(band):
+            found.update(np.unique(self._file.read(band, window=window)).tolist())
+            if len(found) > 2:
+                return False
+        return True
 
     def read(self, box: Box) -> tuple[Pixels, Mask]:
         x, y, width, height = box
         window = (y, y + height), (x, x + width)
         with _about(self._path, "cannot be read"):
-            pixels, mask = self._file.read(self._bands, window=window), self._file.dataset_mask(window=window)
-        return np.ascontiguousarray(np.moveaxis(pixels, 0, -1)), mask
+            pixels = self._file.read(self._bands, window=window)
+            known = [self._file.read_masks(band, window=window) != 0 if told else np.ones((height, width), bool) for band, told in zip(self._bands, self._told)]
+            masked = [self._file.read(band, window=window) != 0 for band in self._masks]
+        if pixels.dtype.kind == "f":
+            known = [there & ~np.isnan(values) for there, values in zip(known, pixels)]
+        if self._every:
+            for there, values in zip(known, pixels):
+                values[~there] = 0
+        mask = np.logical_and.reduce([np.logical_or.reduce(known) if self._every else np.logical_and.reduce(known), *masked])
+        return np.ascontiguousarray(np.moveaxis(pixels, 0, -1)), mask.astype(np.uint8)
 
     def place(self) -> dict[str, Any]:
         points, system = self._file.gcps
@@ -266,9 +304,11 @@ def _tiles_of(options: argparse.Namespace, settings: dict[str, Any], source: Ima
              if not _fits(source, memory) else f"one call takes images of at most {SIDE} x {SIDE} and {PIXELS} pixels, and this one has {columns} x {rows}")
     large = f"{options.source}: {large}: it is computed by tiles"
     if settings["number"]:
-        raise ArgumentError(f"--number: {settings['number']}: {large}, where --number is not possible")
-    if settings["min_area"]:
-        raise ArgumentError(f"--min-area: {settings['min_area']}: {large}, where only --min-area 0 is possible")
+        raise ArgumentError(f"--number: {settings['number']}: {large}, where --number is not possible; --max-dist changes the number")
+    if options.min_area:
+        raise ArgumentError(f"--min-area: {options.min_area}: {large}, where only --min-area 0 is possible; rasterio.features.sieve() merges small ones in the labels")
+    if settings["min_area"] and not options.quiet:
+        say(f"{large}: --min-area is 0\n")
     named = {name: settings[name] for name in ("sigma", "max_dist", "color_scale")}
     named["device"] = options.device
     halo = Tiles(named, (1, 1), (1, 1)).halo
@@ -329,7 +369,11 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
     if kind not in (*IMAGES, ARRAY, *RASTERS):
         raise ArgumentError(f"--labels: are those of one image ({' '.join((*IMAGES, ARRAY, *RASTERS))}), not of {options.source}")
     if settings["number"] and kind not in IMAGES:
-        raise ArgumentError(f"--number: {settings['number']}: has parameters for photographs ({' '.join(IMAGES)}), not for {options.source}")
+        raise ArgumentError(f"--number: {settings['number']}: has parameters for photographs ({' '.join(IMAGES)}), not for {options.source}; --max-dist changes the number, "
+                            "and in Python QuickShift.apply_number() makes one")
+    for name in ("bands", "mask_band", "no_data"):
+        if getattr(options, name) is not None and kind not in RASTERS:
+            raise ArgumentError(f"--{name.replace('_', '-')}: is for rasters ({' '.join(RASTERS)}), not for {options.source}")
     with contextlib.ExitStack() as stack:
         rasterio: Any = None
         if kind in RASTERS or target_kind in GEOTIFFS:
@@ -340,7 +384,7 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
             stack.enter_context(warnings.catch_warnings())
             for usual in (rasterio.errors.NotGeoreferencedWarning, rasterio.errors.NodataShadowWarning):
                 warnings.simplefilter("ignore", usual)
-        source = Photograph(options.source, options.quiet) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio)
+        source = Photograph(options.source, options.quiet) if kind in IMAGES else Array(options.source) if kind == ARRAY else Raster(options.source, rasterio, options)
         stack.callback(source.close)
         replaced = [options.labels]
         if target_kind in GEOTIFFS:
@@ -351,8 +395,14 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                     raise ArgumentError(f"--labels: {options.labels}: GDAL would read coordinates from {world}, and {options.source} has none; name another file")
         if any(map(os.path.exists, replaced)):
             refuse_inputs([("--labels", name) for name in replaced], source.files())
-        if source.alpha and not options.quiet:
-            say(f"{options.source}: band {source.alpha[0]} is alpha by what the file says, and is no channel\n")
+        for note in () if options.quiet else source.notes:
+            say(f"{options.source}: {note}\n")
+        if settings["color_scale"] is None and not settings["number"]:
+            settings = {**settings, "color_scale": color_scale_of(source.kind)}
+            cutter = Superpixels(settings, options.device)
+            if source.itemsize > 1 and not options.quiet:
+                say(f"{options.source}: --color-scale is {settings['color_scale']:.4g}, for the whole range of {source.dtype if source.kind[0] != 'f' else 'floats of 0 to 1'}; "
+                    "32 / RANGE is for other values\n")
         one_call = _fits(source, memory) and max(source.size) <= SIDE and source.size[0] * source.size[1] <= PIXELS
         tiles = None if one_call else _tiles_of(options, settings, source, memory)
         progress = Progress(options.quiet, len(tiles.places), "tile") if tiles else Progress(options.quiet, 1, "image")

@@ -82,10 +82,9 @@ class RastersTest(CommandCase):
         import rasterio
         image, where = bands(500, 560, 5), rasterio.transform.from_origin(100., 200., 10., 10.)
         image[40:300, 200:290] = 255
-        image[320:400, 100:200, 2] = 255  # no data in one band: pixels like others
+        image[320:400, 100:200, 2] = 255  # no data in one band
         geotiff(self.path("in.tif"), image, nodata=255, transform=where, crs="EPSG:32632")
-        with rasterio.open(self.path("in.tif")) as read:
-            mask = read.dataset_mask()
+        mask = (image != 255).all(axis=2)
         number = self.by_tiles("in.tif", "tiles.tif")
         self.call_command("superpixels", "in.tif", "--labels=one.tif", *SETTINGS, "--min-area=0")
         expected = whole(image, mask)
@@ -95,7 +94,7 @@ class RastersTest(CommandCase):
                 np.testing.assert_array_equal(read.read(1), expected)
                 self.assertEqual((read.transform, read.crs.to_epsg(), read.nodata), (where, 32632, -1))
         self.assertTrue((expected[40:300, 200:290] == -1).all())
-        self.assertTrue((expected[320:400, 100:200] >= 0).all())
+        self.assertTrue((expected[320:400, 100:200] == -1).all())
         # A photograph, and an array, without coordinates.
         ct.cv2.imwrite(self.path("in.png"), image[:, :, :3])
         self.by_tiles("in.png", "tiles.tif")
@@ -202,6 +201,64 @@ class RastersTest(CommandCase):
                     self.assertEqual(labels.rpcs and labels.rpcs.to_dict(), source.rpcs and source.rpcs.to_dict())
 
     @needs_rasterio
+    def test_pixels_that_lack_a_band(self):
+        """One rule for all values of no data, and a choice."""
+        image, hole, all_of_it = bands(60, 80, 3).astype(np.float32), np.zeros((60, 80), bool), np.zeros((60, 80), bool)
+        hole[10:30, 20:50], all_of_it[40:50, 60:70] = True, True
+        filled = image.copy()
+        filled[hole, 1] = filled[all_of_it] = 0
+        for nodata in (-9999., float("nan"), float(np.finfo(np.float32).min)):
+            image[hole, 1] = image[all_of_it] = nodata
+            geotiff(self.path("in.tif"), image, nodata=nodata)
+            for options, expected in (((), whole(filled, ~(hole | all_of_it))), (("--no-data=any",), whole(filled, ~(hole | all_of_it))),
+                                      (("--no-data=all",), whole(filled, ~all_of_it))):
+                with self.subTest(nodata=nodata, options=options):
+                    self.call_command("superpixels", "in.tif", "--labels=l.npy", *SETTINGS, "--min-area=0", *options)
+                    np.testing.assert_array_equal(np.load(self.path("l.npy")), expected)
+
+    @needs_rasterio
+    def test_bands_that_are_asked_for(self):
+        """A band that the file calls alpha is the mask where it can be one, or is asked for."""
+        image = bands(60, 80, 4)
+        image[:20, :30, 3] = 0
+        geotiff(self.path("in.tif"), image, photometric="rgb", alpha="yes")
+        there = image[:, :, 3] != 0
+        says = "in.tif: band 4 is alpha by what the file says, but has other values than those of a mask, and is a channel; --mask-band 4 makes it the mask\n"
+        for options, expected, note in (((), whole(image), says), (("--mask-band=4",), whole(image[:, :, :3].copy(), there), ""), (("--mask-band=0",), whole(image), ""),
+                                        (("--bands=4,1",), whole(image[:, :, [3, 0]].copy()), ""), (("--bands=2",), whole(image[:, :, 1].copy()), ""),
+                                        (("--bands=2,3", "--mask-band=4"), whole(image[:, :, 1:3].copy(), there), "")):
+            with self.subTest(options):
+                said = self.call_command("superpixels", "in.tif", "--labels=l.npy", *SETTINGS, "--min-area=0", *options)[1]
+                np.testing.assert_array_equal(np.load(self.path("l.npy")), expected)
+                self.assertEqual(said.partition("1 image in")[0], note)
+        for options, words in ((("--bands=5",), "--bands: 5: in.tif has 4 bands"), (("--mask-band=9",), "--mask-band: 9: in.tif has 4 bands"),
+                               (("--bands=0",), "--bands: 0: 1 to 65535 is possible"), (("--bands=1,1",), "--bands: 1,1: up to 16 different bands are possible")):
+            self.assertIn(words, self.call_command("superpixels", "in.tif", "--labels=l.npy", *options, code=2)[1])
+        np.save(self.path("in.npy"), image)
+        self.assertIn("--bands: is for rasters", self.call_command("superpixels", "in.npy", "--labels=l.npy", "--bands=1", code=2)[1])
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        self.assertIn("error: --mask-band: needs --labels", self.call_command("superpixels", "in.png", "--mask-band=0", code=2)[1])
+
+    def test_types(self):
+        """All whole numbers that floats hold; the color scale is by the type."""
+        image = bands(500, 560, 2)
+        for pixels, expected in ((image.astype(np.int16) - 100, whole(image.astype(np.float32))), (image.astype(np.int64), whole(image.astype(np.float32)))):
+            np.save(self.path("in.npy"), pixels)
+            self.by_tiles("in.npy", "tiles.npy")
+            np.testing.assert_array_equal(np.load(self.path("tiles.npy")), expected)
+        one, labels = "--device=cpu", {}
+        for name, pixels in (("uint8", frame(0)), ("uint16", frame(0).astype(np.uint16) * 257), ("float32", (frame(0) / 255).astype(np.float32))):
+            np.save(self.path("in.npy"), pixels)
+            said = self.call_command("superpixels", "in.npy", "--labels=l.npy", one)[1]
+            labels[name] = np.load(self.path("l.npy"))
+            self.assertEqual(labels[name].max(), labels["uint8"].max())
+            self.assertEqual("--color-scale is" in said, name != "uint8", said)
+            self.assertEqual(self.call_command("superpixels", "in.npy", "--labels=l.npy", one, "--quiet"), ("", ""))
+        np.save(self.path("in.npy"), frame(0).astype(np.int32))
+        self.assertEqual(self.call_command("superpixels", "in.npy", "--labels=l.npy", one, code=2)[1],
+                         "error: --color-scale: has no default for int32; give one, such as 32 / the range of the values\n")
+
+    @needs_rasterio
     def test_alpha_is_no_channel(self):
         image = bands(500, 560, 4)
         image[:, :, 3] = 255
@@ -216,7 +273,7 @@ class RastersTest(CommandCase):
         np.save(self.path("in.npy"), bands(500, 560, 3))
         np.save(self.path("many.npy"), np.zeros((30, 30, 17), np.uint8))
         np.save(self.path("none.npy"), np.zeros((0, 5), np.uint8))
-        np.save(self.path("ints.npy"), np.zeros((30, 30), np.int32))
+        np.save(self.path("complex.npy"), np.zeros((30, 30), complex))
         np.save(self.path("line.npy"), np.zeros(30, np.uint8))
         np.save(self.path("objects.npy"), np.array([None, {}]), allow_pickle=True)
         ct.cv2.imwrite(self.path("in.png"), frame(0))
@@ -225,7 +282,7 @@ class RastersTest(CommandCase):
             file.write("print('hello')\n")
         before = sorted(os.listdir(self.folder))
         for arguments, words, code in (
-                (["in.npy", "--labels=l.npy", "--memory=.02"], "--min-area: 20: in.npy: its superpixels take 0.0237 GiB, and --memory is 0.02: it is computed by tiles, where only", 2),
+                (["in.npy", "--labels=l.npy", "--memory=.02", "--min-area=20"], "--min-area: 20: in.npy: its superpixels take 0.0237 GiB, and --memory is 0.02: it is computed by tiles, where only", 2),
                 (["in.png", "--labels=l.npy", "--memory=.01", "--number=9"], "", 0),
                 (["in.npy", "--labels=l.npy", "--memory=.01", "--min-area=0", "--sigma=60"], "--memory: 0.01: in.npy: its superpixels take", 2),
                 (["in.npy", "--labels=l.npy", "--number=9"], "--number: 9: has parameters for photographs", 2),
@@ -237,7 +294,7 @@ class RastersTest(CommandCase):
                 (["no.npy", "--labels=l.npy"], "no.npy: cannot be read: No such file", 1), (["bad.npy", "--labels=l.npy"], "bad.npy: cannot be read: ", 1),
                 (["objects.npy", "--labels=l.npy"], "objects.npy: cannot be read: ", 1), (["line.npy", "--labels=l.npy"], "line.npy: shape (30,); height x width", 2),
                 (["none.npy", "--labels=l.npy"], "none.npy: shape (0, 5); at least one pixel is needed", 2),
-                (["many.npy", "--labels=l.npy"], "many.npy: image: ", 1), (["ints.npy", "--labels=l.npy"], "ints.npy: image: elements are int32", 1),
+                (["many.npy", "--labels=l.npy"], "many.npy: image: ", 1), (["complex.npy", "--labels=l.npy"], "complex.npy: image: elements are complex128", 1),
                 (["in.npy", "--labels=no/l.npy"], "no/l.npy: cannot be written: No such file", 1)):
             with self.subTest(arguments):
                 errors = self.call_command("superpixels", *arguments, code=code)[1]
@@ -340,8 +397,9 @@ class RastersTest(CommandCase):
         expected = whole(image[:, :60000].copy())[:, :59000]
         for name, pixels in (("wide.npy", image), ("high.npy", np.ascontiguousarray(image.T))):
             np.save(self.path(name), pixels)
-            self.assertIn("--min-area: 20: " + name + ": one call takes images of at most 65535 x 65535 and 2000000000 pixels, and this one has ",
-                          self.call_command("superpixels", name, "--labels=l.npy", *SETTINGS, code=2)[1])
+            said = name + ": one call takes images of at most 65535 x 65535 and 2000000000 pixels, and this one has "
+            self.assertIn("--min-area: 9: " + said, self.call_command("superpixels", name, "--labels=l.npy", *SETTINGS, "--min-area=9", code=2)[1])
+            self.assertRegex(self.call_command("superpixels", name, "--labels=l.npy", *SETTINGS)[1], rf"\A{said}.*: it is computed by tiles: --min-area is 0\n")
         for memory in ("4", "1000000"):
             self.call_command("superpixels", "wide.npy", "--labels=l.npy", *SETTINGS, "--min-area=0", f"--memory={memory}")
             labels = np.load(self.path("l.npy"))[:, :59000]

@@ -74,7 +74,7 @@ class Superpixels(Job):
 
     COLUMNS = (("label", "int"), ("area", "int"), ("x", "int"), ("y", "int"), ("width", "int"), ("height", "int"), ("center_x", "float"),
                ("center_y", "float"), ("blue", "float"), ("green", "float"), ("red", "float"))
-    DEFAULTS = {"sigma": 6., "max_dist": 10., "color_scale": 32. / 255, "number": None, "min_area": None}
+    DEFAULTS = {"sigma": 6., "max_dist": 10., "color_scale": None, "number": None, "min_area": None}
     COLOR = True
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
