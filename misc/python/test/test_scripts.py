@@ -1,4 +1,4 @@
-"""Parts of the scripts that no build shows: which GPUs they see, the page of the demos, links of HTML pages."""
+"""Parts of the scripts that no build shows: which GPUs they see, the page of the demos, links of HTML pages, other configurations."""
 import os
 import re
 import subprocess
@@ -11,6 +11,7 @@ import numpy as np
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 NVCC = os.environ.get("CUDATRACKING_NVCC", "")
+BUILD = os.environ.get("CUDATRACKING_BUILD_DIR", "")
 
 
 class ScriptsTest(unittest.TestCase):
@@ -114,6 +115,66 @@ class ScriptsTest(unittest.TestCase):
         status, said = self.python("check_links.py", self.path())
         self.assertEqual((status, said.splitlines()), (1, ["a.html:1: b.html#place: the page has no such place", "b.html:1: a.html#there: the page has no such place",
                                                           "b.html:2: e.html: there is no such file", "2 pages, 5 links, 3 wrong"]))
+
+
+class ConfigurationsTest(unittest.TestCase):
+    """Configurations of OpenCV that the scripts do not build: only configured, and few files compiled."""
+    def setUp(self):
+        if not os.path.exists(os.path.join(BUILD, "build.ninja")):
+            self.skipTest("CUDATRACKING_BUILD_DIR does not name a build")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_in(self, *command):
+        done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        return done.stdout
+
+    def commands(self):
+        """The command that compiles each source file of this module, by the end of its path."""
+        lines = [line for line in self.run_in("ninja", "-C", "out", "-t", "commands").splitlines() if " -c " in line]
+        paths = {re.search(r" -c (\S+)", line).group(1): line for line in lines}
+        found = {path: line for path, line in paths.items() if path.startswith(ROOT + "/src/") or re.search(r"/(tld|cascade|quick_shift|fragment_matcher)/\w+\.avx2\.cpp$", path)}
+        self.assertTrue(any(path.endswith("/src/tld/settings.cpp") for path in found))
+        return found
+
+    def check_files(self):
+        for path, command in self.commands().items():
+            words = command.split()
+            with self.subTest(path):
+                self.assertEqual([word for word in words if word.startswith("-std=")][-1], "-std=c++17")
+                if "-ffast-math" in words:
+                    self.assertLess(words.index("-ffast-math"), words.index("-fno-fast-math"))
+                    self.assertLess(words.index("-fno-fast-math"), len(words) - words[::-1].index("-ffp-contract=off") - 1)
+                self.assertIn("-ffp-contract=off", words)
+                if path.endswith(("/src/tld/settings.cpp", "/tld/loops.avx2.cpp")):
+                    self.run_in("sh", "-c", f"cd out && {command} -fsyntax-only")
+
+    def configure(self, *options):
+        with open(os.path.join(BUILD, "CMakeCache.txt")) as file:
+            sources = re.search("^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", file.read(), re.M).group(1)
+        off = ("WITH_CUDA", "WITH_OPENCL", "WITH_IPP", "WITH_ITT", "WITH_ADE", "WITH_PROTOBUF", "WITH_LAPACK", "WITH_EIGEN", "BUILD_JAVA", "BUILD_TESTS", "BUILD_PERF_TESTS", "BUILD_opencv_apps",
+               "BUILD_opencv_imgcodecs", "BUILD_opencv_highgui")  # a world takes these two by name, whatever the list says
+        return self.run_in("cmake", "-S", sources, "-B", "out", "-GNinja", "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_LIST=core,imgproc,video,cudatracking",
+                           f"-DOPENCV_EXTRA_MODULES_PATH={ROOT}", *(f"-D{name}=OFF" for name in off), *options)
+
+    def test_world_static_fast_math(self):
+        self.configure("-DBUILD_opencv_world=ON", "-DBUILD_SHARED_LIBS=OFF", "-DENABLE_FAST_MATH=ON")
+        self.check_files()
+
+    def test_shared_fast_math(self):
+        self.configure("-DBUILD_SHARED_LIBS=ON", "-DENABLE_FAST_MATH=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -ffast-math")
+        self.check_files()
+
+    def test_add_subdirectory(self):
+        if "cuda" in os.path.basename(BUILD):
+            self.skipTest("CUDA's kernels would be configured for the installed OpenCV")
+        with open(os.path.join(self.folder, "CMakeLists.txt"), "w") as file:
+            file.write(f'cmake_minimum_required(VERSION 3.18)\nproject(plug CXX)\nadd_compile_options(-ffast-math)\nadd_subdirectory("{ROOT}" cudatracking)\n')
+        self.run_in("cmake", "-S", ".", "-B", "out", "-GNinja", f"-DOpenCV_DIR={BUILD}")
+        self.assertNotIn("cudatracking_tld:", self.run_in("ninja", "-C", "out", "-t", "targets", "all"))
+        self.check_files()
 
 
 if __name__ == "__main__":
