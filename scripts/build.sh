@@ -125,6 +125,8 @@ esac
 mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
 need_build_tools "$WITH_PYTHON"
+# Before anything is configured, so that demo.sh and then test.sh have one configuration.
+[ -f /usr/include/vl/quickshift.h ] || [ -n "$CROSS" ] || want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
 [ -z "$COMPILER" ] || has "$COMPILER" "$COMPILER++" || need_packages "$COMPILER"
 case "$CROSS" in
     aarch64) has aarch64-linux-gnu-g++ || need_packages g++-aarch64-linux-gnu ;;

@@ -36,10 +36,7 @@ for argument in "$@"; do
     esac
 done
 
-if [ "$BUILD" = 1 ]; then
-    [ -f /usr/include/vl/quickshift.h ] || want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
-    "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
-fi
+[ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CASCADES CUDA NVCC
 program=$BIN_DIR/opencv_test_cudatracking
