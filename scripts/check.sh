@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks style, layout and house rules. Builds nothing: headers, fuzz targets and a new algorithm are compiled for their syntax only.
+# Checks style, layout and house rules. Builds nothing: headers and fuzz targets are compiled for their syntax only.
 #
 #   scripts/check.sh [--fix] [options of scripts/build.sh, such as --cuda=off]
 #
@@ -98,34 +98,12 @@ fuzzers()
     return $status
 }
 
-# new_algorithm NAME: in a copy of the sources, what scripts/new_algorithm.sh makes follows the rules and compiles.
-new_algorithm()
-{
-    local name=$1 copy=$scratch/copy status=0 file rule module test_flags=()
-    for module in ts imgcodecs videoio highgui; do test_flags+=(-I "$SOURCES/opencv/modules/$module/include"); done
-    mkdir "$copy"
-    cp -r include src test perf samples misc doc tutorials scripts .clang-format "$copy"
-    (cd "$copy" && CUDATRACKING_BUILD_ROOT=$BUILD_ROOT scripts/new_algorithm.sh "$name" >/dev/null) || return 1
-    for rule in "${rules[@]}"; do
-        "$PYTHON" "$copy/scripts/lib/check_sources.py" "$rule" "$copy" || status=1
-    done
-    mapfile -t made < <(find "$copy"/{include,src,test,perf,samples} -path "*$name*" -type f \( -name '*.[ch]pp' -o -name '*.cu' \))
-    "$BUILD_ROOT/venv/bin/clang-format" --style=file --dry-run --Werror "${made[@]}" || status=1
-    "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "$copy/include/opencv2/cudatracking/$name.hpp" || status=1
-    for file in "src/$name/$name" "src/cpu/$name/engine" "src/cpu/$name/invert" "test/$name/accuracy"; do
-        c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I "$copy/include" "${include_flags[@]}" \
-            "${test_flags[@]}" -D__OPENCV_BUILD=1 "$copy/$file.cpp" || status=1
-    done
-    return $status
-}
-
 each_bash_n() { local script status=0; for script in "$@"; do bash -n "$script" || status=1; done; return $status; }
 
 [ "$FIX" = 0 ] || "$BUILD_ROOT/venv/bin/clang-format" -i --style=file "${sources[@]}"
 check "clang-format ${#sources[@]} files (scripts/check.sh --fix mends)" \
     "$BUILD_ROOT/venv/bin/clang-format" --style=file --dry-run --Werror --ferror-limit=1 "${sources[@]}"
-rules=()
-rule() { rules+=("$1"); check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
+rule() { check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
 rule files "budgets: lines of code of a file"
 rule functions "budgets: lines of code of a function or kernel"
 rule columns "comments end at column 120"
@@ -157,7 +135,6 @@ check "${#public_headers[@]} public headers compile alone" alone "${public_heade
 check "each class has an example in its public header, and all examples compile" examples "${public_headers[@]}"
 check "${#core_headers[@]} core.hpp compile alone, without CUDA" alone "${core_headers[@]}"
 check "${#fuzz_sources[@]} fuzz targets compile" fuzzers "${fuzz_sources[@]}"
-check "scripts/new_algorithm.sh makes files that follow the rules and compile" new_algorithm edge_finder
 check "bash reads ${#shell_scripts[@]} scripts" each_bash_n "${shell_scripts[@]}"
 if [ -x "$BUILD_ROOT/venv/bin/shellcheck" ]; then
     check "shellcheck" "$BUILD_ROOT/venv/bin/shellcheck" -x -P SCRIPTDIR -S warning "${shell_scripts[@]}"
