@@ -624,8 +624,8 @@ def reals(value: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float
 
 
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
-    """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even. An array that is
-    as it should be is returned itself."""
+    """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even. Four columns are
+    boxes, whose edges are rounded. An array that is as it should be is returned itself."""
     return integers_of(given(value, name), columns)
 
 
@@ -646,11 +646,14 @@ def integers_of(array: Given, columns: int, sides: Sequence[str] = ()) -> npt.ND
         raise TypeError(f"{name}: elements are {host.dtype}; numbers are needed")
     if host.ndim != 2 or host.shape[1] != columns:
         raise ArgumentError(f"{name}: shape {host.shape}; n x {columns} is needed", name, host.shape)
-    if host.dtype.kind == "f":
-        host = np.rint(host)
     with np.errstate(invalid="ignore") if host.dtype.kind == "f" else contextlib.nullcontext():
-        made = host.astype(np.int32)
-    bad = made != host
+        whole = host
+        if host.dtype.kind == "f":
+            whole = np.rint(host)
+            if columns == 4:
+                whole[:, 2:] = np.rint(host[:, :2].astype(np.float64) + host[:, 2:]) - whole[:, :2]
+        made = whole.astype(np.int32)
+    bad = made != whole
     if bad.any():
         row, column = np.argwhere(bad)[0].tolist()
         where, side = (name, sides[column]) if sides else (f"{name}[{row}]", _SIDES[column])

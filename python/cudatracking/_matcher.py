@@ -280,7 +280,7 @@ class FragmentMatcher(Worker):
 
         Args:
             frame: image to cut from, on the host or a device.
-            regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; each number is rounded.
+            regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; edges are rounded.
             weights: one array per region, of its size, where the frame is: bool, uint8 (255 is full weight) or float from 0 to 1.
                 Default: full weight.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the

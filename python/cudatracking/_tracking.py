@@ -237,6 +237,18 @@ class _Frames(Worker):
             pixels = work.array(frame, slot="image")
             return call(method, pixels, *args, **(work.named if takes_stream else {}))
 
+    @staticmethod
+    def _box(image: Any, box: BoxLike, clip: Any) -> Box:
+        """A box of an image, with `clip` the part of it inside of the image."""
+        x, y, width, height = given = _arrays.box(box, "box")
+        if not _arrays.flag(clip, "clip"):
+            return given
+        rows, columns = _arrays.image(image, "image", ("u1",)).shape[:2]
+        left, top, right, bottom = max(x, 0), max(y, 0), min(x + width, columns), min(y + height, rows)
+        if right <= left or bottom <= top:
+            raise ArgumentError(f"box: {given}: nothing of it is inside of an image of {columns} x {rows} pixels", "box", given)
+        return left, top, right - left, bottom - top
+
     def _table(self, method: Callable[..., Any], image: Any, form: Form, stream: Any, out: Any) -> Array:
         """Calls a method whose result has a form."""
         place = self._place if stream is None else None
@@ -343,15 +355,16 @@ class Tracker(_Frames):
         super().__init__(device)
         self._native = call(cv2.cuda.TrackerTLD.create, _native_params(params, members))
 
-    def init(self, image: ImageLike, box: BoxLike) -> None:
+    def init(self, image: ImageLike, box: BoxLike, *, clip: bool = False) -> None:
         """Learns an object from a box in an image, in place of an older one. Waits.
 
         Args:
             image: frame that contains the object.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded. What is
                 in it must not be of one gray value.
+            clip: True takes the part of the box inside the image.
         """
-        self._call(self._native.init, image, _arrays.box(box, "box"), takes_stream=False)
+        self._call(self._native.init, image, self._box(image, box, clip), takes_stream=False)
 
     def update(self, image: ImageLike) -> tuple[bool, Box]:
         """Tracks in the next frame. Returns (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) if the object was not located. Waits. The box
@@ -418,7 +431,7 @@ class Tracker(_Frames):
         """Sets the box in the last frame and keeps the learned model.
 
         Args:
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded.
         """
         self._ask(self._native.resetTo, _arrays.box(box, "box"))
 
@@ -498,17 +511,18 @@ class MultiTracker(_Frames):
         super().__init__(device)
         self._native = call(cv2.cuda.MultiTrackerTLD.create, _native_params(params, members))
 
-    def add(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> int:
+    def add(self, image: ImageLike, box: BoxLike, *, clip: bool = False, stream: Any = None) -> int:
         """Adds an object and returns its id: 0, 1, 2 and so on. Waits.
 
         Args:
             image: the frame in which the object starts: the one that update() got last, or the one that it gets next.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded. What is
                 in it must not be of one gray value.
+            clip: True takes the part of the box inside the image.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        made = self._call(self._native.add, image, _arrays.box(box, "box"), stream=stream)
+        made = self._call(self._native.add, image, self._box(image, box, clip), stream=stream)
         return int(made)
 
     def remove(self, id: int) -> None:
@@ -520,7 +534,7 @@ class MultiTracker(_Frames):
 
         Args:
             image: frame, of the size and type of the first one.
-            boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, each rounded. Each
+            boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, edges rounded. Each
                 box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, verify_boxes,
                 correct_by_boxes, find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
@@ -599,7 +613,7 @@ class MultiTracker(_Frames):
 
         Args:
             id: id that add() has returned.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded.
         """
         self._ask(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
 
@@ -694,17 +708,18 @@ class Detector(_Frames):
         super().__init__(device)
         self._native = call(cv2.cuda.TLDDetector.create, _native_params(params, members))
 
-    def init(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
+    def init(self, image: ImageLike, box: BoxLike, *, clip: bool = False, stream: Any = None) -> None:
         """Learns an object, in place of an older one. Waits.
 
         Args:
             image: image that contains the object.
-            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; each number is rounded. What is
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded. What is
                 in it must not be of one gray value.
+            clip: True takes the part of the box inside the image.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        self._call(self._native.init, image, _arrays.box(box, "box"), stream=stream)
+        self._call(self._native.init, image, self._box(image, box, clip), stream=stream)
 
     def detect(self, image: ImageLike, *, everything: bool = False, stream: Any = None) -> Found:
         """Detects the object in an image. Waits.
@@ -734,17 +749,18 @@ class Detector(_Frames):
         """
         return self._table(self._native.detect, image, table(1 + int(self._native.getParams().maxDetections), 8, "f8"), stream, out)
 
-    def learn(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
+    def learn(self, image: ImageLike, box: BoxLike, *, clip: bool = False, stream: Any = None) -> None:
         """Learns one more appearance of the object, without checking that it resembles the object. Does not wait with an image on a device.
 
         Args:
             image: image of the size and type of the one in init().
-            box: (x, y, width, height) of the object in pixels, inside the image, sides at least 12 and at least min_window; each number is
+            box: (x, y, width, height) of the object in pixels, inside the image, sides at least 12 and at least min_window; its edges are
                 rounded.
+            clip: True takes the part of the box inside the image.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        self._call(self._native.learn, image, _arrays.box(box, "box"), stream=stream)
+        self._call(self._native.learn, image, self._box(image, box, clip), stream=stream)
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
         """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Waits."""

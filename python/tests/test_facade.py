@@ -290,7 +290,7 @@ class TrackingTest(unittest.TestCase):
 
     def test_boxes_of_every_kind(self):
         expected = None
-        for given in (box(0), list(box(0)), np.array(box(0)), np.array(box(0), np.uint8), np.array(box(0), float) + .3, [np.float32(v) for v in box(0)], np.array([box(0)])):
+        for given in (box(0), list(box(0)), np.array(box(0)), np.array(box(0), np.uint8), np.array(box(0), float) + [.3, .3, -.4, .1], [np.float32(v) for v in box(0)], np.array([box(0)])):
             tracker = ct.Tracker()
             tracker.init(frame(0), given)
             result = tracker.update(frame(1))
@@ -394,6 +394,33 @@ class TrackingTest(unittest.TestCase):
             clipped.update(image)
         self.assertLess(free.box[0], 0)
         self.assertEqual(clipped.box[0], 0)
+
+    def test_first_boxes_partly_outside(self):
+        inside, half = (152, 104, 40, 40), (152.5, 104.5, 39.5, 39.5)  # to the corner of an image of 192 x 144
+        image = frame(0)
+        starts = (lambda box, **named: ct.Tracker(device="cpu").init(image, box, **named), lambda box, **named: ct.Detector(device="cpu").init(image, box, **named),
+                  lambda box, **named: ct.MultiTracker(device="cpu").add(image, box, **named))
+        for start in starts:
+            for given in (inside, half):
+                start(given)
+            for given in ((160, 100, 40, 40), (-5, -5, 40, 40), (10, 130.5, 40, 40)):
+                with self.assertRaisesRegex(ct.ArgumentError, "not inside of an image of 192 x 144"):
+                    start(given)
+            start((160, 100, 40, 40), clip=True)
+            start((-5, -5, 40, 40), clip=True)
+            with self.assertRaisesRegex(ct.ArgumentError, r"box: \(200, 10, 20, 20\): nothing of it is inside of an image of 192 x 144 pixels"):
+                start((200, 10, 20, 20), clip=True)
+            with self.assertRaisesRegex(ct.ArgumentError, "at least 12"):
+                start((185, 100, 40, 40), clip=True)
+            with self.assertRaisesRegex(TypeError, "clip"):
+                start(inside, clip=1)
+        for given, wanted in ((half, (152, 104, 40, 40)), ((-5, -5, 45.5, 45), (0, 0, 40, 40)), (inside, inside)):
+            tracker = ct.Tracker(device="cpu")
+            tracker.init(image, given, clip=True)
+            self.assertEqual(tracker.box, wanted)
+        detector = ct.Detector(device="cpu")
+        detector.init(image, inside)
+        detector.learn(image, (160, 100, 40, 40), clip=True)
 
     def test_detector(self):
         detector = ct.Detector()
