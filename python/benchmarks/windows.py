@@ -2,7 +2,8 @@
 particles and of ice are made, five seeds each; vectors beside the border are left out.
 
 accuracy [PLOT.png]: bias and error of sub-pixel positions, and a plot of the bias against the motion, that is of peak locking (needs matplotlib).
-diameters: the same for a Gaussian and more diameters, also of images with noise and lost pairs, and of pixels that measure the light at a point.
+motions: bias and error of both components, for motions of .1 to .9 px beyond whole ones in x and y, of particles as recordings have them.
+diameters: bias in x for a Gaussian and more diameters, also of images with noise and lost pairs, and of pixels that measure the light at a point.
 ice: for both curves, on ice with noise. texture: ice high-passed by several widths, windows of several sizes. floor: scores of unrelated images.
 limits: what limits of score, confidence and ratio of peaks cost and find. validation: the median test and such limits in a vortex (needs openpiv).
 gradients: motion that differs within a window. spots: bright spots that the other image lacks. gaps: black stripes that stand still. border: images
@@ -170,6 +171,28 @@ def draw(name, biases):
     axes[-1].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(name, dpi=90)
+
+
+def motions():
+    """Errors of both components by a Gaussian; errors of the figures are standard errors over seeds."""
+    fractions = np.arange(1, 10) / 10
+    head("diameter, px", "images", "mean magnitude of the bias, px", "largest", "rms error, px", "least and largest of a motion", "wrong")
+    for diameter in (2., 2.5, 3., 3.5):
+        for name, how in (("clean", {}), ("noise, lost pairs", POOR)):
+            bias, square, wrong = (np.empty((len(SEEDS), 2, 9, 9)) for _ in range(3))
+            for seed in SEEDS:
+                before = particles(seed, diameter, 0., side=SMALL, **how)
+                for at in np.ndindex(9, 9):
+                    motion = 3 + fractions[at[0]], -1 - fractions[at[1]]
+                    field = search(before, particles(seed, diameter, lambda x, y: motion, side=SMALL, **how), 7)[2]  # noqa: B023
+                    errors = np.stack([part[INNER].ravel() - truth for part, truth in zip((field.u, field.v), motion)])
+                    near = (np.abs(errors) < 1).all(axis=0)
+                    here = seed, slice(None), *at
+                    bias[here], square[here], wrong[here] = errors[:, near].mean(axis=1), (errors[:, near]**2).mean(axis=1), 1 - near.mean()
+            rms = np.sqrt(square.mean(axis=(1, 2, 3)))
+            sizes, each = np.abs(bias.mean(axis=0)), np.sqrt(square.mean(axis=0))
+            row(diameter, name, f"{sizes.mean():.4f}", f"{sizes.max():.4f} +- {bias.std(axis=0, ddof=1).flat[sizes.argmax()] / len(SEEDS)**.5:.4f}",
+                f"{rms.mean():.4f} +- {rms.std(ddof=1) / len(SEEDS)**.5:.4f}", f"{each.min():.4f}, {each.max():.4f}", f"{wrong.mean():.2%}")
 
 
 def bias_and_spread(pairs, fit="zncc gaussian"):
@@ -446,7 +469,7 @@ def autorift(first, second):
 
 
 if __name__ == "__main__":
-    commands = {"accuracy": accuracy, "diameters": diameters, "ice": fits_on_ice, "texture": texture, "floor": floor, "limits": limits,
+    commands = {"accuracy": accuracy, "motions": motions, "diameters": diameters, "ice": fits_on_ice, "texture": texture, "floor": floor, "limits": limits,
                 "validation": validation, "border": border, "gradients": gradients, "spots": spots, "gaps": gaps,
                 "passes": passes, "openpiv": openpiv, "autorift": autorift}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:

@@ -142,8 +142,9 @@ public:
     {
         //! A parabola; for SAD, whose scores rise linearly, two lines of equal and opposite slope.
         PARABOLA = 0,
-        /** A Gaussian, for ZNCC alone. In images of particles it has a bias of .001 px where a parabola has .03 px
-        (doc/windows.md). Along an axis where one of the three scores is not positive it is a parabola. */
+        /** A Gaussian, for ZNCC alone. In images of particles that move along one axis it has a bias of .001 px where
+        a parabola has .03 px; other motion: doc/windows.md. Along an axis where one of the three scores is not
+        positive it is a parabola. */
         GAUSSIAN = 1
     };
     //! Outcome of the search for a fragment.
