@@ -4,7 +4,6 @@
 // Reads both file formats of cascades, and writes the new one. Files are untrusted: every value is checked.
 #include "../common/file_write.hpp"
 #include "model_builder.hpp"
-#include "../common/plain_xml.hpp"
 #include <algorithm>
 #include <cfloat>
 
@@ -32,7 +31,7 @@ static FeatureFormat formatOf(FeatureType type)
 
 // --- the new format --------------------------------------------------------------------------------------------------
 
-template <class Item> static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
+static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
 {
     count = list.list(1, MAX_RECTANGLES);
     list.each(
@@ -50,7 +49,7 @@ template <class Item> static void readRectangles(const Item& list, int& count, i
         });
 }
 
-template <class Item> static void readHaarFeature(const Item& item, bool old, Builder& builder)
+static void readHaarFeature(const Item& item, bool old, Builder& builder)
 {
     int count = 0, rectangles[MAX_RECTANGLES][4] = {};
     float weights[MAX_RECTANGLES] = {};
@@ -61,7 +60,7 @@ template <class Item> static void readHaarFeature(const Item& item, bool old, Bu
     builder.haar(item, rectangles, weights, count, tilted);
 }
 
-template <class Item> static void readLbpFeature(const Item& item, Builder& builder)
+static void readLbpFeature(const Item& item, Builder& builder)
 {
     item.with("rect",
               [&](const Item& rectangle)
@@ -73,7 +72,7 @@ template <class Item> static void readLbpFeature(const Item& item, Builder& buil
               });
 }
 
-template <class Item> static void readFeature(const Item& item, FeatureType type, Builder& builder)
+static void readFeature(const Item& item, FeatureType type, Builder& builder)
 {
     switch (type)
     {
@@ -84,7 +83,7 @@ template <class Item> static void readFeature(const Item& item, FeatureType type
     }
 }
 
-template <class Item> static void readTree(const Item& item, Model& model, Builder& builder)
+static void readTree(const Item& item, Model& model, Builder& builder)
 {
     const FeatureType type = model.featureType();
     const int perNode = formatOf(type).nodeValues;
@@ -129,7 +128,6 @@ template <class Item> static void readTree(const Item& item, Model& model, Build
 }
 
 //! @param threshold, trees names of what a stage has. @param readTree reads one tree.
-template <class Item>
 static void readStages(const Item& root, const char* threshold, const char* trees,
                        void (*readTree)(const Item&, Model&, Builder&), Model& model, Builder& builder)
 {
@@ -141,7 +139,7 @@ static void readStages(const Item& root, const char* threshold, const char* tree
                 });
 }
 
-template <class Item> static void readNew(const Item& root, Model& model, Builder& builder)
+static void readNew(const Item& root, Model& model, Builder& builder)
 {
     root.with("stageType",
               [](const Item& item)
@@ -168,7 +166,7 @@ template <class Item> static void readNew(const Item& root, Model& model, Builde
                       item.fail(
                           format("maxCatCount is %d, and must be 0 for HAAR and 256 for LBP", categories).c_str());
               });
-    readStages(root, "stageThreshold", "weakClassifiers", readTree<Item>, model, builder);
+    readStages(root, "stageThreshold", "weakClassifiers", readTree, model, builder);
     root.eachOf("features", 1, MAX_FEATURES,
                 [&](const Item& item, int) { readFeature(item, model.featureType(), builder); });
 }
@@ -177,7 +175,6 @@ template <class Item> static void readNew(const Item& root, Model& model, Builde
 
 //! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new
 //! format.
-template <class Item>
 static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
 {
     if (!item.has(value))
@@ -186,7 +183,7 @@ static int readOldChild(const Item& item, const char* value, const char* node, i
     return -leaves++;
 }
 
-template <class Item> static void readOldTree(const Item& list, Model& model, Builder& builder)
+static void readOldTree(const Item& list, Model& model, Builder& builder)
 {
     list.list(1, MAX_TREE_NODES);
     builder.tree();
@@ -204,7 +201,7 @@ template <class Item> static void readOldTree(const Item& list, Model& model, Bu
     builder.endTree(list);
 }
 
-template <class Item> static void readOld(const Item& root, Model& model, Builder& builder)
+static void readOld(const Item& root, Model& model, Builder& builder)
 {
     model.kind = HAAR;
     root.with("size",
@@ -215,14 +212,13 @@ template <class Item> static void readOld(const Item& root, Model& model, Builde
                   list.each([&](const Item& number, int k) { side[k] = number.integer(INT_MIN, INT_MAX); });
                   builder.window(list, side[0], side[1]);
               });
-    readStages(root, "stage_threshold", "trees", readOldTree<Item>, model, builder);
+    readStages(root, "stage_threshold", "trees", readOldTree, model, builder);
 }
 
-//! @tparam Node FileNode or PlainNode.
-template <class Node> static ModelPtr readFrom(const Node& cascade, const std::string& name)
+ModelPtr readModel(const FileNode& cascade, const std::string& name)
 {
     const Place place = {nullptr, "cascade", -1};
-    const detail::ItemOf<Node> root(cascade, name, place);
+    const Item root(cascade, name, place);
     if (!cascade.isMap())
         root.fail("there is no cascade here");
     const std::shared_ptr<Model> model = std::make_shared<Model>();
@@ -239,9 +235,6 @@ template <class Node> static ModelPtr readFrom(const Node& cascade, const std::s
     model->order = std::make_shared<Model::Order>();
     return model;
 }
-
-ModelPtr readModel(const FileNode& cascade, const std::string& name) { return readFrom(cascade, name); }
-ModelPtr readModel(const detail::PlainNode& cascade, const std::string& name) { return readFrom(cascade, name); }
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 

@@ -12,13 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace cv { namespace cuda {
-
-namespace detail {
-class PlainNode;
-}
-
-namespace cascade {
+namespace cv { namespace cuda { namespace cascade {
 
 const size_t MAX_FILE_BYTES = static_cast<size_t>(8) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
@@ -75,7 +69,6 @@ ModelPtr loadModel(const std::string& filename);
 ModelPtr parseModel(const char* text, size_t bytes, const std::string& name);
 //! Reads a cascade from a node of a file.
 ModelPtr readModel(const FileNode& cascade, const std::string& name);
-ModelPtr readModel(const detail::PlainNode& cascade, const std::string& name);
 
 /** Sorts merged corners as patterns need them. Six or eight: weights 1, 1, -1, -1, then one or two of w and of -w.
 Nine: four of w, four of -2 w, one of 4 w. @param factor out: w. @return number of corners of the pattern; 0: they form
@@ -85,7 +78,6 @@ int sortCorners(Corner* corners, int count, int& factor);
 //! Writes the members of a cascade in the new format.
 void writeModel(FileStorage& storage, const Model& model);
 
-} // namespace cascade
-}} // namespace cv::cuda
+}}} // namespace cv::cuda::cascade
 
 #endif // OPENCV_CUDATRACKING_CASCADE_MODEL_HPP

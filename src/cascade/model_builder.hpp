@@ -11,6 +11,7 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
+using detail::Item;
 using detail::Located;
 using detail::Place;
 

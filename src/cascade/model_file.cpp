@@ -3,7 +3,6 @@
 
 #include "../precomp.hpp"
 #include "../common/file_text.hpp"
-#include "../common/plain_xml.hpp"
 #include "model.hpp"
 
 namespace cv { namespace cuda { namespace cascade {
@@ -16,9 +15,6 @@ const detail::TextLimits LIMITS = {"a cascade", MAX_FILE_BYTES};
 
 ModelPtr parseModel(const char* bytes, size_t count, const std::string& name)
 {
-    detail::PlainXml plain; // most files
-    if (count <= LIMITS.bytes && plain.read({bytes, count}))
-        return readModel(plain.first(), name);
     const FileStorage storage = detail::parseText(bytes, count, name, LIMITS);
     return readModel(storage.getFirstTopLevelNode(), name);
 }

@@ -14,8 +14,7 @@
 namespace cv { namespace cuda {
 
 namespace detail {
-template <class Node> class ItemOf;
-typedef ItemOf<FileNode> Item;
+class Item;
 } // namespace detail
 
 namespace cascade {

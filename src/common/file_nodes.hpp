@@ -46,17 +46,16 @@ protected:
     const Place& place_;
 };
 
-/** Node of the file and its place. Returns values that exist and are in their range, or throws.
-@tparam Node FileNode, or a class with those of its methods that are used here. */
-template <class Node> class ItemOf : public Located
+//! Node of the file and its place. Returns values that exist and are in their range, or throws.
+class Item : public Located
 {
 public:
-    ItemOf(const Node& node, const std::string& file, const Place& place) : Located(file, place), node_(node) {}
+    Item(const FileNode& node, const std::string& file, const Place& place) : Located(file, place), node_(node) {}
 
     bool isList() const { return node_.isSeq(); }
     //! An empty list in XML, which is read as nothing, counts as missing.
     bool has(const char* name) const { return node_.isMap() && !node_[name].empty() && !node_[name].isNone(); }
-    Node member(const char* name) const { return node_.isMap() ? node_[name] : Node(); }
+    FileNode member(const char* name) const { return node_.isMap() ? node_[name] : FileNode(); }
 
     double real() const
     {
@@ -99,16 +98,16 @@ public:
     template <typename Visit> void with(const char* name, const Visit& visit) const
     {
         const Place place = {&place_, name, -1};
-        visit(ItemOf(member(name), file_, place));
+        visit(Item(member(name), file_, place));
     }
     //! visit(Item, index) for the elements of a list.
     template <typename Visit> void each(const Visit& visit) const
     {
         int index = 0;
-        for (const Node& node : node_)
+        for (const FileNode& node : node_)
         {
             const Place place = {&place_, "", index};
-            visit(ItemOf(node, file_, place), index);
+            visit(Item(node, file_, place), index);
             ++index;
         }
     }
@@ -116,7 +115,7 @@ public:
     template <typename Visit> void eachOf(const char* name, int least, int most, const Visit& visit) const
     {
         with(name,
-             [&](const ItemOf& item)
+             [&](const Item& item)
              {
                  item.list(least, most);
                  item.each(visit);
@@ -125,20 +124,19 @@ public:
     int integerOf(const char* name, int least, int most) const
     {
         int value = 0;
-        with(name, [&](const ItemOf& item) { value = item.integer(least, most); });
+        with(name, [&](const Item& item) { value = item.integer(least, most); });
         return value;
     }
     float finiteOf(const char* name) const
     {
         float value = 0.f;
-        with(name, [&](const ItemOf& item) { value = item.finite(); });
+        with(name, [&](const Item& item) { value = item.finite(); });
         return value;
     }
 
 private:
-    Node node_;
+    FileNode node_;
 };
-typedef ItemOf<FileNode> Item;
 
 }}} // namespace cv::cuda::detail
 
