@@ -7,7 +7,7 @@ import os
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def _files(folder, pattern):
+def _files(folder: str, pattern: str) -> list[tuple[str, str]]:
     return [(path, f"cudatracking/{folder}") for path in sorted(glob.glob(os.path.join(glob.escape(_package), folder, pattern)))]
 
 
