@@ -15,9 +15,6 @@
 #ifdef HAVE_OPENCV_CUDAARITHM
 #include "opencv2/cudaarithm.hpp"
 #endif
-#ifdef CUDATRACKING_HAVE_CUFFT_PEER
-#include "cufft/matcher.hpp"
-#endif
 
 namespace opencv_test { namespace {
 
@@ -627,101 +624,6 @@ PERF_TEST_P(FragmentMatcher_CudaThreeStep, match, testing::ValuesIn(threeStepCas
     TEST_CYCLE_N(1) changed.device.matchAndWait();
     PerfRow(GetParam().name, "cuda", "kernel", us).set("full_us", changed.beforeUs).set("ratio", us / changed.beforeUs);
     SANITY_CHECK_NOTHING();
-#endif
-}
-
-// --- cuFFT -----------------------------------------------------------------------------------------------------------
-
-#ifdef CUDATRACKING_HAVE_CUFFT_PEER
-
-/** Returns the device time of cuFFT's match() in microseconds, and checks the place that it finds.
-@param size size of the transforms. @param eachCall true: the fragment is transformed in each call too, not only
-once. */
-double cufftUs(const Case& c, const Input& input, const GpuMat& frame, Size size, bool inDouble, bool eachCall)
-{
-    cuda::Stream stream;
-    const GpuMat fragment(input.templates[0]);
-    const Ptr<cufft_peer::Matcher> peer =
-        cufft_peer::Matcher::create({c.frame, c.fragment, size, c.metric == FragmentMatcher::ZNCC, inDouble});
-    peer->setFragment(fragment, stream);
-    const double us = graphMedianUs(
-        stream,
-        [&]
-        {
-            if (eachCall)
-                peer->setFragment(fragment, stream);
-            peer->match(frame, stream);
-        },
-        20, 3, 20);
-    EXPECT_EQ(input.places[0], peer->best(stream)) << "cuFFT, " << size << (inDouble ? ", double" : ", single");
-    return us;
-}
-
-//! Returns the size with which cuFFT is the quickest for 1920 x 1080, and prints the times of all that are tried.
-Size quickestTransform(const Case& c, const Input& input, const GpuMat& frame, bool inDouble)
-{
-    static Size quickest[2];
-    if (!quickest[inDouble].empty())
-        return quickest[inDouble];
-    double least = DBL_MAX;
-    for (const Size& size : {Size(1920, 1080), Size(1920, 1152), Size(2048, 1080), Size(2048, 1152)})
-    {
-        const double us = cufftUs(c, input, frame, size, inDouble, false);
-        printf("cuFFT, %s, transforms of %d x %d: %.1f us\n", inDouble ? "double" : "single", size.width, size.height,
-               us);
-        if (us < least)
-            least = us, quickest[inDouble] = size;
-    }
-    return quickest[inDouble];
-}
-
-#endif
-
-class FragmentMatcher_CudaFft : public perf::TestBaseWithParam<tuple<int, int>> // metric, side
-{};
-
-PERF_TEST_P(FragmentMatcher_CudaFft, match,
-            testing::Combine(testing::Values(FragmentMatcher::SSD, FragmentMatcher::ZNCC),
-                             testing::Values(64, 90, 128, 160, 200, 232)))
-{
-    requireDevice();
-#ifdef CUDATRACKING_HAVE_CUFFT_PEER
-    const int metric = get<0>(GetParam()), side = get<1>(GetParam());
-    const Case c = {cv::format("%s_%d", metric == FragmentMatcher::SSD ? "SSD" : "ZNCC", side),
-                    Size(1920, 1080),
-                    Size(side, side),
-                    CV_8UC3,
-                    1,
-                    0,
-                    metric,
-                    false,
-                    0};
-    const Input input(c);
-    DeviceMatch device(c, input);
-    TEST_CYCLE_N(1) device.matchAndWait();
-    input.checkLocations(Mat(device.locations));
-    try
-    {
-        for (const bool inDouble : {false, true})
-        {
-            const Size size = quickestTransform(c, input, device.frame, inDouble);
-            for (const bool eachCall : {false, true})
-            {
-                const double ours = device.medianUs(20),
-                             peerUs = cufftUs(c, input, device.frame, size, inDouble, eachCall);
-                PerfRow(c.name, "cuda", "kernel", ours)
-                    .peer(cv::format("cuFFT_%s%s", inDouble ? "double" : "single", eachCall ? "+fragment" : ""),
-                          peerUs);
-            }
-        }
-    }
-    catch (const cv::Exception& e) // such as no cuFFT on this machine
-    {
-        throw SkipTestException(cv::format("cuFFT is left out: %s", e.what()));
-    }
-    SANITY_CHECK_NOTHING();
-#else
-    throw SkipTestException("compiled without cuFFT (scripts/build.sh --peers compiles with it)");
 #endif
 }
 
