@@ -1,4 +1,5 @@
-"""What doc/python.md, doc/from_opencv.md, doc/rasters.md, doc/windows.md and the docstrings show runs as written and prints what stands below it;
+"""What doc/python.md, doc/from_opencv.md, doc/quick_shift.md, doc/rasters.md, doc/windows.md and the docstrings show runs as written and
+prints what stands below it;
 mypy --strict is content.
 """
 import contextlib
@@ -37,7 +38,7 @@ def snippets(page):
 
 
 def pages():
-    return [page for page in ("python.md", "from_opencv.md", "rasters.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
+    return [page for page in ("python.md", "from_opencv.md", "quick_shift.md", "rasters.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
 
 
 class DocsTest(unittest.TestCase):
@@ -72,7 +73,7 @@ class DocsTest(unittest.TestCase):
                 for page in pages():
                     for line, code, output, skipped in snippets(page):
                         if skipped or any(f"import {what}" in code and not importlib.util.find_spec(needed)
-                                          for what, needed in (("cv2", "cv2"), ("cudatracking.dropin", "cv2"), ("av", "av"))):
+                                          for what, needed in (("cv2", "cv2"), ("cudatracking.dropin", "cv2"), ("av", "av"), ("rasterio", "rasterio"), ("skimage", "skimage"))):
                             continue
                         printed = io.StringIO()
                         with self.subTest(f"{page}:{line}"), contextlib.redirect_stdout(printed):
@@ -90,7 +91,7 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for page in pages():
                 for line, code, _, _ in snippets(page):
-                    if "torch" in code or "cupy" in code or re.search("^import (cv2|av)", code, re.MULTILINE):
+                    if "torch" in code or "cupy" in code or re.search("^import (cv2|av|rasterio|skimage)", code, re.MULTILINE):
                         continue
                     with open(os.path.join(folder, f"{re.sub(r'[./]', '_', page)}_{line}.py"), "w", encoding="utf-8") as file:
                         file.write(code)
