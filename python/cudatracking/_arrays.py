@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _dlpack, _memory
 from ._devices import native_stream, new_event, on_device, stream_pointer
-from ._errors import ArgumentError, call
+from ._errors import ArgumentError, call, shown
 from ._native import cv2
 
 Box = Tuple[int, int, int, int]
@@ -395,14 +395,14 @@ def given(value: Any, name: str) -> Given:
         return found
     if isinstance(value, (list, tuple)):
         for i, row in enumerate(value):
-            if isinstance(row, np.ma.MaskedArray):
+            if np.ma.is_masked(row):
                 raise _masked(f"{name}[{i}]")
     try:
         array = np.asarray(value)
     except Exception as raised:
         raise TypeError(f"{name}: {type(value).__name__}: numpy makes no array of it: {raised}") from None
     if array.dtype.kind == "O" and array.size and all(isinstance(entry, int) for entry in array.flat):
-        raise ArgumentError(f"{name}: {value!r}: whole numbers of 64 bits are the largest that are possible", name, value)
+        raise ArgumentError(f"{name}: {shown(value)}: whole numbers of 64 bits are the largest that are possible", name, value)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: {type(value).__name__}: an array of numbers is needed")
     return _on_host(array, name)
@@ -417,7 +417,11 @@ def _of_object(value: Any, name: str) -> Optional[Given]:
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
     if isinstance(value, np.ma.MaskedArray):
-        raise _masked(name)
+        if np.ma.is_masked(value):
+            raise _masked(name)
+        value = value.data
+    if type(value).__name__ == "UMat" and hasattr(value, "get"):  # of any cv2
+        value = value.get()
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:
@@ -536,6 +540,7 @@ def wrapped(mat: Any, device: int, stream: Optional[int]) -> DeviceArray:
 def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...] = (1, 3, 4)) -> Given:
     """An image: height x width, or height x width x channels, of one of the types; a list of whole numbers becomes uint8.
 
+    Whole numbers of other types become uint8 or else uint16 where these are possible and hold all values.
     float16 and float64 become float32 where that is one of the types.
     """
     array = None if type(value) is np.ndarray else _known(value, name)
@@ -544,7 +549,7 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
     if value is None:
         raise TypeError(f"{name}: None: an image is needed; a file that cannot be read gives None, as does a video that has ended or was not opened")
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"{name}: {value!r}: an image is needed")
+        raise TypeError(f"{name}: {shown(value)}: an image is needed")
     array = given(value, name)
     if array.host is not None and isinstance(value, (list, tuple)) and array.host.dtype.kind in "iu":
         if array.host.size and not (0 <= array.host.min() and array.host.max() <= 255):
@@ -555,9 +560,18 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
     if array.host is not None and array.dtype in ("f8", "f2") and "f4" in dtypes:
         with np.errstate(over="ignore"):
             array = _on_host(array.host.astype(np.float32), name)
+    if array.host is not None and array.host.size and array.host.dtype.kind in "biu" and array.dtype not in dtypes and "f4" not in dtypes:
+        least, most = int(array.host.min()), int(array.host.max())
+        kind = next((kind for kind in ("u1", "u2") if kind in dtypes and 0 <= least and most <= np.iinfo(kind).max), None)
+        if kind is None:
+            raise ArgumentError(f"{name}: {array.host.dtype} values from {least} to {most}; possible are those of "
+                                f"{', '.join(str(np.dtype(kind)) for kind in dtypes)}", name)
+        array = _on_host(array.host.astype(kind), name)
     if array.dtype not in dtypes:
+        through = ("" if array.dtype[0] != "f" or "f4" in dtypes else "; floats of 0 to 1: numpy.rint(65535 * image).astype(numpy.uint16)" if "u2" in dtypes else
+                   "; floats of 0 to 1: numpy.rint(255 * image).astype(numpy.uint8)")
         wanted = ", ".join(str(np.dtype(kind)) for kind in [*dtypes, *(["f2", "f8"] if array.host is not None and "f4" in dtypes else [])])
-        raise TypeError(f"{name}: elements are {np.dtype(array.dtype) if array.dtype != 'b1' else 'bool'}; possible: {wanted}")
+        raise TypeError(f"{name}: elements are {np.dtype(array.dtype) if array.dtype != 'b1' else 'bool'}; possible: {wanted}{through}")
     if len(array.shape) not in (2, 3) or (len(array.shape) == 3 and array.shape[2] not in channels):
         raise ArgumentError(f"{name}: shape {array.shape}; height x width, or with {', '.join(map(str, channels))} channels in the end, is possible",
                             name, array.shape)
@@ -693,22 +707,22 @@ def size(value: Any, name: str) -> tuple[int, int]:
 def number(value: Any, name: str, whole: bool = False) -> Any:
     """A float, or an int of 32 bits; NaN, infinity and bool are refused by name."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: {value!r}: a number is needed")
+        raise TypeError(f"{name}: {shown(value)}: a number is needed")
     if not math.isfinite(value):
-        raise ArgumentError(f"{name}: {value!r}: a finite number is needed", name, value)
+        raise ArgumentError(f"{name}: {shown(value)}: a finite number is needed", name, value)
     if not whole:
         return float(value)
     if int(value) != value:
-        raise TypeError(f"{name}: {value!r}: a whole number is needed")
+        raise TypeError(f"{name}: {shown(value)}: a whole number is needed")
     if not -2**31 <= value < 2**31:
-        raise ArgumentError(f"{name}: {value!r}: a whole number of 32 bits is needed", name, value)
+        raise ArgumentError(f"{name}: {shown(value)}: a whole number of 32 bits is needed", name, value)
     return int(value)
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: {value!r}: True or False is needed")
+        raise TypeError(f"{name}: {shown(value)}: True or False is needed")
     return bool(value)
 
 
@@ -720,14 +734,16 @@ def file_name(value: Any, name: str) -> str:
         raise TypeError(f"{name}: {type(value).__name__}: a path is needed") from None
     if not isinstance(path, str):
         path = os.fsdecode(path)
+    if len(path) > 32767:
+        raise ArgumentError(f"{name}: a text of {len(path)} characters, which begins with {path[:40]!r}, is no path; the contents of a file are bytes", name)
     if not path or "\0" in path:
-        raise ArgumentError(f"{name}: {path!r} is no path", name, path)
+        raise ArgumentError(f"{name}: {shown(path)} is no path", name, path)
     return path
 
 
 def check_file(path: str, name: str) -> None:
     """Refuses a path from which nothing can be read; a pipe is read until its writer closes it."""
     if not os.path.exists(path):
-        raise ArgumentError(f"{name}: there is no file {path!r}", name, path)
+        raise ArgumentError(f"{name}: there is no file {shown(path)}", name, path)
     if os.path.isdir(path):
-        raise ArgumentError(f"{name}: {path!r} is a folder", name, path)
+        raise ArgumentError(f"{name}: {shown(path)} is a folder", name, path)

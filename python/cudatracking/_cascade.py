@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _arrays
 from ._arrays import Array, ImageLike, Kind
-from ._errors import ArgumentError, call, error
+from ._errors import ArgumentError, call, error, shown
 from ._native import cv2
 from ._results import Form, table
 from ._work import Worker
@@ -41,12 +41,12 @@ def cascade_file(name: str) -> str:
         name: one of cascades(), or OpenCV's file name with or without ".xml".
     """
     if not isinstance(name, str):
-        raise TypeError(f"name: {name!r}: a string is needed")
+        raise TypeError(f"name: {shown(name)}: a string is needed")
     stem = name[:-len(".xml")] if name.endswith(".xml") else name
     for entry in os.listdir(_FOLDER):
         if entry.endswith(".xml") and stem in (entry[:-len(".xml")], _name_of(entry)):
             return os.path.join(_FOLDER, entry)
-    raise ArgumentError(f"name: {name!r} is none of cudatracking.cascades(): {', '.join(cascades())}", "name", name)
+    raise ArgumentError(f"name: {shown(name)} is none of cudatracking.cascades(): {', '.join(cascades())}", "name", name)
 
 
 def _built_in(path: str) -> Optional[str]:
@@ -149,7 +149,7 @@ class CascadeClassifier(Worker):
             name = cascade if os.path.basename(path) == path else _name_of(built_in)
             path = built_in
         if isinstance(cascade, str) and not os.path.exists(path):
-            raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
+            raise ArgumentError(f"cascade: {shown(cascade)} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
         if built_in and not os.path.exists(path):
             raise ArgumentError(f"cascade: there is no file {path!r}; the package has a cascade of this name: {_name_of(built_in)!r}", "cascade", cascade)
         _arrays.check_file(path, "cascade")

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
-from ._errors import ArgumentError, call, error
+from ._errors import ArgumentError, call, error, shown
 from ._native import cv2
 from ._version import __version__
 
@@ -96,16 +96,16 @@ class Placement:
 
     def __init__(self, device: str) -> None:
         if not isinstance(device, str):
-            raise TypeError(f'device: {device!r}: "auto", "cpu", "cuda" or "cuda:<number>" is needed')
+            raise TypeError(f'device: {shown(device)}: "auto", "cpu", "cuda" or "cuda:<number>" is needed')
         found = re.fullmatch(r"(auto|cpu|cuda)|cuda:(\d{1,4})", device)
         if not found:
-            raise ArgumentError(f'device: {device!r}: "auto", "cpu", "cuda" or "cuda:<number>" is needed', "device", device)
+            raise ArgumentError(f'device: {shown(device)}: "auto", "cpu", "cuda" or "cuda:<number>" is needed', "device", device)
         self.name = device
         self._auto = device == "auto"
         self._number: Optional[int] = None  # of devices, from the first call on
         self._index: Optional[int] = None if device in ("auto", "cpu") else int(found.group(2) or 0)
         if self._index is not None and self._index >= _count():
-            raise error(f"device: {device!r}: this machine has {_count()} CUDA devices that can be used", "device", device)
+            raise error(f"device: {shown(device)}: this machine has {_count()} CUDA devices that can be used", "device", device)
 
     def of(self, given: Optional[int], name: str) -> Optional[int]:
         """The device for an array that lies on `given` (None: the host); None: the CPU."""

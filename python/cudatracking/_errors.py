@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import importlib
 import re
+import reprlib
 from typing import Any, Callable, Optional
+
+import numpy as np
 
 from ._native import cv2
 
@@ -34,6 +37,17 @@ class ArgumentError(error, ValueError):
     """Raised for an argument that is out of its range or does not fit the others. It is an `error` and a ValueError."""
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring, _SHORT.maxother = 300, 120  # characters
+
+
+def shown(value: Any) -> str:
+    """repr() of a value for a message, which does not repeat a whole file or array."""
+    if isinstance(value, np.ndarray):
+        return f"{type(value).__name__} of shape {value.shape}"
+    return _SHORT.repr(value)
+
+
 # Error::StsBadArg, StsBadSize, StsUnmatchedFormats, StsUnmatchedSizes, StsUnsupportedFormat, StsOutOfRange
 _ABOUT_ARGUMENTS = {-5, -201, -205, -209, -210, -211}
 
@@ -47,6 +61,7 @@ def _plain(text: str) -> str:
 # What C++ says, in the words of this package; in this order.
 _WORDS = (
     (r"; for the part that is, give box & Rect\(.*?\)", ""),
+    (r"(?<=UC3, but the fragments are CV_8UC4)", "; of templates with alpha, give png[..., :3] and weights=[png[..., 3]]"),
     (r"^setPredictions: locations", "predictions"),
     (r"\bin Mat\b", "on the host"),
     (r"\bin GpuMat\b", "on a device"),

@@ -184,8 +184,8 @@ class FragmentMatcher(Worker):
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type,
-    sides 1 to 32767; fragments of uint16 have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
+    Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel, also alpha, is ignored), all of one type,
+    sides 1 to 32767; whole numbers of other types on the host are taken as uint8, or as uint16 if a value is above 255; fragments of uint16 have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
     ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
@@ -228,38 +228,46 @@ class FragmentMatcher(Worker):
         """Number of positions reported per fragment."""
         return self._peaks
 
-    def _weights(self, weights: Any, count: int) -> Optional[list[Given]]:
+    def _weights(self, weights: Any, count: int) -> Optional[list[Optional[Given]]]:
         if weights is None:
             return None
+        if count == 1 and hasattr(weights, "shape"):
+            weights = [weights]
         if not isinstance(weights, (list, tuple)):
             raise TypeError(f"weights: {type(weights).__name__}: a list of arrays is needed, one for each fragment")
         if len(weights) != count:
             raise ArgumentError(f"weights: {len(weights)} given, one for each of {count} fragments is needed", "weights", len(weights))
-        return [_arrays.weights(value, f"weights[{i}]") for i, value in enumerate(weights)]
+        if all(value is None for value in weights):
+            return None
+        return [None if value is None else _arrays.weights(value, f"weights[{i}]") for i, value in enumerate(weights)]
 
     def set(self, templates: Sequence[ImageLike], weights: Optional[Sequence[ImageLike]] = None, *, stream: Any = None) -> None:
         """Replaces all fragments by images.
 
         Args:
-            templates: list of 1 to 100000 images; sides 1 to 32767 may differ. Templates in device memory can be used with frames in device memory only.
-            weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
+            templates: list of 1 to 100000 images, or one image; sides 1 to 32767 may differ. Templates in device memory can be used with frames in device memory only.
+            weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1; None, also for one of them: full
+                weight (default). Of a PNG with alpha: set([png[..., :3]], weights=[png[..., 3]]).
                 On the host, other values and weights of sum 0 are refused; on a device, other values count as 0.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
+        if hasattr(templates, "shape"):
+            templates = [templates]
         if not isinstance(templates, (list, tuple)):
             raise TypeError(f"templates: {type(templates).__name__}: a list of images is needed")
         images = [_arrays.image(value, f"templates[{i}]", _PIXELS) for i, value in enumerate(templates)]
         covers = self._weights(weights, len(images))
         self._edit(self._native.setFragments, images, covers, stream)
 
-    def _edit(self, method: Any, images: list[Given], covers: Optional[list[Given]], stream: Any, *before: Any, many: bool = True) -> Any:
+    def _edit(self, method: Any, images: list[Given], covers: Optional[Sequence[Optional[Given]]], stream: Any, *before: Any, many: bool = True) -> Any:
         """Fragments on the host are given to the extension as they are: it uploads them when a frame on a device comes."""
         stream_pointer(stream)  # refuses what is no stream, also where images on the host need none
-        arrays = images + (covers or [])
+        arrays = images + [array for array in covers or [] if array is not None]
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
                 raise ArgumentError(f"{array.name}: fragments and weights must all lie on the host or all on one device", array.name)
+        covers = None if covers is None else [cover or _full(image.shape[0], image.shape[1]) for cover, image in zip(covers, images)]
         if not images or images[0].device is None:
             pixels: Any = [np.ascontiguousarray(array.host) for array in images]
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
@@ -281,14 +289,17 @@ class FragmentMatcher(Worker):
         Args:
             frame: image to cut from, on the host or a device.
             regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; edges are rounded.
-            weights: one array per region, of its size, where the frame is: bool, uint8 (255 is full weight) or float from 0 to 1.
-                Default: full weight.
+            weights: one array per region, of its size, where the frame is: bool, uint8 (255 is full weight) or float from 0 to 1; None, also
+                for one of them: full weight (default).
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         image = _arrays.image(frame, "frame", _PIXELS)
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
-        covers = self._weights(weights, len(boxes))
+        some = self._weights(weights, len(boxes))
+        # Regions outside of the frame are refused by the extension.
+        covers = None if some is None else [cover or _full(min(max(row[3], 1), image.shape[0]), min(max(row[2], 1), image.shape[1]))
+                                            for cover, row in zip(some, boxes)]
         stream_pointer(stream)  # as in _edit()
         if image.device is None:
             for array in covers or []:
@@ -569,6 +580,11 @@ class FragmentMatcher(Worker):
 
     def __repr__(self) -> str:
         return f"<cudatracking.FragmentMatcher {self.metric}, {len(self)} fragments, {self.peaks} peaks, device {self.device!r}>"
+
+
+def _full(rows: int, columns: int) -> Given:
+    """Full weight of all pixels of a fragment, where others of the list have weights."""
+    return _arrays.weights(np.full((rows, columns), 255, np.uint8), "weights")
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _arrays
 from ._arrays import Array, DeviceArray, Given
-from ._errors import ArgumentError, call
+from ._errors import ArgumentError, call, shown
 from ._native import cv2
 from ._results import column, table
 from ._work import Work, Worker
@@ -80,7 +80,7 @@ def windows(shape: Sequence[int], size: Union[int, Sequence[int]], step: Union[i
         reach: largest motion beyond the offset in pixels, (x, y) or one number, 0 to 32767.
         offset: Field of an earlier pass, or two float32 arrays u and v of equal rows and columns: areas are moved by it, rounded to whole
             pixels. A field of another grid is stretched over this one by numbers: window i of n in a row takes vector floor((i + .5) m / n) of
-            m, and the same in columns. NaN or infinity gives an empty area, so that the window has no match. Default: no motion.
+            m, and the same in columns. NaN, infinity or a masked vector gives an empty area, so that the window has no match. Default: no motion.
         stream: for an offset on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the current
             stream of torch or CuPy for their arrays, else that of match().
         out: n x 4 int32 array for the areas, where the offset is. Default: a new one.
@@ -106,7 +106,7 @@ def _regions_of(grid: Any) -> npt.NDArray[np.int32]:
 
 def _height_width(shape: Any) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1 or len(shape) not in (2, 3):
-        raise TypeError(f"shape: {shape!r}: (height, width) of the images is needed")
+        raise TypeError(f"shape: {shown(shape)}: (height, width) of the images is needed")
     sides = _arrays.number(shape[0], "shape[0]", whole=True), _arrays.number(shape[1], "shape[1]", whole=True)
     for i, side in enumerate(sides):
         if not 1 <= side <= 32767:
@@ -119,6 +119,7 @@ def _motion(offset: Any) -> list[Given]:
     parts = (offset.u, offset.v) if isinstance(offset, Field) else offset
     if not isinstance(parts, (tuple, list)) or len(parts) != 2:
         raise TypeError(f"offset: {type(offset).__name__}: a Field, or two arrays u and v, is needed")
+    parts = [part.astype(np.float32).filled(np.nan) if np.ma.is_masked(part) and part.dtype.kind in "iuf" else part for part in parts]
     made = [_arrays.given(part, f"offset.{name}") for part, name in zip(parts, "uv")]
     for array in made:
         if len(array.shape) != 2 or 0 in array.shape or array.shape != made[0].shape:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from . import _arrays, _matcher, _quickshift
 from ._arrays import ImageLike
 from ._cascade import CascadeClassifier
-from ._errors import ArgumentError, error
+from ._errors import ArgumentError, error, shown
 from ._matcher import FragmentMatcher
 from ._quickshift import QuickShift
 from ._tracking import State, TLDParams, Tracker
@@ -39,7 +39,7 @@ def _column(values: Sequence[Any]) -> npt.NDArray[Any]:
 def _name(value: Any, name: str) -> str:
     """Name of a column."""
     if not isinstance(value, str):
-        raise TypeError(f"{name}: {value!r}: the name of a column is needed")
+        raise TypeError(f"{name}: {shown(value)}: the name of a column is needed")
     return value
 
 
@@ -47,7 +47,7 @@ def _length(values: Any, name: str) -> int:
     try:
         return len(values)
     except TypeError:
-        raise TypeError(f"batch[{name!r}]: {values!r}: a list or an array is needed") from None
+        raise TypeError(f"batch[{name!r}]: {shown(values)}: a list or an array is needed") from None
 
 
 @contextlib.contextmanager
@@ -139,7 +139,7 @@ class Match(_Stage):
     def __init__(self, templates: Sequence[ImageLike], areas: Optional[Any] = None, *, column: str = "image", rgb: bool = True, **named: Any) -> None:
         super().__init__(column, rgb, functools.partial(type(self), templates, areas, column=column, rgb=rgb, **named))
         if not isinstance(templates, (list, tuple, np.ndarray)):
-            raise TypeError(f"templates: {templates!r}: a list of images is needed")
+            raise TypeError(f"templates: {shown(templates)}: a list of images is needed")
         if areas is not None:
             _matcher._check_sizes(_matcher._areas(areas, len(templates)))
         self._areas = areas
@@ -219,7 +219,7 @@ class Track(_Stage):
         self._box = None if box is None else _start_of(box, "box")
         for name, value in members.items():
             if params is not None:
-                raise ArgumentError(f"{name}: {value!r}: is a member of params; give one or the other", name, value)
+                raise ArgumentError(f"{name}: {shown(value)}: is a member of params; give one or the other", name, value)
         self._tracker = functools.partial(Tracker, params, device=device, **members)
         self._tracker()  # refuses wrong arguments
 
@@ -263,4 +263,4 @@ def _start_of(value: Any, name: str) -> list[float]:
         _arrays.box(value, name)
         return [float(number) for number in np.asarray(value, np.float64).ravel()]
     except TypeError:
-        raise TypeError(f"{name}: {value!r}: four numbers x, y, width, height are needed") from None
+        raise TypeError(f"{name}: {shown(value)}: four numbers x, y, width, height are needed") from None

@@ -639,18 +639,56 @@ class PackageTest(unittest.TestCase):
                 (lambda: tracker.init(image, (2**70, 0, 20, 20)), ct.ArgumentError, "box", f"^box: .*{2**70}"),
                 (lambda: ct.QuickShift(color_scale=[-1]), ct.ArgumentError, "color_scale", r"^color_scale\[0\]: -1, but it must be 0 to 1e9$"),
                 (lambda: ct.QuickShift(search_radius=40000), ct.ArgumentError, "search_radius", "^search_radius: 40000"),
-                (lambda: shift.compute(np.ma.zeros((5, 5), np.uint8)), TypeError, None, "^image: a masked array, whose mask would be lost; image.data and"),
-                (lambda: shift.compute(np.zeros((5, 5), np.uint8), mask=np.ma.ones((5, 5), bool)), TypeError, None, "^mask: a masked array"),
-                (lambda: shift.compute(np.zeros((5, 5), np.uint8), noise=np.ma.zeros((5, 5))), TypeError, None, "^noise: a masked array"),
+                (lambda: shift.compute(np.ma.masked_equal(np.zeros((5, 5), np.uint8), 0)), TypeError, None, "^image: a masked array, whose mask would be lost; image.data and"),
+                (lambda: shift.compute(np.zeros((5, 5), np.uint8), mask=np.ma.masked_equal(np.ones((5, 5), np.uint8), 1)), TypeError, None, "^mask: a masked array"),
+                (lambda: shift.compute(np.zeros((5, 5), np.uint8), noise=np.ma.masked_equal(np.zeros((5, 5)), 0)), TypeError, None, "^noise: a masked array"),
                 (lambda: ct.MultiTracker().update(image, [(1, 2, 3, 4), np.ma.masked_equal([1, 2, 3, 4], 2)]), TypeError, None, r"^boxes\[1\]: a masked array"),
                 (lambda: ct.MultiTracker().update(image, [(1, 2, 3, 4), (1, 2, math.inf, 4)]), ct.ArgumentError, "boxes", r"^boxes\[1\]: \(1\.0, 2\.0, inf, 4\.0\): width: a whole number"),
                 (lambda: faces.detect(image, min_size=(3, math.nan)), ct.ArgumentError, "min_size", r"^min_size: \(3\.0, nan\): height: "),
-                (lambda: ct.FragmentMatcher().set([np.ma.zeros((5, 5), np.uint8)]), TypeError, None, r"^templates\[0\]: a masked array"),
+                (lambda: ct.FragmentMatcher().set([np.ma.masked_equal(np.zeros((5, 5), np.uint8), 0)]), TypeError, None, r"^templates\[0\]: a masked array"),
                 (lambda: shift.compute(np.zeros((5, 5), complex)), TypeError, None, "^image: elements are complex128; possible: uint8, uint16, float32, float16, float64$")):
             with self.assertRaisesRegex(kind, words) as caught:
                 make()
             self.assertEqual(getattr(caught.exception, "argument", None), argument, words)
         self.assertEqual([ct.FragmentMatcher(name).metric for name in ("SAD", "SSD", "ZNCC", "Zncc")], ["sad", "ssd", "zncc", "zncc"])
+
+    def test_images_of_other_kinds(self):
+        """What holds an image exactly is taken; what does not says so."""
+        image = frame(0)[..., 0].copy()
+        half, place = image // 2, image[50:70, 30:60]
+        matcher = ct.FragmentMatcher("ssd", device="cpu")
+        for given in (half.astype(kind) for kind in (np.int8, np.int16, np.int32, np.uint32, np.int64)):
+            matcher.cut(given, [(30, 50, 30, 20)])
+            self.assertEqual(matcher.match(half).scores[0, 0], 0)
+        for given in (np.ma.masked_array(image), ct.cv2.UMat(image)):
+            matcher.cut(given, np.ma.masked_array([(30, 50, 30, 20)]))
+            self.assertEqual(matcher.match(image)[0].locations[0].tolist(), [30, 50])
+        wide = image.astype(np.int64) * 200
+        matcher.cut(wide, [(30, 50, 30, 20)])
+        self.assertEqual(matcher.match(wide.astype(np.uint16))[0].locations[0].tolist(), [30, 50])
+        for given, kind, words in ((image - 300., TypeError, r"possible: uint8, uint16; floats of 0 to 1: numpy.rint\(65535 \* image\)"),
+                                   (wide * 9, ct.ArgumentError, "int64 values from .*; possible are those of uint8, uint16$"),
+                                   (np.full((9, 9), -1, np.int8), ct.ArgumentError, "int8 values from -1 to -1;")):
+            with self.assertRaisesRegex(kind, rf"^frame: .*{words}"):
+                matcher.match(given)
+        whole = np.full(place.shape, 255, np.uint8)
+        for templates, weights in (([place, place], [None, whole]), ([place, place], [whole > 0, None]), ([place, place], [None, None]), (place, whole), (place, None)):
+            matcher.set(templates, weights)
+            self.assertEqual({tuple(match.locations[0]) for match in matcher.match(image)}, {(30, 50)})
+        matcher.cut(image, [(30, 50, 30, 20), (9, 9, 8, 8)], [None, whole[:8, :8]])
+        self.assertEqual([match.locations[0].tolist() for match in matcher.match(image)], [[30, 50], [9, 9]])
+        matcher.set(np.dstack([frame(0), image]))
+        with self.assertRaisesRegex(ct.ArgumentError, r"give png\[..., :3\] and weights=\[png\[..., 3\]\]$"):
+            matcher.match(frame(0))
+
+    def test_messages_repeat_no_file(self):
+        image, text = frame(0), "<xml>" * 20000
+        for make in (lambda: ct.CascadeClassifier(text), lambda: ct.CascadeClassifier("eye").detect(image, text), lambda: ct.FragmentMatcher(text),
+                     lambda: ct.FragmentMatcher(peaks=image), lambda: ct.windows(image, 8, 8, 1), lambda: ct.QuickShift(device=text),
+                     lambda: ct.QuickShift(sigma=[image] * 100)):
+            with self.assertRaises((TypeError, ct.ArgumentError)) as caught:
+                make()
+            self.assertLess(len(str(caught.exception)), 1000)
 
     def test_names_of_cpp(self):
         """Names of the C++ classes are answered with those of this package; other names are unknown as in any module."""

@@ -60,6 +60,9 @@ class WindowsTest(unittest.TestCase):
             x = np.arange(6) * 16 - 4
             np.testing.assert_array_equal(grid.areas[[0, 1, 4, 5]], [(x[0], -4, 24, 24), (x[1], -4, 24, 24), (x[4] - 8, -2, 24, 24), (x[5] - 8, -2, 24, 24)])
             np.testing.assert_array_equal(grid.areas[2:4], np.zeros((2, 4)))
+        masked = np.ma.masked_invalid(v)
+        for offset in ((np.ma.masked_array(u), masked), (u, masked.astype(float))):
+            np.testing.assert_array_equal(ct.windows((16, 96), 16, 16, 4, offset).areas, grid.areas)
         out = np.empty((6, 4), np.int32)
         self.assertIs(ct.windows((16, 96), 16, 16, 4, (u, v), out=out).areas, out)
         np.testing.assert_array_equal(out, grid.areas)
@@ -158,7 +161,7 @@ class WindowsTest(unittest.TestCase):
                                  (r"offset.u: shape \(0, 2\)", ((30, 40), 16, 8, 2, (good[:0], good[:0])))):
             with self.assertRaisesRegex(ct.ArgumentError, words):
                 ct.windows(*arguments)
-        for words, arguments in (("^shape: array", (good, 16, 8, 2)), ("^shape: 3:", (3, 16, 8, 2)), (r"^shape: \(60,\)", ((60,), 16, 8, 2)), ("^size: None: a number, or", ((30, 40), None, 8, 2)), ("offset: float", ((30, 40), 16, 8, 2, 1.5)),
+        for words, arguments in (("^shape: ndarray", (good, 16, 8, 2)), ("^shape: 3:", (3, 16, 8, 2)), (r"^shape: \(60,\)", ((60,), 16, 8, 2)), ("^size: None: a number, or", ((30, 40), None, 8, 2)), ("offset: float", ((30, 40), 16, 8, 2, 1.5)),
                                  ("offset.u: elements", ((30, 40), 16, 8, 2, (np.zeros((2, 2), complex), good)))):
             with self.assertRaisesRegex(TypeError, words):
                 ct.windows(*arguments)
