@@ -51,6 +51,53 @@ TEST(Cascade_Limits, hugeScaleFactors)
                       {"scaleFactor must be finite and above 1"});
 }
 
+//! Accepts windows by the contrast of a noisy image, more of them the lower the threshold.
+OracleCascade acceptsSome(Size window, float threshold)
+{
+    OracleCascade c = acceptsAll(window);
+    c.stages[0].threshold = 0.5f;
+    c.stages[0].trees[0].nodes[0].threshold = threshold;
+    return c;
+}
+
+//! Groups of sparse and of dense candidates, of windows of all shapes, are those of comparing each with each.
+TEST(Cascade_Limits, groupsOfManyCandidates)
+{
+    int most = 0, groups = 0;
+    for (const Size window : {Size(8, 8), Size(6, 30), Size(40, 9), Size(21, 17)})
+        for (const float threshold : {-1.f, 0.f, 0.02f, 0.05f, 0.1f})
+            for (const double factor : {1.05, 1.3, 2.5})
+            {
+                const OracleCascade cascade = acceptsSome(window, threshold);
+                CascadeCase p;
+                p.scaleFactor = factor;
+                p.minNeighbors = factor > 2 ? 1 : 2;
+                const Mat image = noise(3, Size(75, 52));
+                const CascadeResults expected = oracleDetect(cascade, image, p);
+                SCOPED_TRACE(cv::format("%d x %d, threshold %g, factor %g: %d candidates", window.width, window.height,
+                                        threshold, factor, static_cast<int>(expected.raw.size())));
+                ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(cascade), image, p)));
+                most = std::max(most, static_cast<int>(expected.raw.size()));
+                groups = std::max(groups, static_cast<int>(expected.objects.size()));
+            }
+    EXPECT_GT(most, 1000);
+    EXPECT_GT(groups, 10);
+}
+
+//! Hundreds of thousands of candidates become one group: comparing each with each would take minutes.
+TEST(Cascade_Limits, allWindowsOfALargeImage)
+{
+    std::vector<Rect> boxes, objects;
+    std::vector<int> counts;
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(acceptsAll(Size(20, 20)));
+    const Mat image = noise(4, Size(800, 600));
+    cascade->detectMultiScale(image, boxes, 1.1, 0);
+    cascade->detectMultiScale(image, objects, counts, 1.1, 3);
+    ASSERT_EQ(1u, objects.size());
+    EXPECT_GT(boxes.size(), 200000u);
+    EXPECT_EQ(boxes.size(), static_cast<size_t>(counts[0]));
+}
+
 //! The mask is read at the centre of the whole box, not of the box clipped to the image.
 TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 {
