@@ -278,7 +278,8 @@ void QuickShiftTilesImpl::addTrees(Point tile, const Trees& trees, OutputArray l
             exits[static_cast<int64_t>(to.y) * grid_.width + to.x].push_back({part, pixel});
     }
     Frame frame(parts, reach_);
-    next_.reserve(next_.size() + next.size());
+    if (next_.capacity() - next_.size() < next.size()) // reserve() alone would move the list with each tile
+        next_.reserve(std::max(next_.size() + next.size(), 2 * next_.capacity()));
     const detail::OutputView out = output.allocate();
     for (int y = 0; out && y < parts.rows; ++y)
         std::copy_n(parts.ptr<int>(y), parts.cols, out.as<int>().row(y));

@@ -171,6 +171,27 @@ TEST(QuickShift_Tiles, memory)
     EXPECT_EQ(4 * labels, tiles->workspaceBytes() - before);
 }
 
+//! The list of parts grows by factors, not by each tile. Pixels without a parent keep all else constant.
+TEST(QuickShift_Tiles, manyTiles)
+{
+    const int count = 1000, side = 3;
+    Settings s;
+    s.sigma = 0.3;
+    s.maxDist = 0.5;
+    const Ptr<QuickShift> q = s.make();
+    const Mat image(side, side * count, CV_8UC1, Scalar(1));
+    const Ptr<QuickShiftTiles> tiles = QuickShiftTiles::create(q, image.size(), Size(side, side));
+    std::set<size_t> sizes;
+    for (int i = 0; i < count; ++i)
+    {
+        added(*tiles, Point(i, 0), q, image);
+        if (i > 2 && i < count - 1)
+            sizes.insert(tiles->workspaceBytes());
+    }
+    EXPECT_LE(sizes.size(), 20u);
+    EXPECT_EQ(count * side * side, tiles->join());
+}
+
 TEST(QuickShift_Tiles, refused)
 {
     const Mat image = randomImage(624, Size(100, 70), CV_8UC3, 5), other = randomImage(625, image.size(), CV_8UC4, 5);
