@@ -168,6 +168,10 @@ inline const char* wrongWith(const gpu::DeepPlan& plan, const Case& c)
     CT_HOLDS(gpu::BAND_TERMS * PRODUCT <= BITS_32);
     CT_HOLDS(int64_t(16) * plan.pieceChunks * plan.bands.chunkRows <= gpu::BAND_TERMS);
     CT_HOLDS(c.height * 65535 <= BITS_32); // S(I) of a column
+    // Indices of bands are int; the last step of the loop that writes them may lead beyond by as much as all threads.
+    const int64_t each = tuning::BAND_PREPARE_WORDS * tuning::BAND_PREPARE_THREADS;
+    const int64_t words = plan.bands.bandsEach, blocks = (words + each - 1) / each;
+    CT_HOLDS(words < std::numeric_limits<int>::max() && words + blocks * tuning::BAND_PREPARE_THREADS <= BITS_32);
     const double largest = 255. * 65535 * 65535 * static_cast<double>(c.pixels * c.channels);
     CT_HOLDS(largest < 18446744073709551615. && 255. * static_cast<double>(c.pixels) * largest < std::pow(2., 127));
     return nullptr;

@@ -8,7 +8,6 @@
 
 #include "deep_bands.hpp"
 #include <algorithm>
-#include <climits>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -20,16 +19,16 @@ DeepPlan planDeepBands(const MatchCase& given, const Load& load)
 {
     const Extent window = load.window, fragment = load.fragment;
     const int channels = given.frame.channels;
+    if (static_cast<int64_t>(fragment.width) * fragment.height > tuning::MAX_DEEP_PIXELS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("fragments: the widest and the highest one of 16 bits have %d columns and %d rows; their product "
+                   "must not exceed %lld on the device: match them by several instances",
+                   fragment.width, fragment.height, static_cast<long long>(tuning::MAX_DEEP_PIXELS)));
     DeepPlan plan = {};
     plan.image = isCorrelation(given.metric);
     planPlanes(plan.bands, load, gpu::deepSums(channels, given.weighted, plan.image));
     plan.bands.wide = true;
     planChunks(plan.bands, fragment, gpu::deepBandPlanes(channels, given.weighted));
-    if (plan.bands.bandsEach > INT_MAX) // all fragments of a launch take as much as the widest and the highest together
-        CV_Error_(Error::StsOutOfRange,
-                  ("fragments: the widest and the highest one of 16 bits have %d columns and %d rows; their product "
-                   "must not exceed 100 million on the device: match them by several instances",
-                   fragment.width, fragment.height));
     plan.pieceChunks = std::min(plan.bands.chunks, tuning::DEEP_CHUNKS / plan.bands.group * plan.bands.group);
     gpu::BandPlan piece = plan.bands;
     piece.chunks = plan.pieceChunks;

@@ -20,6 +20,10 @@ const int DEEP_COLUMN_ROWS = 16;
 //! Threads per block of the kernels that sum up columns and lines.
 const int DEEP_SUM_THREADS = 64;
 
+//! Largest width times largest height of the fragments of a call: all take as much memory as one of both. The words of
+//! its bands, and the step of the loop that writes them behind these, then fit into 32 bits.
+const int64_t MAX_DEEP_PIXELS = 100000000;
+
 } // namespace tuning
 
 namespace gpu {

@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(THREADS)
         const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
         const auto wordOf = [&](int plane, int v, int k)
         { return templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k); };
-        for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
-             item += blocksEach * THREADS)
+        const uint32_t step = blocksEach * THREADS, words = static_cast<uint32_t>(plan.bandsEach);
+        for (uint32_t item = first * THREADS + threadIdx.x; item < words; item += step)
             memory.bands[e * plan.bandsEach + item] = bandWord(plan, item, wordOf);
         if (first == 0 && threadIdx.x == 0)
         {
