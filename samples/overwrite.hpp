@@ -11,9 +11,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#ifndef _WIN32
 #include <sys/stat.h>
-#endif
 
 namespace sample {
 
@@ -61,13 +59,9 @@ inline std::string identityOf(const std::string& file)
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error))
         return "";
-#ifdef _WIN32
-    return std::filesystem::canonical(file, error).string();
-#else
     struct stat status;
     return ::stat(file.c_str(), &status) == 0 ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino)
                                               : "";
-#endif
 }
 
 //! Throws a UsageError where one of the outputs is there and is an input, also by another name, or is another output.

@@ -15,11 +15,9 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#ifndef _WIN32
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#endif
 
 namespace sample {
 
@@ -95,13 +93,11 @@ public:
     //! For bytes; null, and errno, where it cannot.
     FILE* open() const
     {
-#ifndef _WIN32
         if (descriptor_ >= 0) // its place in the file is shared with others who write there
         {
             const int copy = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
             return copy < 0 ? nullptr : ::fdopen(copy, "wb");
         }
-#endif
         return std::fopen(path().c_str(), direct_ ? "ab" : "wb");
     }
 
@@ -110,7 +106,6 @@ public:
     {
         if (direct_)
             return;
-#ifndef _WIN32
         const int file = ::open(path().c_str(), O_RDONLY);
         const bool synced = file >= 0 && ::fsync(file) == 0;
         const int why = errno;
@@ -118,7 +113,6 @@ public:
             ::close(file);
         if (!synced)
             cannotWrite(target(), std::strerror(why));
-#endif
         std::error_code error;
         std::filesystem::rename(path_, target_, error);
         if (error && !copyOver())
@@ -139,11 +133,6 @@ private:
     //! cannot.
     bool create(bool old) const
     {
-#ifdef _WIN32
-        CV_UNUSED(old);
-        FILE* const file = std::fopen(path().c_str(), "wb");
-        return file && std::fclose(file) == 0;
-#else
         struct stat status;
         old = old && ::stat(target_.c_str(), &status) == 0;
         const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
@@ -156,7 +145,6 @@ private:
             ::unlink(path_.c_str());
         errno = why;
         return made;
-#endif
     }
     //! Writes over the old file, where that cannot be replaced: it is a mount point, or its folder cannot be written.
     bool copyOver() const

@@ -17,11 +17,7 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#ifdef _WIN32
-#include <io.h>
-#else
 #include <unistd.h>
-#endif
 
 namespace sample {
 
@@ -208,11 +204,7 @@ private:
     }
     static bool isTerminal()
     {
-#ifdef _WIN32
-        return _isatty(_fileno(stderr)) != 0;
-#else
         return isatty(fileno(stderr)) != 0;
-#endif
     }
 
     const int total_;

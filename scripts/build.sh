@@ -18,7 +18,6 @@
 #   --compiler=clang     with clang and clang++, in a build of its own (default: cc and c++)
 #   --cross=aarch64      for Linux on AArch64, with Debian's cross compiler, in a build of its own; the tests run in QEMU. CUDA is
 #                        compiled with --cuda=on alone, for 8.7, 9.0 and 11.0 (Jetson Orin, Grace Hopper, Jetson Thor) by default
-#   --cross=mingw        for Windows on x86-64, with Debian's mingw-w64, without CUDA and cv2, in a build of its own; the tests run in Wine
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
 #                        shows in minutes whether the sources suit another OpenCV or CUDA
@@ -54,8 +53,8 @@ while [ $# -gt 0 ]; do
         --sanitize=*) die "--sanitize=${1#*=}: address or thread" ;;
         --compiler=clang) COMPILER=clang ;;
         --compiler=*) die "--compiler=${1#*=}: clang" ;;
-        --cross=aarch64|--cross=mingw) CROSS=${1#*=} ;;
-        --cross=*) die "--cross=${1#*=}: aarch64 or mingw" ;;
+        --cross=aarch64) CROSS=${1#*=} ;;
+        --cross=*) die "--cross=${1#*=}: aarch64" ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
@@ -89,10 +88,8 @@ fi
 
 if [ -n "$CROSS" ]; then
     [ -z "$COMPILER$SANITIZE" ] || die "--cross=$CROSS has a compiler of its own; --compiler and --sanitize make no sense with it"
-    [ "$CUDA" != on ] || [ "$CROSS" = aarch64 ] || die "--cross=$CROSS builds the CPU's code; --cuda=on makes no sense with it"
     [ "$CUDA" != on ] || [ "$PEERS" = 0 ] || die "--peers need NPP's libraries, which --cross=$CROSS does not have"
     [ "$CUDA" = on ] || CUDA=off
-    [ "$CROSS" != mingw ] || WITH_PYTHON=0
 fi
 
 find_nvcc
@@ -128,10 +125,7 @@ need_build_tools "$WITH_PYTHON"
 # Before anything is configured, so that demo.sh and then test.sh have one configuration.
 [ -f /usr/include/vl/quickshift.h ] || [ -n "$CROSS" ] || want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
 [ -z "$COMPILER" ] || has "$COMPILER" "$COMPILER++" || need_packages "$COMPILER"
-case "$CROSS" in
-    aarch64) has aarch64-linux-gnu-g++ || need_packages g++-aarch64-linux-gnu ;;
-    mingw) has x86_64-w64-mingw32-g++-posix || need_packages g++-mingw-w64-x86-64-posix ;;
-esac
+[ -z "$CROSS" ] || has aarch64-linux-gnu-g++ || need_packages g++-aarch64-linux-gnu
 unpack_opencv "$VERSION" "$SDIST" "$SDIST_SHA" "$SOURCES"
 NPP=''
 [ "$CUDA" = off ] || need_npp "$NVCC" "$NVCC_VERSION"
@@ -153,7 +147,7 @@ fi
 
 # cv2 is configured wherever it can be, so that --no-python does not change the configuration.
 HAVE_PYTHON=0
-[ ! -f "$(python_path include)/Python.h" ] || [ "$CROSS" = mingw ] || HAVE_PYTHON=1
+[ ! -f "$(python_path include)/Python.h" ] || HAVE_PYTHON=1
 [ "$HAVE_PYTHON" = 1 ] || [ "$WITH_PYTHON" = 0 ] ||
     die "$(python_path include)/Python.h is missing; install the headers of this Python (Debian: python3-dev) or give --no-python"
 [ "$HAVE_PYTHON" = 0 ] || modules+=,python3,python_bindings_generator
@@ -177,14 +171,12 @@ options=(
     -DPYTHON3_LIMITED_API=ON -DPYTHON3_LIMITED_API_VERSION=0x03090000 # one cv2 for Python 3.9 and newer
 )
 [ -z "$COMPILER" ] || options+=("-DCMAKE_C_COMPILER=$COMPILER" "-DCMAKE_CXX_COMPILER=$COMPILER++")
-case "$CROSS" in # FFmpeg is this machine's
-    aarch64)
-        # The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
-        options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
-            "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
-            "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')") ;;
-    mingw) options+=("-DCMAKE_TOOLCHAIN_FILE=$REPO_ROOT/scripts/lib/mingw.toolchain.cmake" -DWITH_FFMPEG=OFF) ;;
-esac
+if [ -n "$CROSS" ]; then # FFmpeg is this machine's
+    # The headers of Python and numpy are the same for all 64-bit Linux, but OpenCV does not look for them.
+    options+=("-DCMAKE_TOOLCHAIN_FILE=$SOURCES/opencv/platforms/linux/aarch64-gnu.toolchain.cmake" -DWITH_FFMPEG=OFF
+        "-DPYTHON3_INCLUDE_PATH=$(python_path include)"
+        "-DPYTHON3_NUMPY_INCLUDE_DIRS=$("$PYTHON" -c 'import numpy; print(numpy.get_include())')")
+fi
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
     WITH_WEBP WITH_AVIF WITH_GDAL WITH_GTK WITH_QT WITH_EIGEN WITH_LAPACK WITH_ADE WITH_VTK WITH_QUIRC WITH_1394 WITH_GSTREAMER \

@@ -10,7 +10,6 @@
 #   --sanitize=KIND    address (with leaks and undefined behaviour) or thread: C++ tests with the compiler's sanitizers, in a
 #                      build of their own without CUDA. Each report counts as a failed test
 #   --cross=aarch64    C++ tests for Linux on AArch64, in QEMU, ten times as slow: set CUDATRACKING_TEST_TIMEOUT=36000, or give a filter
-#   --cross=mingw      C++ tests for Windows, in Wine, which needs no screen
 #   --help
 #
 # Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
@@ -40,7 +39,6 @@ done
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CASCADES CUDA NVCC
 program=$BIN_DIR/opencv_test_cudatracking
-[ "$CROSS" != mingw ] || program+=.exe
 [ -x "$program" ] || die "$program does not exist; run without --no-build"
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$SAMPLES_DATA}
 export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$CASCADES}
@@ -66,19 +64,12 @@ if [ -n "$SANITIZE" ]; then
     export OPENCV_FOR_THREADS_NUM=${OPENCV_FOR_THREADS_NUM:-4}
 fi
 
-case "$CROSS" in
-    aarch64)
-        has qemu-aarch64-static || need_packages qemu-user-static
-        run=("$(command -v qemu-aarch64-static)")
-        # Tests that start their program again need the emulator for it.
-        export CUDATRACKING_TEST_EMULATOR=${run[0]} QEMU_LD_PREFIX=/usr/aarch64-linux-gnu ;;
-    mingw)
-        has wine || need_packages wine wine64
-        run=(wine)
-        # Wine's settings lie in the build, and it says nothing and opens no windows.
-        export WINEPREFIX=$BUILD_ROOT/wine WINEDEBUG=-all DISPLAY=''
-        [ -d "$WINEPREFIX/drive_c" ] || wine wineboot --init || die "Wine does not start" ;;
-esac
+if [ -n "$CROSS" ]; then
+    has qemu-aarch64-static || need_packages qemu-user-static
+    run=("$(command -v qemu-aarch64-static)")
+    # Tests that start their program again need the emulator for it.
+    export CUDATRACKING_TEST_EMULATOR=${run[0]} QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+fi
 
 # Each processor has a share of the tests, which mostly have one thread; beside a GPU one process has all, as tests measure its memory.
 shares=$(nproc)
@@ -130,7 +121,7 @@ if [ -n "$FILTER" ]; then
 elif [[ " ${OPTIONS[*]} " == *' --opencv='* ]]; then
     # The loops are the module's own and tested with the default one; half an hour for what hardly depends on OpenCV.
     say "C++ tests with lower instruction sets: left out because of --opencv"
-elif [ "$CROSS" = aarch64 ]; then
+elif [ -n "$CROSS" ]; then
     say "C++ tests with lower instruction sets: left out because of --cross=aarch64"
 elif [ "$SANITIZE" = thread ]; then
     say "C++ tests with lower instruction sets: left out, threads do the same with each"

@@ -13,7 +13,7 @@
 
 namespace opencv_test { namespace oracle {
 
-/** Returns a b + c, rounded once, whatever the C library's fma() does: that of mingw-w64 rounds twice. The product is
+/** Returns a b + c, rounded once, whatever the C library's fma() does. The product is
 exact in double. What the sum loses in double decides only where the rest lies half way between two floats. */
 inline float fusedMultiplyAdd(float a, float b, float c)
 {
