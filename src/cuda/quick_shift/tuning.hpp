@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Block sizes, tiles and limits of QuickShift's kernels. Above each constant: what it is, and its limit or why it has
-// this value. What other values took is in commit messages, what was learned in doc/engineering/quick_shift.md. A
+// this value. What other values took is in the history, what was learned in doc/engineering/quick_shift.md. A
 // constant with neither was chosen without a measurement.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TUNING_HPP
