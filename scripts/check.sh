@@ -6,8 +6,7 @@
 #   --fix     let clang-format rewrite the sources first
 #   --help
 #
-# Last line: 'N passed, N failed, N skipped', one for each check. A file or function may be longer than its budget when a
-# comment at its top says 'over budget: reason'.
+# Last line: 'N passed, N failed, N skipped', one for each check.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
 FIX=0 OPTIONS=()
@@ -104,23 +103,14 @@ each_bash_n() { local script status=0; for script in "$@"; do bash -n "$script" 
 check "clang-format ${#sources[@]} files (scripts/check.sh --fix mends)" \
     "$BUILD_ROOT/venv/bin/clang-format" --style=file --dry-run --Werror --ferror-limit=1 "${sources[@]}"
 rule() { check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
-rule files "budgets: lines of code of a file"
-rule functions "budgets: lines of code of a function or kernel"
-rule columns "comments end at column 120"
 rule walls "backends include the definition, the definition src/common/, none another"
-rule stages "the list of stages of each algorithm: a function per backend, in a file of its name or where the list says"
-rule tuning "tuning.hpp: what each constant is and why, figures in doc/engineering/"
 rule routes "FragmentMatcher on CUDA: nothing outside of its folder names a route, except the list of routes"
-rule words "comments: words of the glossary, no openers that lean on a neighbour, names that exist"
 rule suites "test suites: Algorithm_Topic; Cuda in the names of what needs a GPU, Alone at the end of what needs the device alone"
 rule anatomy "anatomy: every algorithm has the same files, each with what belongs there"
 rule base-layer "launches, memory, events and waits only in src/common/"
 rule locks "public methods take the lock of their instance"
 rule gil "bindings written by hand call instances without Python's lock"
-rule constant "no __constant__ memory that is filled at run time"
-rule sync "no device-wide wait"
-rule draws "random numbers of tests: one draw a statement, so that a compiler does not choose their order"
-rule device-state "no mutable device variable at file scope"
+rule device-state "no mutable device variable at file scope, no __constant__ memory that is filled at run time, no device-wide wait"
 check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sources.py
 texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }
 texts error-codes "the table of error codes, the tests of codes, and the codes that src throws"

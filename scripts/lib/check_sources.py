@@ -1,8 +1,6 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, columns, walls, anatomy, stages, tuning, routes, words, suites, base-layer, locks, gil, constant,
-sync, draws, device-state. Prints one line per finding and exits with 1 when there is any. Budgets are lines of code: comments and blank lines do not
-count. A file or function may be longer when a comment at its top says 'over budget: reason'.
+CHECK is one of CHECKS below. Prints one line per finding and exits with 1 when there is any.
 """
 import posixpath
 import re
@@ -10,15 +8,11 @@ import sys
 from pathlib import Path
 
 ALGORITHMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
-FOLDERS = ("include", "src", "test", "perf", "samples", "misc")
-EXCUSE = re.compile(r"over budget: *\S")
-FUNCTION_BUDGET, KERNEL_BUDGET = 60, 80
-COLUMNS = 120
 # A comment or a literal.
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\'', flags=re.S)
 
 
-def sources(root, folders=FOLDERS):
+def sources(root, folders):
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".hpp", ".cu", ".cuh", ".h"):
@@ -27,16 +21,6 @@ def sources(root, folders=FOLDERS):
 
 def spaces(match):
     return re.sub(r"[^\n]", " ", match.group())
-
-
-def without_comments(text):
-    """Comments become spaces; line breaks stay, so that line numbers hold."""
-    return TOKEN.sub(lambda match: spaces(match) if match.group().startswith("/") else match.group(), text)
-
-
-def lines_of_code(lines):
-    """Number of lines that are not blank; LINES come from without_comments()."""
-    return sum(1 for line in lines if line.strip())
 
 
 def blank(text, preprocessor=True):
@@ -48,20 +32,15 @@ def blank(text, preprocessor=True):
 
 
 def blocks(text):
-    """Yields (head, head line, open line, close line, depth of named scopes only) of each brace block of blanked text.
-
-    The head is what stands between the brace and the statement before it.
-    """
+    """Yields (head, head line, open line, close line) of each brace block of blanked text. The head is what is before the brace."""
     line, head, head_line, stack = 1, "", 1, []
     for character in text:
         if character == "{":
-            outer = all(kind(entry[0]) in ("namespace", "type") for entry in stack)
-            stack.append((head.strip(), head_line, line, outer))
+            stack.append((head.strip(), head_line, line))
             head = ""
         elif character == "}":
             if stack:
-                entry = stack.pop()
-                yield entry[0], entry[1], entry[2], line, entry[3]
+                yield (*stack.pop(), line)
             head = ""
         elif character == ";":
             # `for (a; b; c) {` is one head
@@ -71,53 +50,6 @@ def blocks(text):
                 head_line = line + (character == "\n")
             head += character
         line += character == "\n"
-
-
-def kind(head):
-    head = re.sub(r"\b(?:public|protected|private) *:(?!:)", " ", head).strip()
-    if re.match(r"(?:inline +)?namespace\b|extern\b *$", head):
-        return "namespace"
-    if re.search(r"\b(?:class|struct|union|enum)\b(?![^<]*>)[^()=]*$", re.sub(r"^template *<.*?> *(?=class|struct|union)", "", head, flags=re.S)):
-        return "type"
-    if "(" in head and not re.search(r"(?<![=!<>])=(?!=)[^()]*$", head):
-        return "function"
-    return "other"
-
-
-def check_files(root):
-    for path, text in sources(root):
-        name = path.relative_to(root).as_posix()
-        budget = (600 if name.startswith(("test/", "perf/")) else 450 if path.suffix in (".cu", ".cuh")
-                  else 250 if path.suffix in (".hpp", ".h") and not name.endswith(".simd.hpp") else 350)
-        lines = lines_of_code(without_comments(text).split("\n"))
-        if lines > budget and not EXCUSE.search("\n".join(text.split("\n")[:30])):
-            yield f"{name}: {lines} lines of code, budget {budget}"
-
-
-def check_functions(root):
-    for path, text in sources(root):
-        raw, code = text.split("\n"), without_comments(text).split("\n")
-        for head, first, opened, last, outer in blocks(blank(text)):
-            if not outer or kind(head) != "function":
-                continue
-            kernel = "__global__" in head
-            budget = KERNEL_BUDGET if kernel else FUNCTION_BUDGET
-            lines = lines_of_code(code[first - 1:last])
-            if lines <= budget or EXCUSE.search("\n".join(raw[max(first - 8, 0):opened + 3])):
-                continue
-            name = re.search(r"([~\w:]+|operator\s*\S+) *\(", head)
-            what = "kernel" if kernel else "function"
-            yield f"{path.relative_to(root)}:{first}: {what} {name.group(1) if name else '?'} has {lines} lines of code, budget {budget}"
-
-
-def check_columns(root):
-    """Comments end at column 120; clang-format sees to the code."""
-    for path, text in sources(root):
-        lines = text.split("\n")
-        for first, comment in comments_of(text):
-            for number in range(first, first + comment.count("\n") + 1):
-                if len(lines[number - 1]) > COLUMNS:
-                    yield f"{path.relative_to(root)}:{number}: a comment ends at column {len(lines[number - 1])}"
 
 
 def part_of(name):
@@ -203,87 +135,6 @@ def check_anatomy(root):
             yield f"{name}: kernels stand in src/cuda/<algorithm>/"
 
 
-STAGE = re.compile(r"^//   (\w+)  +(\S.*)$")
-PLACE = re.compile(r"(cpu|cuda): in ([\w., ]+)|on the host: (src/[\w/.]+)")
-
-
-def snake_case(name):
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-
-
-def stages_of(text):
-    """(line, name, description) of each stage in the list at the top of a stages.hpp; a description may go on in the next lines."""
-    stages = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.startswith("//"):
-            if stages:
-                break
-            continue
-        match = STAGE.match(line)
-        if match:
-            stages.append([number, match.group(1), match.group(2)])
-        elif stages and re.match(r"^//    {4,}\S", line):
-            stages[-1][2] += " " + line[2:].strip()
-    return stages
-
-
-def file_or_below(path):
-    """The file, or the one of its name in a folder below."""
-    return path if path.is_file() else next(iter(sorted(path.parent.rglob(path.name))), path)
-
-
-def check_stages(root):
-    """The list at the top of each stages.hpp: one function per stage and backend, in a file of the stage's name or where the list says.
-
-    A stage that is spread over several files, as one kernel per case, has no function of its name.
-    """
-    for algorithm in ALGORITHMS:
-        listing = root / "src" / algorithm / "stages.hpp"
-        if not listing.is_file():
-            continue
-        text = listing.read_text(encoding="utf-8")
-        stages = stages_of(text)
-        if not stages:
-            yield f"src/{algorithm}/stages.hpp: no list of stages at the top"
-        for number, name, description in stages:
-            where = f"src/{algorithm}/stages.hpp:{number}: stage {name}"
-            places = {}
-            for match in PLACE.finditer(description):
-                if match.group(3):
-                    places["cpu"] = places["cuda"] = [root / match.group(3)]
-                else:
-                    folder = root / "src" / match.group(1) / algorithm
-                    places[match.group(1)] = [folder / file for file in re.findall(r"[\w.]+\.(?:cpp|cu|hpp)", match.group(2))]
-            for backend, suffix in (("cpu", ".cpp"), ("cuda", ".cu")):
-                own = file_or_below(root / "src" / backend / algorithm / (snake_case(name) + suffix))
-                files = [file_or_below(file) for file in places.get(backend, [own])]
-                if backend in places and files != [own] and own.is_file() and own not in files:
-                    yield f"{where}: {own.relative_to(root)} exists, but the list names another file"
-                missing = [file for file in files if not file.is_file()]
-                for file in missing:
-                    yield f"{where}: {file.relative_to(root)} is missing"
-                if len(files) == 1 and not missing and not any(re.search(r"\b%s\b" % name, blank(file.read_text(encoding="utf-8"))) for file in files):
-                    yield f"{where}: nothing of that name in {', '.join(str(file.relative_to(root)) for file in files)}"
-
-
-def check_tuning(root):
-    """Constants in namespace tuning: a comment above each; tables of figures stand in doc/engineering/."""
-    for path in sorted((root / "src" / "cuda").rglob("*.hpp")):
-        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        if path.name != "tuning.hpp":  # constants of a route
-            block = re.search(r"\bnamespace tuning\b.*?\} // namespace tuning\b", text, flags=re.S)
-            if not block:
-                continue
-            text = "\n" * text.count("\n", 0, block.start()) + block.group()
-        lines = text.split("\n")
-        for number, line in enumerate(lines, 1):
-            if re.match(r" *(?:inline )?const(?:expr)? ", line) and not lines[number - 2].lstrip().startswith("//!"):
-                yield f"{name}:{number}: no comment above that says what it is: {line.strip()}"
-        for number, comment in comments_of(text):
-            if re.search(r" \| |\bnot measured\b", comment):
-                yield f"{name}:{number}: figures stand in doc/engineering/, here is why a constant has its value: {comment.strip()[:80]}"
-
-
 def check_routes(root):
     """FragmentMatcher on CUDA: no file outside a route's folder names the route; only the list of routes does."""
     folder = root / "src" / "cuda" / "fragment_matcher"
@@ -301,42 +152,6 @@ def check_routes(root):
                 yield f"{path.relative_to(root)}: names route {name} of {home.parent.relative_to(root)}"
 
 
-# Rule "Language" of CONTRIBUTING, as far as a program can see it.
-OPENERS = re.compile(r"(?://!<?|/\*\*) *(Of|The same|What|By|As) ")
-BANNED = {"picture": "image", "pictures": "images", "lesson": "training set", "lessons": "training sets", "homeless": "unassigned",
-          "either side": "either backend"}
-PER = re.compile(r"\b(?:bytes|threads|blocks|words|values|pixels|warps|frames|images) an? (?:block|thread|pixel|row|image|frame|window|object|fragment|warp|position|second)\b")
-
-
-def comments_of(text):
-    """(line, text) of each comment; strings are skipped."""
-    for match in TOKEN.finditer(text):
-        if match.group().startswith("/"):
-            yield text.count("\n", 0, match.start()) + 1, match.group()
-
-
-def check_words(root):
-    """Comments: no opener that leans on its neighbour, no word that the glossary replaces, and name() only of what there is."""
-    names = set()
-    for path, text in sources(root, FOLDERS + ("python",)):
-        names |= set(re.findall(r"[A-Za-z_]\w*", blank(text, preprocessor=False)))
-    for path, text in sources(root):
-        name = path.relative_to(root).as_posix()
-        for line, comment in comments_of(text):
-            match = OPENERS.match(comment)
-            if match:
-                yield f"{name}:{line}: begins with '{match.group(1)}': {comment.split(chr(10))[0][:80]}"
-            for word, better in BANNED.items():
-                if re.search(r"\b%s\b" % word, comment, flags=re.I):
-                    yield f"{name}:{line}: '{word}': the glossary says {better}"
-            match = PER.search(comment)
-            if match:
-                yield f"{name}:{line}: '{match.group()}': per"
-            for word in re.findall(r"(?<![\w.:>])([a-z]\w+)\(\)", comment):
-                if word not in names and word not in KNOWN_NAMES:
-                    yield f"{name}:{line}: {word}(): there is nothing of that name"
-
-
 SUITES = {algorithm: algorithm.title().replace("_", "") for algorithm in ALGORITHMS}
 ANY_SUITE = "(?:%s|Common)" % "|".join(SUITES.values())  # for test/common/, which has tests of single algorithms too
 
@@ -347,7 +162,7 @@ def check_suites(root):
         name = path.relative_to(root).as_posix()
         folder = name.split("/")[1]
         bodies = {}
-        for head, first, opened, last, _ in blocks(blank(text)):
+        for head, first, opened, last in blocks(blank(text)):
             match = re.search(r"\bTEST(?:_F|_P)?\((\w+), *(\w+)\)|\bclass (\w+)\b[^()]*$", head)
             if match:
                 suite, test = match.group(1) or match.group(3), match.group(2) or ""
@@ -364,9 +179,6 @@ def check_suites(root):
             if "freeDeviceMemory()" in body and not test.endswith("Alone"):
                 yield f"{where}: measures memory that is free on the device, so it is named {test}Alone"
 
-
-# Functions of others that comments name, and this code does not call.
-KNOWN_NAMES = {"help", "rsqrtf"}
 
 BASE_LAYER = ((r"<<<", "kernels are launched by common/launch.hpp"),
          (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/device.cpp"),
@@ -403,14 +215,14 @@ def check_locks(root):
                  for path in sorted((root / "src" / algorithm).glob("*.[ch]pp"))]
         classes = []  # (file, class, first line, last line, names of overrides)
         for name, text in texts:
-            for head, _, opened, last, _ in blocks(text):
+            for head, _, opened, last in blocks(text):
                 match = re.search(r"\bclass (\w+)(?: final)? *:.*\bpublic (?:\w+::)*(\w+)", head.partition(",")[0], flags=re.S)
                 if match and match.group(2) in public:
                     body = "\n".join(text.split("\n")[opened - 1:last])
                     classes.append((name, match.group(1), opened, last,
                                     set(re.findall(r"\b(\w+)\([^;{}]*\)(?: const)?(?: noexcept)? override\b", body))))
         for name, text in texts:
-            for head, first, opened, last, _ in blocks(text):
+            for head, first, opened, last in blocks(text):
                 method = METHOD.search(head)
                 if not method:
                     continue
@@ -452,135 +264,25 @@ def found(root, pattern, message):
                 yield f"{path.relative_to(root)}:{number}: {message}: {line.strip()}"
 
 
-def check_constant(root):
-    yield from found(root, r"\bcudaMemcpy(?:To|From)Symbol|\bcudaGetSymbolAddress", "device symbols are never written or read by the host")
-    for path, text in sources(root, ("src",)):
-        for line, statement in statements(blank(text)):
-            if "__constant__" in statement and "=" not in statement and not statement.endswith("{"):
-                yield f"{path.relative_to(root)}:{line}: __constant__ without a literal value: {statement}"
-
-
-def check_sync(root):
-    return found(root, r"\bcudaDeviceSynchronize\b|\bcudaThreadSynchronize\b|\bcuCtxSynchronize\b", "device-wide wait")
-
-
 def check_device_state(root):
+    """No device variable that changes, none that the host fills, no device-wide wait."""
+    yield from found(root, r"\bcudaMemcpy(?:To|From)Symbol|\bcudaGetSymbolAddress", "device symbols are never written or read by the host")
+    yield from found(root, r"\bcudaDeviceSynchronize\b|\bcudaThreadSynchronize\b|\bcuCtxSynchronize\b", "device-wide wait")
+    yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
     for path, text in sources(root, ("src", "include")):
         for line, statement in statements(blank(text)):
             declaration = statement.split("=")[0]
-            if not re.search(r"\b__(?:device|managed)__\b", declaration) or "__constant__" in declaration:
-                continue
-            variable = re.sub(r"\b__\w+__(?:\s*\([^()]*\))?", " ", declaration) # attributes with arguments are no functions
-            if "(" not in variable and not re.search(r"\bconst(?:expr)?\b", variable) and not variable.endswith("{"):
-                yield f"{path.relative_to(root)}:{line}: mutable device variable: {statement}"
-    yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
+            if "__constant__" in declaration:
+                if "=" not in statement and not statement.endswith("{"):
+                    yield f"{path.relative_to(root)}:{line}: __constant__ without a literal value: {statement}"
+            elif re.search(r"\b__(?:device|managed)__\b", declaration):
+                variable = re.sub(r"\b__\w+__(?:\s*\([^()]*\))?", " ", declaration)  # attributes with arguments are no functions
+                if "(" not in variable and not re.search(r"\bconst(?:expr)?\b", variable) and not variable.endswith("{"):
+                    yield f"{path.relative_to(root)}:{line}: mutable device variable: {statement}"
 
 
-# Order of evaluation: what ends an expression's part before the next begins (C++17), and operators whose operands come in any order.
-ORDERED = {";", "&&", "||", "?", ":", "<<", ">>", "=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>=", "return", "else", "case", "do"}
-UNORDERED = {"+", "-", "*", "/", "%", "&", "|", "^", "==", "!=", "<", ">", "<=", ">="}
-LEXEME = re.compile(r"[A-Za-z_]\w*|<<=|>>=|->|::|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^=!<>]=|\d[\w.']*|\S")
-
-
-class Bracket:
-    """An open bracket while double_draws() reads: which of its parts have drawn a random number so far."""
-
-    def __init__(self, opener="{", before=""):
-        self.opener, self.before = opener, before
-        self.block = False         # holds statements
-        self.generator = False     # a generator is one of the arguments, so that the call draws
-        self.drawn = False         # anything within
-        self.arguments = 0         # complete arguments that have drawn
-        self.argument = False      # the argument that is being read has drawn
-        self.operands = 0          # complete operands of the argument that have drawn
-        self.operand = False       # the operand that is being read has drawn
-
-    def draw(self):
-        self.drawn = self.argument = self.operand = True
-
-    def end_operand(self):
-        self.operands, self.operand = self.operands + self.operand, False
-        return self.operands > 1
-
-    def end_part(self):
-        twice, self.operands = self.end_operand(), 0
-        return twice
-
-    def end_argument(self):
-        twice = self.end_part()
-        self.arguments, self.argument = self.arguments + self.argument, False
-        return twice or (self.opener == "(" and self.arguments > 1)
-
-    def end_statement(self):
-        twice = self.end_part()
-        self.arguments, self.argument = 0, False
-        return twice
-
-
-def double_draws(text, generators, drawers):
-    """Lines of blanked text in which one expression draws two random numbers in an order that the compiler chooses.
-
-    GENERATORS are names of random number generators, DRAWERS of functions that draw from one that they are not given.
-    """
-    found, open_brackets = set(), [Bracket()]
-    open_brackets[0].block = True
-    tokens = [(match.group(), match.start()) for match in LEXEME.finditer(text)]
-    for i, (token, start) in enumerate(tokens):
-        top, after = open_brackets[-1], tokens[i + 1][0] if i + 1 < len(tokens) else ""
-        twice = False
-        if token in "([{":
-            open_brackets.append(Bracket(token, tokens[i - 1][0] if i else ""))
-        elif token in ")]}" and len(open_brackets) > 1:
-            twice = top.end_argument()
-            open_brackets.pop()
-            outer = open_brackets[-1]
-            if top.drawn or top.generator:
-                outer.draw()
-            body = token == "}" and (top.block or tokens[i - 1][0] == "{")
-            outer.block |= body and outer.opener == "{"
-            if top.before in ("if", "while", "for", "switch") or (body and outer.block):
-                twice |= outer.end_statement()
-        elif token in generators:
-            if after in (".", "->", "("):
-                top.draw()
-            elif top.opener != "[":
-                top.generator = True
-        elif token in drawers and after == "(":
-            top.draw()
-        elif token == ";":
-            top.block |= top.opener == "{"
-            twice = top.end_statement()
-        elif token == "," and top.opener == "(":
-            twice = top.end_argument()
-        elif token in ORDERED or token == ",":
-            twice = top.end_part()
-        elif token in UNORDERED:
-            twice = top.end_operand()
-        if twice:
-            found.add(text.count("\n", 0, start) + 1)
-    return sorted(found)
-
-
-def check_draws(root):
-    """Random numbers of tests are drawn in an order that does not depend on the compiler: one a statement, or within braces."""
-    texts = {path: blank(text) for path, text in sources(root, ("test", "perf", "samples"))}
-    generators = {"rng"}.union(*(re.findall(r"\bRNG&? (\w+)", text) for text in texts.values()))
-    any_generator = re.compile(r"\b(?:%s)\b" % "|".join(sorted(generators)))
-    for path, text in texts.items():
-        lines, drawers = text.split("\n"), set()
-        for head, first, opened, last, _ in blocks(text):
-            function = re.search(r"(\w+) *\([^()]*\)(?: const)?$|\b(\w+) *= *\[[^\]]*\](?: *\([^()]*\))?$", head)
-            body = "\n".join(lines[first - 1:last])
-            if function and any_generator.search(body) and not re.search(r"\bRNG\b", body):
-                drawers.add(function.group(1) or function.group(2))
-        drawers -= {"if", "for", "while", "switch", "catch"}
-        for number in double_draws(text, generators, drawers):
-            yield f"{path.relative_to(root)}:{number}: two random numbers in an order that the compiler chooses: {lines[number - 1].strip()}"
-
-
-CHECKS = {"files": check_files, "functions": check_functions, "columns": check_columns, "walls": check_walls, "anatomy": check_anatomy,
-          "stages": check_stages, "tuning": check_tuning, "routes": check_routes, "words": check_words, "suites": check_suites, "base-layer": check_base_layer, "locks": check_locks,
-          "gil": check_gil, "constant": check_constant, "sync": check_sync, "draws": check_draws, "device-state": check_device_state}
+CHECKS = {"walls": check_walls, "anatomy": check_anatomy, "routes": check_routes, "suites": check_suites, "base-layer": check_base_layer,
+          "locks": check_locks, "gil": check_gil, "device-state": check_device_state}
 
 
 def main(checks, usage):
