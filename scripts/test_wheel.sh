@@ -116,7 +116,7 @@ environment contrib5 opencv-contrib-python==5.0.0.93
 run_tests contrib5 /beside
 environment contrib51 opencv-contrib-python==5.1.0.95
 run_tests contrib51 /beside
-environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbclient ipykernel rasterio
+environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbclient ipykernel openpiv rasterio
 run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdfr]*.py" # what was skipped for want of these packages
 environment scan av pyarrow 'ray[data]'

@@ -185,7 +185,8 @@ class FragmentMatcher(Worker):
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel, also alpha, is ignored), all of one type,
-    sides 1 to 32767; whole numbers of other types on the host are taken as uint8, or as uint16 if a value is above 255; fragments of uint16 have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
+    sides 1 to 32767; whole numbers of other types on the host are taken as uint8, or as uint16 if a value is above 255; fragments of uint16
+    have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
     ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
@@ -241,33 +242,34 @@ class FragmentMatcher(Worker):
             return None
         return [None if value is None else _arrays.weights(value, f"weights[{i}]") for i, value in enumerate(weights)]
 
-    def set(self, templates: Sequence[ImageLike], weights: Optional[Sequence[ImageLike]] = None, *, stream: Any = None) -> None:
+    def set(self, templates: Union[ImageLike, Sequence[ImageLike]], weights: Optional[Union[ImageLike, Sequence[Optional[ImageLike]]]] = None, *,
+            stream: Any = None) -> None:
         """Replaces all fragments by images.
 
         Args:
-            templates: list of 1 to 100000 images, or one image; sides 1 to 32767 may differ. Templates in device memory can be used with frames in device memory only.
+            templates: list of 1 to 100000 images, or one image; sides 1 to 32767 may differ. Templates in device memory can be used with
+                frames in device memory only.
             weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1; None, also for one of them: full
                 weight (default). Of a PNG with alpha: set([png[..., :3]], weights=[png[..., 3]]).
                 On the host, other values and weights of sum 0 are refused; on a device, other values count as 0.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        if hasattr(templates, "shape"):
-            templates = [templates]
-        if not isinstance(templates, (list, tuple)):
+        several: Any = [templates] if hasattr(templates, "shape") else templates
+        if not isinstance(several, (list, tuple)):
             raise TypeError(f"templates: {type(templates).__name__}: a list of images is needed")
-        images = [_arrays.image(value, f"templates[{i}]", _PIXELS) for i, value in enumerate(templates)]
+        images = [_arrays.image(value, f"templates[{i}]", _PIXELS) for i, value in enumerate(several)]
         covers = self._weights(weights, len(images))
         self._edit(self._native.setFragments, images, covers, stream)
 
-    def _edit(self, method: Any, images: list[Given], covers: Optional[Sequence[Optional[Given]]], stream: Any, *before: Any, many: bool = True) -> Any:
+    def _edit(self, method: Any, images: list[Given], some: Optional[Sequence[Optional[Given]]], stream: Any, *before: Any, many: bool = True) -> Any:
         """Fragments on the host are given to the extension as they are: it uploads them when a frame on a device comes."""
         stream_pointer(stream)  # refuses what is no stream, also where images on the host need none
-        arrays = images + [array for array in covers or [] if array is not None]
+        arrays = images + [array for array in some or [] if array is not None]
         for array in arrays:
             if (array.device is None) != (images[0].device is None):
                 raise ArgumentError(f"{array.name}: fragments and weights must all lie on the host or all on one device", array.name)
-        covers = None if covers is None else [cover or _full(image.shape[0], image.shape[1]) for cover, image in zip(covers, images)]
+        covers = None if some is None else [cover or _full(image.shape[0], image.shape[1]) for cover, image in zip(some, images)]
         if not images or images[0].device is None:
             pixels: Any = [np.ascontiguousarray(array.host) for array in images]
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
@@ -283,7 +285,8 @@ class FragmentMatcher(Worker):
         self._largest = self._regions = None  # not before: a refused call keeps the fragments
         return made
 
-    def cut(self, frame: ImageLike, regions: BoxesLike, weights: Optional[Sequence[ImageLike]] = None, *, stream: Any = None) -> None:
+    def cut(self, frame: ImageLike, regions: BoxesLike, weights: Optional[Union[ImageLike, Sequence[Optional[ImageLike]]]] = None, *,
+            stream: Any = None) -> None:
         """Replaces all fragments by regions of a frame.
 
         Args:

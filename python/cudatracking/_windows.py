@@ -116,7 +116,7 @@ def _height_width(shape: Any) -> tuple[int, int]:
 
 def _motion(offset: Any) -> list[Given]:
     """u and v of a field, on the host or a device."""
-    parts = (offset.u, offset.v) if isinstance(offset, Field) else offset
+    parts: Any = (offset.u, offset.v) if isinstance(offset, Field) else offset
     if not isinstance(parts, (tuple, list)) or len(parts) != 2:
         raise TypeError(f"offset: {type(offset).__name__}: a Field, or two arrays u and v, is needed")
     parts = [part.astype(np.float32).filled(np.nan) if np.ma.is_masked(part) and part.dtype.kind in "iuf" else part for part in parts]

@@ -55,6 +55,24 @@ class DocsTest(unittest.TestCase):
                 self.assertGreater(len(example.examples), 1)
                 self.assertEqual(doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed, 0, "".join(said))
 
+    @unittest.skipUnless(importlib.util.find_spec("openpiv"), "OpenPIV is not installed")
+    def test_vectors_that_openpiv_replaces(self):
+        """The example of windows.md: they are the offset of the next pass, where OpenPIV gives masked arrays as well."""
+        with open(os.path.join(DOC, "windows.md"), encoding="utf-8") as file:
+            code = re.search(r"^```python notest\n(import numpy[^`]*openpiv.*?)^```", file.read(), re.MULTILINE | re.DOTALL).group(1)
+        first = np.random.default_rng(1).integers(0, 256, (160, 160), np.uint8)
+        second = np.roll(first, (2, 3), axis=(0, 1))
+        second[60:90, 60:90] = 9  # lost
+        grid = ct.windows(first.shape, 16, 16, 6)
+        matcher = ct.FragmentMatcher("zncc", subpixel=True, device="cpu")
+        matcher.cut(first, grid.regions)
+        names = {"motion": matcher.match(second, grid.areas).field(grid)}
+        exec(code, names)
+        self.assertTrue(names["wrong"].any() and not names["wrong"].all())
+        grid = ct.windows(first.shape, 16, 16, 3, names["offset"])
+        field = matcher.match(second, grid.areas).field(grid)
+        self.assertLess(np.abs(np.array([field.u[2:8, 1:3] - 3, field.v[2:8, 1:3] - 2])).max(), .1)
+
     def test_members_of_enumerations_are_explained(self):
         for documented in (ct.Event, ct.State, ct.Status):
             for member in documented:
