@@ -4,7 +4,7 @@
 // FragmentMatcher: many small fragments in small areas (A), one fragment in a whole frame (B gray, B' BGR, C large).
 // FragmentMatcher_CudaGrid walks a grid of sizes and counts the places where more work takes less time.
 // Lines with [ PERFROW ] go to scripts/perf_report.py.
-// over budget: cases and peers of one table, measured on the same input.
+// Cases and peers of one table, measured on the same input.
 #include "perf_precomp.hpp"
 #include "images.hpp"
 #include "opencv2/videoio.hpp"

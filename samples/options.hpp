@@ -3,7 +3,7 @@
 
 // Options of a sample: a table says what there is; names, numbers and their ranges are checked before anything else
 // happens.
-// over budget: a program needs no more than this file.
+// A program needs no more than this file.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_OPTIONS_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_OPTIONS_HPP
 

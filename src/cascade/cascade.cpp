@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The class behind cv::cuda::CascadeClassifierEx, and its factories.
-// over budget: one class, of which every public method checks, detects and fills in a few lines.
+// One class, of which every public method checks, detects and fills in a few lines.
 #include "../precomp.hpp"
 #include "../common/file_write.hpp"
 #include "../common/lockable.hpp"

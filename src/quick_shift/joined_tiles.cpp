@@ -4,7 +4,7 @@
 // QuickShiftTiles: tiles that are computed one by one. A part is those pixels of a tile whose parents lead to one
 // pixel: to a root in the tile, or out of the tile. A part that leads out belongs to the same superpixel as the part of
 // the pixel that it leads to.
-// over budget: the two passes share the tables of parts and tiles.
+// The two passes share the tables of parts and tiles.
 #include "impl.hpp"
 #include "arguments.hpp"
 #include "opencv2/cudatracking/quick_shift_tiles.hpp"

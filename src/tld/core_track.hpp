@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: all steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps
+// All steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps
 // are short and serial: one thread of the GPU runs them. In their order:
 //
 //   beginFrame()        selects the flow of this frame

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: areas, fields and passes share random grids and plain loops.
+// Areas, fields and passes share random grids and plain loops.
 // WindowGrid: windows, search areas and fields against plain loops, arguments that are refused, two passes over images
 // of particles, and CUDA against the CPU, captured into a graph.
 #include "scenes_cuda.hpp"

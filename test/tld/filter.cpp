@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The correlation filter: its steps against sums in double that share no code with it, and trackers that use it.
-// over budget: the steps of one filter share what computes them in double.
+// The steps of one filter share what computes them in double.
 #include "scenes.hpp"
 #include "../../src/cpu/tld/filter.hpp"
 #include <complex>

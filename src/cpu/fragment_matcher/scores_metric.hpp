@@ -4,7 +4,7 @@
 // score and walk, for one instruction set: everything that depends on the metric in the kernels of the CPU backend.
 // Computes the values of a row of positions from terms and windows, and the value of a single position. pack chooses
 // the terms and windows of a metric.
-// over budget: the vectors of a row and the value of a single position must give equal bits, so they stand together.
+// The vectors of a row and the value of a single position must give equal bits, so they stand together.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 

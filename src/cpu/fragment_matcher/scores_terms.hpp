@@ -6,7 +6,7 @@
 // A kernel computes the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of
 // four phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing
 // is rearranged before the final interleave and a template word is one splat for the whole tile.
-// over budget: the same step is written with the instructions of each processor that has a better one.
+// The same step is written with the instructions of each processor that has a better one.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
 

@@ -3,7 +3,7 @@
 
 // Loops of the correlation filter, compiled once per instruction set. Most are plain ones, which compilers turn into
 // vectors; their additions keep the order of core_filter_answer.hpp.
-// over budget: the steps of one filter, each with the results of the one before.
+// The steps of one filter, each with the results of the one before.
 #include "opencv2/core/hal/intrin.hpp"
 #include "filter.hpp"
 #include <algorithm>

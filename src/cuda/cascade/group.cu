@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage group: candidates, in any order, to objects in the order of keys, in one launch.
-// over budget: one kernel with two ways, whose candidates become groups in the same arrays.
+// One kernel with two ways, whose candidates become groups in the same arrays.
 //
 // The candidates of an image are ordered, similar ones are linked, and groups are added up, thinned out and stored:
 //

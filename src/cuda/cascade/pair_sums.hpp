@@ -4,7 +4,7 @@
 // Trees and stages for pairs of windows. Sums are quantised: 32 bits, with leaves whose last bits are dropped. For
 // nearly all windows they decide whether a stage is passed. For the others, and for the weights of candidates, the
 // stage is added up in full.
-// over budget: one struct, with a loop for each shape of trees and each place of records.
+// One struct, with a loop for each shape of trees and each place of records.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
 

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage classify for pairs of windows (see pairs.hpp).
-// over budget: one kernel, from the pixels of a tile to its candidates.
+// One kernel, from the pixels of a tile to its candidates.
 //
 // A block copies a tile's pixels from the pyramid, measures contrast, and computes an integral image for pairs. For LBP
 // features it computes that from the pyramid: their pixels are needed once only. Then its warps work independently.

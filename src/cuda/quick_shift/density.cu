@@ -8,7 +8,7 @@
 // 0). A thread holds P centres of one column in registers and steps down the neighbours of column x+dx: at step dy
 // centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
 // Cost for 8 bit: 12.5 instructions per pair, all included; memory traffic is negligible. Bound by instruction issue.
-// over budget: one kernel, for bytes and for floats.
+// One kernel, for bytes and for floats.
 #include "colours.hpp"
 #include "tiles.hpp"
 #include "../../common/for_number.hpp"

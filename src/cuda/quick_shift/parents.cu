@@ -11,7 +11,7 @@
 //   4. A warp takes a pixel of a global list and visits rings of cells; one lane skips a cell whose best key is too low
 //      or that is too far away. So the cost of a large tau depends on the cells visited, not on tau squared.
 // Cost of steps 1 and 2 for 8 bit: 9 instructions per neighbour. Bound by instruction issue.
-// over budget: four steps of one search, which hand on their lists.
+// Four steps of one search, which hand on their lists.
 #include "colours.hpp"
 #include "offsets.hpp"
 #include "pixel_grid.hpp"

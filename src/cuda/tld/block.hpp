@@ -3,7 +3,7 @@
 
 // Device functions of a block of tuning::THREADS for a box: its patch, its similarities to the templates, the windows
 // near it.
-// over budget: functions that several kernels share, each used by the next.
+// Functions that several kernels share, each used by the next.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 

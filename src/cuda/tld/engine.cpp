@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: transfers and their undoing are next to the calls that they belong to.
+// Transfers and their undoing are next to the calls that they belong to.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
 #include "../../tld/engine.hpp"

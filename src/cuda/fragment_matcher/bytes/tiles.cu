@@ -10,7 +10,7 @@
 // unweighted SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16
 // + h) C read per tile, mostly from cache, and 4 or 8 written per position.
 //
-// over budget: two kernels that differ only in how their blocks get tiles
+// Two kernels that differ only in how their blocks get tiles.
 
 #include "../common/find_peaks.hpp"
 #include "larger_areas.hpp"

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: all moments of a lane's positions, which share their operands.
+// All moments of a lane's positions, which share their operands.
 // FragmentMatcher, small windows by matrix instructions: the moments of a lane's positions.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_MOMENTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_MOMENTS_HPP

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// over budget: one arithmetic of all radices, lengths and stages.
+// One arithmetic of all radices, lengths and stages.
 // FragmentMatcher, SSD and ZNCC of large fragments by Fourier transforms in double precision: arithmetic of the
 // transforms. g++ compiles it too.
 //
