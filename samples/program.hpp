@@ -202,10 +202,7 @@ private:
         }
         std::cerr << (terminal_ ? "\r" + line + "\x1b[K" : line + "\n") << std::flush;
     }
-    static bool isTerminal()
-    {
-        return isatty(fileno(stderr)) != 0;
-    }
+    static bool isTerminal() { return isatty(fileno(stderr)) != 0; }
 
     const int total_;
     const std::string what_;
