@@ -3,7 +3,8 @@
 """The command `cudatracking`: the jobs of the package without a line of Python.
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 130 ended by SIGINT, SIGTERM or SIGHUP, with all files complete up to there;
-with --labels an older file stays. Images of a folder that cannot be read are left out: the files are complete, the code is 1.
+with --labels an older file stays. Images of a folder and frames of a video that cannot be read are left out: the files are complete, the
+code is 1. So it is where a source fails later: the files are complete up to there.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, __version__, build_info, cascades, devices
 from ._errors import ArgumentError, error
-from ._frames import Frame, Source, box, images_of
+from ._frames import Frame, Source, SourceError, box, images_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
@@ -88,23 +89,47 @@ class Job:
         try:
             # Before the first frame, so that hours of work are not lost for want of a folder.
             self.table = self._opened(Table(options.table, columns)) if options.table else None
-            self.drawing = self._opened(Drawing(options.draw, self.source.still, self.source.rate)) if options.draw else None
+            self.drawing = self._opened(Drawing(options.draw, self.source.still, self.source.rate, self.source.aspect)) if options.draw else None
         except BaseException:
             self._drop()
             raise
-        counts = [count for count in (self.source.count, options.frames) if count]
-        self.progress = Progress(options.quiet, min(counts) if counts else None, "image" if self.source.still else "frame")
+        self.progress = Progress(options.quiet, self._total(), "image" if self.source.still else "frame")
+        self._failure: Optional[SourceError] = None
+        self._time: Optional[float] = None
+
+    def _total(self) -> Optional[int]:
+        counts = [count for count in (self.source.count, self.options.frames) if count]
+        return min(counts) if counts else None
 
     def _opened(self, output: Any) -> Any:
         self._outputs.append(output)
         return output
 
-    def frames(self, from_first: bool = False) -> Iterator[Frame]:
-        """Frames up to the end, the limit or a signal. `from_first`: raises error if the first one cannot be read."""
-        for frame in self.source:
-            if from_first and frame.number > 0 and not self.progress.frames:
-                break
+    def frames(self, from_first: bool = False, one_size: str = "") -> Iterator[Frame]:
+        """Frames up to the end, the limit, a signal, or where the source fails, which run() says. `from_first`: raises error if the first
+        one, or all behind it, cannot be read. `one_size`: what needs frames of one size."""
+        if self.drawing and not self.source.still:
+            one_size = one_size or "a drawing"
+        first = None
+        frames = iter(self.source)
+        while True:
+            try:
+                frame = next(frames, None)
+                if frame is None or (from_first and frame.number > 0 and not self.progress.frames):
+                    break
+                size = f"{frame.pixels.shape[1]} x {frame.pixels.shape[0]}"
+                first = first or size
+                if one_size and size != first:
+                    raise SourceError(f"{self.options.source}: {frame.name or f'frame {frame.number}'} has {size} pixels, the first one has {first}; "
+                                      f"{one_size} needs frames of one size")
+            except SourceError as raised:
+                if self.progress.frames <= from_first:
+                    raise
+                self._failure = raised
+                return
+            self._time = frame.time
             yield frame
+            self.progress.total = self._total()
             self.progress.step()
             if self.stop.requested or (self.options.frames and self.progress.frames >= self.options.frames):
                 return
@@ -114,7 +139,7 @@ class Job:
     def draw(self, paint: Callable[[], Any]) -> None:
         """Adds what paint() returns to the drawing, if one is wanted."""
         if self.drawing:
-            self.drawing.add(paint())
+            self.drawing.add(paint(), self._time)
 
     def _drop(self) -> None:
         for output in self._outputs:
@@ -138,8 +163,10 @@ class Job:
         for reason in unread[:most]:
             say(f"left out: {reason}\n")
         if len(unread) > most:
-            say(f"... {counted(len(unread), 'image')} left out\n")
-        return 130 if self.stop.requested else 1 if unread else 0
+            say(f"... {len(unread)} such lines\n")
+        if self._failure:
+            say(f"error: {self._failure}\n")
+        return 130 if self.stop.requested else 1 if unread or self._failure else 0
 
 
 def _label(pixels: Any, text: str, x: float, y: float, color: tuple[int, int, int]) -> None:
@@ -199,7 +226,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 
     def work(job: Job) -> str:
         located = uncertain = looked = 0
-        for frame in job.frames(from_first=True):
+        for frame in job.frames(from_first=True, one_size="tracking"):
             if frame.number == 0:
                 _inside(options.box, frame)
                 for given in options.box:
@@ -207,12 +234,8 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
                         tracker.add(frame.pixels, given)
                     except ArgumentError as raised:
                         raise ArgumentError(f"--box: {','.join(map(str, given))}: {str(raised).partition('box: ')[2] or raised}") from None
-                first = frame.pixels.shape
                 job.draw(lambda: _boxed(frame.pixels, [(*given, str(i), GREEN, 2) for i, given in enumerate(options.box)]))
                 continue
-            if frame.pixels.shape != first:
-                raise error(f"{options.source}: {frame.name or f'frame {frame.number}'} has {frame.pixels.shape[1]} x {frame.pixels.shape[0]} pixels, the first one has "
-                            f"{first[1]} x {first[0]}; tracking needs frames of one size")
             tracks = tracker.update(frame.pixels)
             located, looked = located + int(tracks["located"].sum()), looked + len(tracks)
             uncertain += int((tracks["located"] & (tracks["state"] == State.UNCERTAIN)).sum())

@@ -3,8 +3,10 @@
 """Where the command's frames come from: an image, a folder of images, a video, a camera or a URL."""
 from __future__ import annotations
 
+import fractions
 import os
 import re
+import struct
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 import numpy as np
@@ -66,22 +68,57 @@ class NoDecoder(error):
     """PyAV cannot be used."""
 
 
+class SourceError(error):
+    """A source cannot be read any further."""
+
+
+class LeftOut:
+    """Counts the frames that the head of a container counts and its index leaves out: an edit list hides them, or an AVI has dropped them."""
+
+    def __init__(self, container: Any) -> None:
+        self._dropped = container.format.name == "avi"  # its packets are numbered; those of dropped frames do not come
+        self._number = -1
+
+    def before(self, packet: Any) -> int:
+        """Returns the number of them from the packet before up to this one."""
+        count = int(packet.is_discard or (not packet.size and packet.dts is not None))
+        if self._dropped and packet.dts is not None:
+            count += max(packet.dts - self._number - 1, 0)
+            self._number = packet.dts
+        return count
+
+
+def upright(pixels: npt.NDArray[np.uint8], frame: Any) -> npt.NDArray[np.uint8]:
+    """Turns and mirrors pixels as the display matrix of a frame says: phones write frames as the sensor has them."""
+    found = [entry for entry in frame.side_data.keys() if getattr(entry.type, "name", "") == "DISPLAYMATRIX"]
+    if not found:
+        return pixels
+    a, b, _, c, d = struct.unpack("=5i", bytes(found[0])[:20])
+    if abs(b) + abs(c) > abs(a) + abs(d):
+        pixels, a, d = pixels.swapaxes(0, 1), c, b
+    return np.ascontiguousarray(pixels[::-1 if d < 0 else 1, ::-1 if a < 0 else 1])
+
+
 class Source:
     """Frames of one source, one after the other.
 
     Attributes:
         count: number of frames, or None when nobody knows.
         rate: frames per second, or None.
+        aspect: width of a pixel by its height, or None.
         still: whether it is a single image.
-        unread: what is wrong with images of a folder that cannot be read. They are left out; frames keep their numbers.
+        unread: what is wrong with images of a folder or frames of a video that cannot be read. They are left out; frames keep their numbers.
     """
 
     def __init__(self, name: str, note: Optional[Callable[[str], Any]] = None) -> None:
         self.name, self._note = name, note
         self.count: Optional[int] = None
         self.rate: Optional[float] = None
+        self.aspect: Optional[fractions.Fraction] = None
         self.still = False
         self.unread: list[str] = []
+        self._reason = "is damaged"
+        self._gap = 0  # frames left out since the last one
         self._open()
 
     def _open(self) -> None:
@@ -138,14 +175,20 @@ class Source:
         try:
             # Signals are handled between calls: one that waits for a server must end by itself.
             container = av.open(self.name, timeout=PATIENCE) if "://" in self.name else av.open(self.name)
-            stream = container.streams.video[0]
+            stream = container.streams.best("video")  # the picture of a cover is the last to be taken
+            if stream is None:
+                self._refuse("it has no video stream")
             stream.thread_type = "AUTO"
-        except IndexError:
-            self._refuse("it has no video stream")
+            if stream.codec_context.codec.intra_only:  # as in scan: others mark a damaged frame
+                stream.codec_context.options = {"err_detect": "explode"}
+        except error:
+            raise
         except Exception as raised:  # PyAV's many kinds
             self._refuse(f"PyAV cannot open it: {getattr(raised, 'strerror', None) or raised}")
         self.count = int(stream.frames) or None
         self.rate = float(stream.average_rate) if stream.average_rate else None
+        self.aspect = stream.sample_aspect_ratio or None
+        self._stream = stream
         return container
 
     def __iter__(self) -> Iterator[Frame]:
@@ -160,7 +203,7 @@ class Source:
                 yield Frame(index, index / self.rate if self.rate else None, "", np.asarray(pixels))
                 index += 1
             if self.count is not None and index < self.count:
-                raise error(f"{self.name}: frame {index} of {self.count} cannot be read")
+                raise SourceError(f"{self.name}: frame {index} of {self.count} cannot be read")
         else:
             def once(text: str) -> None:
                 if self._note:
@@ -179,24 +222,72 @@ class Source:
                 else:
                     yield Frame(index, None, os.path.basename(path), pixels)
 
-    def _decoded(self) -> Iterator[Frame]:
-        index = 0
-        frames = iter(self._container.decode(video=0))
-        while True:
+    def _frames_of(self, decode: Callable[[], Any]) -> list[Any]:
+        """Returns frames that a decoder makes; None stands for one that it cannot, and `_reason` says why."""
+        try:
+            return [None if frame.is_corrupt else frame for frame in decode()]
+        except MemoryError:
+            raise
+        except Exception as raised:  # PyAV's many kinds
+            self._reason = f"cannot be decoded: {getattr(raised, 'strerror', None) or raised}"
+            return [None]
+
+    def _delivered(self) -> Iterator[tuple[int, Any]]:
+        """Yields frames, and None where one is damaged, each with the number of frames before it that are known to be missing."""
+        ahead: list[int] = []  # time stamps of packets whose frames have not come
+        left_out = LeftOut(self._container)
+        failure: Optional[SourceError] = None
+        packets = self._container.demux(self._stream)
+        while failure is None:
+            decode: Any
             try:
-                frame = next(frames)
-                pixels = frame.to_ndarray(format="bgr24")
-                turns = round(getattr(frame, "rotation", 0) / 90) % 4  # phones write frames as the sensor has them, and how to turn these
-                if turns:
-                    pixels = np.ascontiguousarray(np.rot90(pixels, turns))
-            except StopIteration:
-                if self.count is not None and index < self.count and self._note:
-                    self._note(f"note: {self.name}: has {index} frames, {self.count} by its head: it may be cut off\n")
-                return
+                packet = next(packets, None)
+                if packet is None:
+                    return
+                decode = packet.decode
+                self.count = self.count - left_out.before(packet) if self.count else None
+                if not packet.size and packet.dts is not None:
+                    continue
+                if packet.size and not packet.is_discard and packet.pts is not None:
+                    ahead.append(packet.pts)
             except Exception as raised:
-                raise error(f"{self.name}: frame {index} cannot be decoded: {raised}") from None
-            yield Frame(index, float(frame.time) if frame.time is not None else None, "", pixels)
-            index += 1
+                failure = SourceError(f"{self.name}: cannot be read to its end: {getattr(raised, 'strerror', None) or raised}")
+                decode = lambda: self._stream.codec_context.decode(None)  # frames that wait in the decoder
+            for frame in self._frames_of(decode):
+                stamp = frame.pts if frame is not None else None
+                before = sum(other < stamp for other in ahead) if stamp is not None else 0
+                yield before, frame
+                if frame is not None and not self._gap:
+                    ahead = [other for other in ahead if stamp is not None and other > stamp]
+        raise failure
+
+    def _decoded(self) -> Iterator[Frame]:
+        """Yields frames. What is damaged is left out up to the next key frame, as scan does: frames behind it are built on it."""
+        index, begin = 0, None
+
+        def end_gap() -> None:
+            numbers = f"frame {index}" if self._gap == 1 else f"frames {index} to {index + self._gap - 1}"
+            self.unread.append(f"{self.name}: {numbers}: {self._reason}")
+
+        try:
+            for before, frame in self._delivered():
+                if frame is None and not index and "://" in self.name:
+                    continue  # a stream is joined anywhere, and its first frames need others
+                if frame is None or (self._gap and not frame.key_frame):
+                    self._gap += 1
+                    continue
+                if self._gap:
+                    self._gap = max(before, 1) if frame.pts is not None else self._gap
+                    end_gap()
+                    index, self._gap = index + self._gap, 0
+                begin = frame.time if begin is None else begin
+                yield Frame(index, float(frame.time - begin) if frame.time is not None else None, "", upright(frame.to_ndarray(format="bgr24"), frame))
+                index += 1
+        finally:
+            if self._gap:
+                end_gap()
+        if self.count is not None and index + self._gap < self.count and self._note:
+            self._note(f"note: {self.name}: has {index + self._gap} frames, {self.count} by its head: it may be cut off\n")
 
     def close(self) -> None:
         """Gives files and cameras back."""

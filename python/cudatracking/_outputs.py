@@ -226,10 +226,16 @@ class Table:
             self._beside.drop()
 
 
-class Drawing:
-    """Annotated frames: an image file of a single image, else a video: .avi (MJPEG), or .mp4 with PyAV."""
+TICKS = 60000  # of a second, in time stamps of an .mp4; MPEG-4 has 16 bits for them
 
-    def __init__(self, path: str, still: bool, rate: Optional[float]) -> None:
+
+class Drawing:
+    """Annotated frames: an image file of a single image, else a video: .avi (MJPEG), or .mp4 with PyAV.
+
+    An .mp4 has the times of the frames and `aspect`, width of a pixel by its height; an .avi has neither: its rate is constant.
+    """
+
+    def __init__(self, path: str, still: bool, rate: Optional[float], aspect: Optional[fractions.Fraction] = None) -> None:
         suffix = os.path.splitext(path)[1].lower()
         possible = (".png", ".jpg", ".jpeg", ".bmp") if still else (".avi", ".mp4")
         if suffix not in possible:
@@ -238,7 +244,8 @@ class Drawing:
         if not still and is_stream(path):
             raise ArgumentError(f"draw: {path}: is a device or a pipe; a video needs a file, as its head is written last", "draw", path)
         self._beside = Beside(path)
-        self._path = path
+        self._path, self._aspect = path, aspect
+        self._last, self._next = -1, 0  # time stamps: of the last frame; of one whose time is not known
         self._writer: Any = None
         self._av: Any = None
         self._container: Any = None
@@ -251,8 +258,8 @@ class Drawing:
                 self._beside.drop()
                 raise
 
-    def add(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """Adds a frame."""
+    def add(self, pixels: npt.NDArray[np.uint8], time: Optional[float] = None) -> None:
+        """Adds a frame. time: seconds after the first one, if known."""
         height, width = pixels.shape[:2]
         if self._size is None:
             self._size = (width, height)
@@ -269,7 +276,7 @@ class Drawing:
             call(self._writer.write, pixels)
         else:
             # Its colours have half the size: odd sides get their last row or column twice.
-            self._guard(lambda: self._encode(np.pad(pixels, ((0, height % 2), (0, width % 2), (0, 0)), "edge")))
+            self._guard(lambda: self._encode(np.pad(pixels, ((0, height % 2), (0, width % 2), (0, 0)), "edge"), time))
 
     def _guard(self, write: Callable[[], Any]) -> None:
         try:
@@ -279,8 +286,13 @@ class Drawing:
         except Exception as raised:  # PyAV's many kinds
             raise error(f"{self._path}: cannot be written: {raised}") from None
 
-    def _encode(self, pixels: npt.NDArray[np.uint8]) -> None:
-        self._container.mux(self._stream.encode(self._av.VideoFrame.from_ndarray(pixels, format="bgr24")))
+    def _encode(self, pixels: npt.NDArray[np.uint8], time: Optional[float]) -> None:
+        frame = self._av.VideoFrame.from_ndarray(pixels, format="bgr24")
+        stamp = self._next if time is None else round(time * TICKS)
+        frame.pts, frame.time_base = max(stamp, self._last + 1), fractions.Fraction(1, TICKS)
+        self._last = frame.pts
+        self._next = frame.pts + round(TICKS / self._rate)
+        self._container.mux(self._stream.encode(frame))
 
     def _start(self, width: int, height: int) -> None:
         if self._suffix == ".avi":
@@ -296,6 +308,9 @@ class Drawing:
             if codec in self._av.codecs_available:
                 self._stream = self._container.add_stream(codec, rate=fractions.Fraction(self._rate).limit_denominator(1001))
                 self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+                self._stream.codec_context.time_base = fractions.Fraction(1, TICKS)
+                if self._aspect:
+                    self._stream.codec_context.sample_aspect_ratio = self._aspect
                 return
         raise error(f"{self._path}: PyAV has no encoder for .mp4; .avi can be written")
 
@@ -330,7 +345,7 @@ class Progress:
     """A line on the standard error each second: frames, or what else is counted, rate, remaining time."""
 
     def __init__(self, quiet: bool, total: Optional[int], noun: str = "frame") -> None:
-        self._quiet, self._total, self._noun = quiet, total, noun
+        self._quiet, self.total, self._noun = quiet, total, noun
         self._start = self._last = time.monotonic()
         self._terminal = sys.stderr.isatty()
         self.frames = 0
@@ -339,13 +354,13 @@ class Progress:
         """One more frame is done."""
         self.frames += 1
         now = time.monotonic()
-        if self._quiet or now - self._last < 1. or self.frames == self._total:  # the closing line follows
+        if self._quiet or now - self._last < 1. or self.frames == self.total:  # the closing line follows
             return
         self._last = now
         rate = self.frames / (now - self._start)
-        text = f"{self._noun} {self.frames}" + (f" of {self._total}" if self._total else "") + f", {rate:.1f} per second"
-        if self._total and self._total > self.frames:
-            text += f", {(self._total - self.frames) / rate:.0f} s left"
+        text = f"{self._noun} {self.frames}" + (f" of {self.total}" if self.total else "") + f", {rate:.1f} per second"
+        if self.total and self.total > self.frames:
+            text += f", {(self.total - self.frames) / rate:.0f} s left"
         say(f"\r{text}\033[K" if self._terminal else text + "\n")
 
     def finish(self, words: str) -> None:

@@ -167,6 +167,19 @@ class CommandTest(CommandCase):
             self.assertEqual(file.read(), "old")
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
 
+    def test_sources_that_fail_later(self):
+        """What was done until then is there: the exit code is 1, and the last line says why."""
+        os.mkdir(self.path("sizes"))
+        for step in range(8):
+            ct.cv2.imwrite(self.path(f"sizes/{step}.png"), frame(step) if step < 6 else frame(step)[:60, :90])
+        for name, *options in (("track", f"--box={','.join(map(str, box(0)))}"), ("match", "--box=34,54,30,30"), ("detect",), ("superpixels",)):
+            done = self.run_command(name, "sizes", *options, "--table=t.csv", "--draw=t.avi", code=1)
+            self.assertRegex(done.stderr, r"(?s)6 frames in .*\nerror: sizes: 6.png has 90 x 60 pixels, the first one has 192 x 144; [a-z ]+ needs frames of one size\n\Z")
+            self.assertEqual(frames_of(self.path("t.avi")), 6)
+            self.assertLessEqual({int(row["frame"]) for row in rows_of(self.path("t.csv"))}, set(range(6)))
+        self.run_command("superpixels", "sizes", "--table=t.csv")  # without a drawing any sizes will do
+        self.assertEqual({row["frame"] for row in rows_of(self.path("t.csv"))}, set("01234567"))
+
     def test_full_disk(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
@@ -243,7 +256,8 @@ class CommandTest(CommandCase):
         self.assertEqual(frames_of(self.path("m.avi")), 12)
         with open(self.path("in.avi"), "rb") as file, open(self.path("cut.avi"), "wb") as target:
             target.write(file.read(os.path.getsize(self.path("in.avi")) // 2))
-        self.assertRegex(self.run_command("detect", "cut.avi").stderr, r"(?m)^note: cut.avi: has [4-7] frames, 12 by its head")
+        self.assertRegex(self.run_command("detect", "cut.avi", code=1).stderr,
+                         r"(?ms)^note: cut.avi: has [4-7] frames, 12 by its head.*^left out: cut.avi: frame [4-6]: cannot be decoded")
         self.assertNotIn("note:", self.run_command("detect", "in.avi").stderr)
         self.assertIn("NAME", self.run_command("detect", "--help").stdout)
         self.run_command("detect", "http://127.0.0.1:9/none.mp4", code=1)

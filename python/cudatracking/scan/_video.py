@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._errors import error, import_optional
+from .._frames import LeftOut
 from ._files import sha256_of_file, write_whole
 
 # Formats whose first plane is an 8-bit gray image as it is.
@@ -67,8 +68,8 @@ class Index(NamedTuple):
     note: str
 
     def time(self, number: int) -> float:
-        """Returns the time of a frame in seconds; NaN when it is not known."""
-        return float(int(self.pts[number]) * self.time_base) if len(self.pts) else float("nan")
+        """Returns the seconds from the first frame to a frame; NaN when they are not known."""
+        return float(int(self.pts[number] - self.pts[0]) * self.time_base) if len(self.pts) else float("nan")
 
     def segments(self, seconds: float) -> list[tuple[int, int]]:
         """Returns (first frame, frame after the last) of each segment: each begins at the first key frame that is so many seconds after
@@ -136,17 +137,19 @@ def make_index(path: str) -> Index:
     container, stream = open_video(path)
     stamps: list[Optional[int]] = []
     keys: list[int] = []
+    left_out, hidden = 0, LeftOut(container)
     note = ""
     with container:
         try:
             for packet in container.demux(stream):
+                left_out += hidden.before(packet)
                 if packet.size and not packet.is_discard:
                     if packet.is_keyframe and packet.pts is not None:
                         keys.append(packet.pts)
                     stamps.append(packet.pts)
         except Exception as raised:
             note = f"the file cannot be read to its end: {_plain(raised)}"
-        declared, base = int(stream.frames), fractions.Fraction(stream.time_base or 1)
+        declared, base = int(stream.frames) - left_out, fractions.Fraction(stream.time_base or 1)
         # AVI has no time stamps: the demuxer counts packets, which are not in the order of frames where frames are reordered.
         counted = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
     if not stamps:
