@@ -43,8 +43,8 @@ template <typename Visit>
 bool visitCells(const Cells& cells, int left, int top, int right, int bottom, const Visit& visit)
 {
     for (int row = top; row <= bottom; ++row)
-        for (auto cell = cells.lower_bound({row, left}); cell != cells.end() && cell->first <= std::make_pair(row, right);
-             ++cell)
+        for (auto cell = cells.lower_bound({row, left});
+             cell != cells.end() && cell->first <= std::make_pair(row, right); ++cell)
             if (!visit(cell->second))
                 return false;
     return true;
@@ -84,8 +84,8 @@ struct Offsets
     Offsets(int reach, int difference) : low(-reach - std::min(difference, 0)), high(reach - std::max(difference, 0)) {}
 };
 
-/** Assigns each box to a group; groups are numbered in the order of their first boxes. Boxes of a cell are in one group,
-so of two cells only one pair of similar boxes is needed. @return number of groups. */
+/** Assigns each box to a group; groups are numbered in the order of their first boxes. Boxes of a cell are in one
+group, so of two cells only one pair of similar boxes is needed. @return number of groups. */
 int groupsOf(const std::vector<Box>& boxes, std::vector<int>& group)
 {
     const int count = static_cast<int>(boxes.size());
