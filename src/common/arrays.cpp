@@ -244,9 +244,18 @@ void fetch(const char* owner, const char* what, const std::vector<HostCopy>& cop
     const Call call(workspace, stream);
     call.refuseCapture(what);
     for (const HostCopy& copy : copies)
+    {
+        // The copy itself may work from any device, which depends on the machine.
+        cudaPointerAttributes memory = {};
+        if (cudaPointerGetAttributes(&memory, copy.device) != cudaSuccess)
+            forgetOlderError(); // the copy says what is wrong
+        else if (memory.type == cudaMemoryTypeDevice && memory.device != currentDevice())
+            CV_Error_(Error::StsBadArg, ("%s: %s: the current CUDA device is %d, but the array is memory of device %d",
+                                         owner, what, currentDevice(), memory.device));
         cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
                                     cudaMemcpyDeviceToHost, call.stream()),
                   "downloading results");
+    }
     call.wait("downloading results");
 #else
     CV_UNUSED(owner), CV_UNUSED(what), CV_UNUSED(copies), CV_UNUSED(stream);

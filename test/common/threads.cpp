@@ -274,6 +274,14 @@ TEST_F(Common_CudaDevices, otherDeviceOnCuda)
                   EXPECT_THROW(shift.q->enforceConnectivity(), cv::Exception);
                   EXPECT_THROW(matcher.matcher->predictAreas(matcher.result.locations, 3, Size(50, 50), labels),
                                cv::Exception);
+                  const scenes::DeviceResult& found = matcher.result;
+                  std::vector<cuda::FragmentMatch> matches;
+                  expectRefused(
+                      [&] {
+                          scenes::FM::convert(found.locations, found.scores, found.confidence, found.status, noArray(),
+                                              matches);
+                      },
+                      {"FragmentMatcher", "convert()", "the current CUDA device is"});
                   cuda::setDevice(1 - cuda::getDevice());
                   shift.stream.waitForCompletion();
                   matcher.stream.waitForCompletion();

@@ -6,6 +6,7 @@
 #include "fuzz.hpp"
 #include "../common/threads.hpp"
 #include <fstream>
+#include <functional>
 
 namespace opencv_test { namespace {
 
@@ -192,7 +193,7 @@ TEST(Tld_Threads, fromStreamToStreamOnCuda)
     }
 }
 
-//! An instance stays on the device of its first call and says so.
+//! Every call of every class that needs the device of its instance says so on another one, and changes nothing.
 TEST(Tld_Threads, otherDeviceOnCuda)
 {
     requireCuda();
@@ -202,13 +203,43 @@ TEST(Tld_Threads, otherDeviceOnCuda)
               [](int) -> std::string
               {
                   const Worker worker(Engine::CUDA, 1);
+                  const Rect object = worker.scene.box(0);
+                  const cuda::GpuMat first(worker.frames[0]), second(worker.frames[1]);
                   const Ptr<TrackerTLD> tracker = TrackerTLD::create(worker.params);
-                  tracker->init(Image(Engine::CUDA, worker.frames[0]).in(), worker.scene.box(0));
+                  const Ptr<TLDDetector> detector = TLDDetector::create(worker.params);
+                  const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create(worker.params);
+                  cuda::GpuMat table;
+                  tracker->init(first, object);
+                  detector->init(first, object);
+                  detector->detect(first, table);
+                  const int id = several->add(first, object);
                   cuda::setDevice(1 - cuda::getDevice());
                   Rect box;
                   Mat templates;
-                  EXPECT_THROW(tracker->update(Image(Engine::CUDA, worker.frames[1]).in(), box), cv::Exception);
-                  EXPECT_THROW(tracker->getTemplates(true, templates), cv::Exception);
+                  cuda::GpuMat results;
+                  std::vector<Rect> boxes;
+                  std::vector<float> scores;
+                  const std::pair<const char*, std::function<void()>> calls[] = {
+                      {"TrackerTLD::init", [&] { tracker->init(first, object); }},
+                      {"TrackerTLD::update", [&] { tracker->update(second, box); }},
+                      {"TrackerTLD::updateAsync", [&] { tracker->updateAsync(second, results); }},
+                      {"TrackerTLD::resetTo", [&] { tracker->resetTo(object); }},
+                      {"TrackerTLD::getTemplates", [&] { tracker->getTemplates(true, templates); }},
+                      {"TLDDetector::init", [&] { detector->init(first, object); }},
+                      {"TLDDetector::detect", [&] { detector->detect(second, results); }},
+                      {"TLDDetector::learn", [&] { detector->learn(second, object); }},
+                      {"TLDDetector::getTemplates", [&] { detector->getTemplates(true, templates); }},
+                      {"TLDDetector::convertDetections", [&] { TLDDetector::convertDetections(table, boxes, scores); }},
+                      {"MultiTrackerTLD::add", [&] { several->add(second, object); }},
+                      {"MultiTrackerTLD::update", [&] { several->update(second, results); }},
+                      {"MultiTrackerTLD::resetTo", [&] { several->resetTo(id, object); }},
+                      {"MultiTrackerTLD::getTemplates", [&] { several->getTemplates(id, true, templates); }},
+                  };
+                  for (const auto& [name, call] : calls)
+                  {
+                      SCOPED_TRACE(name);
+                      expectRefused(call, {"the current CUDA device is"});
+                  }
                   cuda::setDevice(1 - cuda::getDevice());
                   return same(worker.truth[0], advance(*tracker, Engine::CUDA, worker.frames[1]))
                              ? ""
