@@ -239,6 +239,29 @@ TEST_F(FragmentMatcher_DeepNegative, largeFragments)
 
 using FragmentMatcher_CudaDeep = OnCuda;
 
+//! The most bands that a call may have: those of a wide and of a high fragment, with weights.
+TEST_F(FragmentMatcher_CudaDeep, largestBands)
+{
+    const int cols = 32767, rows = 100000000 / cols;
+    if (cuda::DeviceInfo().freeMemory() < 30e9)
+        throw SkipTestException("needs 30 GB on the device");
+    const Mat frame = randomImage(9400, Size(cols, rows), CV_16UC3);
+    const Rect wide(0, 1000, cols, 8), high(20000, 0, 8, rows);
+    std::vector<Mat> weights = {Mat(wide.size(), CV_8U, Scalar(255)), Mat(high.size(), CV_8U, Scalar(255))};
+    weights[0].at<uchar>(3, 77) = weights[1].at<uchar>(77, 3) = 128; // not uniform
+    const std::vector<Rect> areas = {Rect(0, 998, cols, 12), Rect(19998, 0, 12, rows)};
+    const Ptr<FM> matcher = FM::create(makeParams(FM::SSD, 1));
+    matcher->setFragments(std::vector<Mat>{frame(wide), frame(high)}, weights);
+    const GpuMat device(frame);
+    Mat locations, scores, after;
+    matcher->match(device, areas, locations, scores);
+    EXPECT_EQ(wide.tl(), locations.at<Point>(0));
+    EXPECT_EQ(high.tl(), locations.at<Point>(1));
+    EXPECT_EQ(0., cv::norm(scores, NORM_INF));
+    device.download(after);
+    EXPECT_TRUE(sameBits(frame, after));
+}
+
 TEST_F(FragmentMatcher_CudaDeep, largestSums) { forLargestScenes(expectEnginesAgree); }
 
 //! Sizes and batches of the cases that are measured, and fragments that are wider than the shared memory of a block.
