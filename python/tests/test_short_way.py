@@ -244,10 +244,10 @@ class ShortWayTest(unittest.TestCase):
             with self.assertRaisesRegex(ct.ArgumentError, "^areas: 1 given, one for each of 2 fragments is needed"):
                 short.matcher.match(short.image, put(np.array(AREAS[:1], np.int32)), out=short.matcher.match(short.image, short.areas))
             for function in (short.faces.detect, lambda image: short.faces.detect_async([image]), short.tracker.update, short.tracker.update_async,
-                             short.many.update_async, short.detector.detect_async, *([short.shift.compute] if put is Tensor else [])):  # numpy's int16 become floats
+                             short.many.update_async, short.detector.detect_async, *([short.shift.compute] if put is Tensor else [])):  # numpy's float64 become float32
                 function(short.image)
-                with self.assertRaisesRegex(TypeError, r"^image(s\[0\])?: elements are int16; possible: uint8"):
-                    function(put(frame(1).astype(np.int16)))
+                with self.assertRaisesRegex(TypeError, r"^image(s\[0\])?: elements are float64; possible: uint8"):
+                    function(put(frame(1).astype(np.float64)))
 
     def test_lists_of_areas(self):
         """On the CPU the extension is given a list as it is. Results, and what is refused, are those of the long way."""
