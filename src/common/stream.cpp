@@ -21,12 +21,17 @@ StreamHandle handleOf(const Stream& stream) { return StreamAccessor::getStream(s
 
 #else
 
+/** The struct that may call Stream's constructor for an implementation. A host-only OpenCV does not define it, and all
+other constructors throw there. */
+struct StreamAccessor
+{
+    static Stream empty() { return Stream(Ptr<Stream::Impl>()); }
+};
+
 Stream& noStream()
 {
-    // In a host-only build every constructor of Stream throws, and nothing ever looks into one. So this is storage for
-    // a Stream with an empty handle (all zero), good for passing on and for copying.
-    alignas(Stream) static unsigned char storage[sizeof(Stream)] = {};
-    return *reinterpret_cast<Stream*>(storage);
+    static Stream stream = StreamAccessor::empty(); // good for passing on and for copying
+    return stream;
 }
 
 namespace detail {
