@@ -44,7 +44,8 @@ QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale)
 void QuickShiftImpl::setColorScale(double colorScale)
 {
     const auto lock = locked();
-    checkScale("colorScale", colorScale);
+    if (colorScale != BY_TYPE)
+        checkScale("colorScale", colorScale);
     user_.channelScales.assign(FEW_CHANNELS, colorScale);
 }
 
@@ -104,9 +105,12 @@ void QuickShiftImpl::read(const FileNode& fn)
 
 // --- compute ---------------------------------------------------------------------------------------------------------
 
-//! Returns the scales of so many channels.
-static std::vector<double> scalesOf(const std::vector<double>& given, int channels)
+//! Returns the scales of the channels of a type.
+static std::vector<double> scalesOf(const std::vector<double>& given, int type)
 {
+    const int channels = CV_MAT_CN(type), depth = CV_MAT_DEPTH(type);
+    if (given[0] == QuickShift::BY_TYPE)
+        return std::vector<double>(channels, 32. / (depth == CV_8U ? 255. : depth == CV_16U ? 65535. : 1.));
     const bool equal = std::count(given.begin(), given.end(), given[0]) == static_cast<ptrdiff_t>(given.size());
     if (!equal && channels > static_cast<int>(given.size()))
         CV_Error_(Error::StsUnmatchedSizes,
@@ -165,7 +169,7 @@ Settings QuickShiftImpl::settingsFor(Size size, int type)
         std::min(searchRadius(user_.searchRadius, user_.maxDist, p.radius), std::max(size.width, size.height));
     p.shift = keyShift(p.radius);
     const int channels = CV_MAT_CN(type);
-    const double colorWeight = splitScales(scalesOf(user_.channelScales, channels), settings);
+    const double colorWeight = splitScales(scalesOf(user_.channelScales, type), settings);
     p.colorWeight = static_cast<float>(colorWeight);
     p.minusRate = -densityRate(colorWeight, user_.sigma, CV_MAT_DEPTH(type) == CV_8U && channels <= FEW_CHANNELS);
     p.reach = reachOf(static_cast<float>(user_.maxDist));

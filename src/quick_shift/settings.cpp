@@ -31,6 +31,8 @@ void checkScale(const std::string& name, double scale)
 
 void checkScales(std::vector<double> scales)
 {
+    if (scales == UserSettings().channelScales)
+        return;
     if (scales.empty() || scales.size() > MAX_CHANNELS)
         CV_Error_(Error::StsOutOfRange, ("scales: %zu values, but there must be 1 to %d", scales.size(), MAX_CHANNELS));
     for (size_t k = 0; k < scales.size(); ++k)

@@ -22,8 +22,8 @@ namespace cv { namespace cuda { namespace quick_shift {
 struct UserSettings
 {
     double sigma = 6., maxDist = 10.;
-    //! FEW_CHANNELS to MAX_CHANNELS factors. Equal ones hold for all channels.
-    std::vector<double> channelScales = std::vector<double>(FEW_CHANNELS, 32. / 255);
+    //! FEW_CHANNELS to MAX_CHANNELS factors. Equal ones hold for all channels; FEW_CHANNELS may all be BY_TYPE.
+    std::vector<double> channelScales = std::vector<double>(FEW_CHANNELS, QuickShift::BY_TYPE);
     int searchRadius = QuickShift::SEARCH_MAX_DIST, tieRule = QuickShift::INDEX;
     bool normalizeDensity = false;
 };

@@ -333,6 +333,29 @@ TEST(QuickShift_Surface, tilesEqualWhole)
         }
 }
 
+//! The default factor has one weight for images of all types, and is kept by files.
+TEST(QuickShift_Surface, colorScaleByType)
+{
+    const Mat bytes = randomImage(418, Size(60, 45), CV_8UC3, 5);
+    Mat words, floats;
+    bytes.convertTo(words, CV_16U, 257);
+    bytes.convertTo(floats, CV_32F, 1. / 255);
+    const Ptr<QuickShift> q = QuickShift::create(2., 8.);
+    EXPECT_EQ(double(QuickShift::BY_TYPE), q->getColorScale());
+    FileStorage out("any.xml", FileStorage::WRITE | FileStorage::MEMORY);
+    q->write(out);
+    const FileStorage in(out.releaseAndGetString(), FileStorage::READ | FileStorage::MEMORY);
+    q->setColorScale(3.);
+    q->read(in.root());
+    const std::pair<Mat, double> scales[] = {{bytes, 32. / 255}, {words, 32. / 65535}, {floats, 32.}};
+    for (const auto& [image, scale] : scales)
+        expectSame(computed(*QuickShift::create(2., 8., scale), image), computed(*q, image));
+    q->setScales({0.5, 0.5, 0.5});
+    q->setChannelScales(Scalar::all(QuickShift::BY_TYPE));
+    expectSame(computed(*QuickShift::create(2., 8., 32.), floats), computed(*q, floats));
+    EXPECT_THROW(q->setScales({double(QuickShift::BY_TYPE), 1., 1., 1.}), cv::Exception);
+}
+
 TEST(QuickShift_Surface, emptyAndClear)
 {
     const Ptr<QuickShift> q = QuickShift::create();
@@ -357,7 +380,7 @@ TEST(QuickShift_Negative, parameters)
         EXPECT_THROW(QuickShift::create(bad), cv::Exception) << bad;
     for (const double bad : {0., -1., nan, inf, 32768.})
         EXPECT_THROW(QuickShift::create(6., bad), cv::Exception) << bad;
-    for (const double bad : {-1., nan, inf, 1e10})
+    for (const double bad : {-2., -0.5, nan, inf, 1e10})
         EXPECT_THROW(QuickShift::create(6., 10., bad), cv::Exception) << bad;
     const Ptr<QuickShift> q = QuickShift::create();
     EXPECT_THROW(q->setSearchRadius(-2), cv::Exception);

@@ -92,6 +92,11 @@ public:
         INDEX = 0, //!< the pixel with the lower row-major index counts as denser: a constant area is one superpixel
         STRICT = 1 //!< neither counts as denser (VLFeat, scikit-image): in a constant area each pixel may be a root
     };
+    //! Named value of the factor on colours.
+    enum ColorScale
+    {
+        BY_TYPE = -1 //!< 32/255 for 8 bits, 32/65535 for 16 bits, 32 for floating-point values, of 0 to 1
+    };
     //! Named values of the search radius of parents.
     enum SearchRadius
     {
@@ -122,10 +127,10 @@ public:
     above 0, at most 341. Time grows with its square. Default 6.
     @param maxDist largest distance to a parent (tau), in the same unit; above 0, at most 32,767. A larger one gives
     fewer, larger superpixels. Default 10.
-    @param colorScale factor on the values of all channels, 0 to 1e9; a larger one gives more superpixels. The default
-    is for 8 bit; the equivalents are 32/65535 for 0 to 65535 and 32 for 0 to 1. Default 32/255.
+    @param colorScale factor on the values of all channels, 0 to 1e9; a larger one gives more superpixels. BY_TYPE (-1):
+    32/255 for 8 bits, 32/65535 for 16 bits, 32 for floating-point values, of 0 to 1. Default BY_TYPE.
     @throws cv::Exception if a parameter is out of its range. */
-    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 32. / 255);
+    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = -1.);
 
     /** @brief Creates an instance with the parameters for superpixels of photographs: compute() takes Lab images of 8
     bits, and applyNumber() makes the wanted number of superpixels. The parameters were chosen on the validation images
@@ -161,13 +166,12 @@ public:
     /** @brief Returns the largest distance to a parent. Default 10. */
     CV_WRAP virtual double getMaxDist() const = 0;
     /** @brief Sets one factor for the values of all channels, which weights colour against position. A larger factor
-    gives more superpixels. The default, 32/255, is for values 0 to 255; the equivalents are 32/65535 for 0 to 65535 and
-    32 for 0 to 1.
-    @param colorScale factor, 0 to 1e9. Takes effect at the next compute().
+    gives more superpixels.
+    @param colorScale factor, 0 to 1e9, or BY_TYPE (-1), as in create(). Takes effect at the next compute().
     @throws cv::Exception if the value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
     /** @brief Returns the factor of the first channel, which is that of all channels unless setChannelScales() or
-    setScales() was used. Default 32/255. */
+    setScales() was used; BY_TYPE (-1) stays that. Default BY_TYPE. */
     CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example a smaller one for L of Lab.
     @param scales four factors, each 0 to 1e9; those beyond the image's channels are ignored. A missing one, as in
@@ -175,7 +179,7 @@ public:
     more channels unless all four are equal; setScales() takes more.
     @throws cv::Exception if a value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setChannelScales(const Scalar& scales) = 0;
-    /** @brief Returns the factors of the first four channels. Default 32/255 each. */
+    /** @brief Returns the factors of the first four channels. Default BY_TYPE (-1) each. */
     CV_WRAP virtual Scalar getChannelScales() const = 0;
     /** @brief Sets one factor for each channel of images of up to 16 channels, for example one for each band of a
     satellite's image.
@@ -194,7 +198,7 @@ public:
     @throws cv::Exception if their number or a value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setScales(const std::vector<double>& scales) = 0;
     /** @brief Returns the factors of the channels: as many as setScales() got, at least four; four unless it was used.
-    Default 32/255 each. */
+    Default BY_TYPE (-1) each. */
     CV_WRAP virtual std::vector<double> getScales() const = 0;
     /** @brief Sets how far parents are searched along x and along y.
     @param radius SEARCH_MAX_DIST (0): ceil(maxDist), no parent is missed; SEARCH_WINDOW (-1): ceil(3 sigma), the radius

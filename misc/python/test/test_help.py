@@ -100,10 +100,10 @@ class HelpTest(unittest.TestCase):
     def test_defaults_are_true(self):
         quick_shift, matcher = cv2.cuda.QuickShift.create(), cv2.cuda.FragmentMatcher.create()
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.QuickShift))["create"])
-        for parameter, value in (("sigma", quick_shift.getSigma()), ("maxDist", quick_shift.getMaxDist()),
-                                 ("colorScale", quick_shift.getChannelScales()[0])):
-            numerator, _, denominator = re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1).partition("/")
-            self.assertEqual(float(numerator) / float(denominator or 1), value, parameter)
+        for parameter, value in (("sigma", quick_shift.getSigma()), ("maxDist", quick_shift.getMaxDist())):
+            self.assertEqual(float(re.search(r"Default ([\d.]+?)\.?\s*$", said[parameter]).group(1)), value, parameter)
+        self.assertRegex(said["colorScale"], r"Default BY_TYPE\.\s*$")
+        self.assertEqual(quick_shift.getColorScale(), cv2.cuda.QuickShift_BY_TYPE)
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.FragmentMatcher))["create"])["params"]
         members = [name for name in dir(matcher.getParams()) if not name.startswith("_")]
         self.assertEqual(len(members), 8)
