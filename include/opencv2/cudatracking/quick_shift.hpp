@@ -167,7 +167,7 @@ public:
     CV_WRAP virtual double getMaxDist() const = 0;
     /** @brief Sets one factor for the values of all channels, which weights colour against position. A larger factor
     gives more superpixels.
-    @param colorScale factor, 0 to 1e9, or BY_TYPE (-1), as in create(). Takes effect at the next compute().
+    @param colorScale factor, 0 to 1e9, or BY_TYPE (-1): the default. Takes effect at the next compute().
     @throws cv::Exception if the value is out of its range; the old factors are kept. */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
     /** @brief Returns the factor of the first channel, which is that of all channels unless setChannelScales() or
