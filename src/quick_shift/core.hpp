@@ -60,37 +60,8 @@ CT_HOST_DEVICE float bitsFloat(uint32_t bits)
     return value;
 }
 
-/** Returns a b + c, rounded once, by plain operations. The product of floats is exact in double; the sum is rounded to
-double first. Rounding that to float is correct unless it is a tie between two floats: the exact sum may be above or
-below it. There, and where floats are denormal, the sum is rounded to odd, which is never a tie (S. Boldo, G. Melquiond:
-Emulation of a FMA and correctly rounded sums, 2008). */
-CT_HOST_DEVICE float emulatedMultiplyAdd(float a, float b, float c)
-{
-    const double product = static_cast<double>(a) * b, summand = c, sum = product + summand;
-    uint64_t bits;
-    memcpy(&bits, &sum, sizeof(bits));
-    const bool tie = (bits & 0x1fffffffu) == 0x10000000u, denormal = (bits >> 52 & 0x7ff) < 1023 - 126;
-    if (!tie && !denormal)
-        return static_cast<float>(sum);
-    const double part = sum - product, error = (product - (sum - part)) + (summand - part); // exact
-    const bool inexact = error > 0. || error < 0.;                                          // neither for NaN
-    if (inexact && !(bits & 1))
-        bits += (error > 0.) == (sum > 0.) ? 1 : ~0ull; // away from zero or towards it
-    double odd;
-    memcpy(&odd, &bits, sizeof(odd));
-    return static_cast<float>(odd);
-}
-
-//! Returns a b + c, rounded once. The C library's fmaf() is correct everywhere, but slow where the processor has no
-//! such instruction.
-CT_HOST_DEVICE float multiplyAdd(float a, float b, float c)
-{
-#if !defined(__CUDA_ARCH__) && (defined(__x86_64__) || defined(_M_X64)) && !defined(__FMA__) && !defined(__AVX2__)
-    return emulatedMultiplyAdd(a, b, c);
-#else
-    return fmaf(a, b, c);
-#endif
-}
+//! Returns a b + c, rounded once.
+CT_HOST_DEVICE float multiplyAdd(float a, float b, float c) { return fmaf(a, b, c); }
 
 //! Returns the bits of 1 + fraction: (bits & 0x7fffff) | 0x3f800000, on the device by one instruction.
 CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)

@@ -157,43 +157,6 @@ TEST(QuickShift_Precision, weights)
     EXPECT_EQ(ONE_WEIGHT, weightBits(0.f, -1.f, 1.f) - WEIGHT_BIAS);
 }
 
-//! The emulated multiply-add gives the bits of a fused one, for any floats and for sums next to ties.
-TEST(QuickShift_Precision, emulatedMultiplyAdd)
-{
-    using namespace cuda::quick_shift;
-    RNG rng(558);
-    const auto expectFused = [](float a, float b, float c)
-    {
-        const float fused = oracle::fusedMultiplyAdd(a, b, c), got = emulatedMultiplyAdd(a, b, c);
-        ASSERT_TRUE(floatBits(fused) == floatBits(got) || (cvIsNaN(fused) && cvIsNaN(got)))
-            << cv::format("%a * %a + %a: %a, not %a", a, b, c, fused, got);
-    };
-    for (int i = 0; i < 2000000; ++i)
-    {
-        const float summand = bitsFloat(rng.next()), factor = bitsFloat(rng.next());
-        expectFused(bitsFloat(rng.next()), factor, summand);
-        // A product of 48 bits and a summand of any size; and one of half its last bit, minus what double loses.
-        const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
-        const float a = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)),
-                    c = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), least = std::ldexp(1.f, -23);
-        const float x = static_cast<float>(rng.uniform(0, 9)) * least;
-        for (const float sign : {1.f, -1.f})
-        {
-            expectFused(a, bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), sign * c * scale);
-            expectFused((1.f + x) * scale, (1.f - x) * least / 2.f, sign * c * scale);
-            expectFused((1.f + x) * std::ldexp(1.f, -75), (1.f - x) * std::ldexp(1.f, -75),
-                        sign * c * std::ldexp(1.f, -130));
-        }
-        if (HasFatalFailure())
-            return;
-    }
-    const float inf = std::numeric_limits<float>::infinity(), small = std::numeric_limits<float>::denorm_min();
-    for (const float a : {0.f, -0.f, 1.f, -3.f, small, -small, inf, 3e38f, 1.5e-23f})
-        for (const float b : {0.f, -0.f, 1.f, 0.5f, small, -inf, 3e38f, -1.5e-23f})
-            for (const float c : {0.f, -0.f, 1.f, small, -small, inf, -3e38f, 1e-44f})
-                expectFused(a, b, c);
-}
-
 //! Vectors of the instruction set that all processors have give the weights of core.hpp: for each colour part that
 //! there is with several spatial factors, and for any distances and rates.
 TEST(QuickShift_Precision, vectorsOfWeights)

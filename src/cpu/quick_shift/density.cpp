@@ -74,8 +74,8 @@ private:
         const int radius = p_.radius;
         const float* spatial = spatial_ + static_cast<size_t>(dy) * (2 * radius + 1) + radius + dxBegin;
         CV_CPU_DISPATCH(creditRows,
-                        (a, b, features_.channels, p_.weighted ? p_.factors : nullptr, features_.exact, creditRow(y),
-                         creditRow(y + dy), features_.cols, dxBegin, dxEnd, spatial, p_.minusRate),
+                        (a, b, features_.channels, p_.weighted ? p_.factors : nullptr, creditRow(y), creditRow(y + dy),
+                         features_.cols, dxBegin, dxEnd, spatial, p_.minusRate),
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 

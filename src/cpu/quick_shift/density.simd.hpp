@@ -17,12 +17,10 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 ROW_PADDING; outside of the image the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be
 used.
 @param factors Parameters::factors, or null if not weighted.
-@param exact Features::exact.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
 @param spatial spatial factors from dxBegin on. */
-void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, bool exact,
-                uint32_t* creditA, uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial,
-                float minusRate);
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -31,7 +29,7 @@ namespace {
 // Columns per block, a multiple of all vector lengths: its features and credits stay in the first-level cache.
 const int BLOCK_COLS = 512;
 
-template <int CHANNELS, bool WEIGHTED, bool EXACT>
+template <int CHANNELS, bool WEIGHTED>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate, int any)
 {
@@ -44,14 +42,14 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
     {
         v_float32 dc = vx_setzero_f32();
         for (int k = 0; k < channels; ++k)
-            dc = addChannel<WEIGHTED, EXACT>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
+            dc = addChannel<WEIGHTED>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
         const v_uint32 w = weights(dc);
         v_store(creditA + x, v_add(vx_load(creditA + x), w));
         v_store(creditB + x + dx, v_add(vx_load(creditB + x + dx), w));
     }
 }
 
-template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false>
+template <int CHANNELS, bool WEIGHTED = false>
 void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate, int any)
 {
@@ -62,35 +60,26 @@ void creditBlocks(const float* const* a, const float* const* b, const float* fac
         {
             // Each block starts at its first column, so that whole vectors do not reach into the next block.
             const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
-            creditOffset<CHANNELS, WEIGHTED, EXACT>(a, b, factors, creditA, creditB, block, end, dx,
-                                                    spatial[dx - dxBegin], minusRate, any);
+            creditOffset<CHANNELS, WEIGHTED>(a, b, factors, creditA, creditB, block, end, dx, spatial[dx - dxBegin],
+                                             minusRate, any);
         }
     }
 }
 
 } // namespace
 
-void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, bool exact,
-                uint32_t* creditA, uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial,
-                float minusRate)
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
     const auto credit = [&](auto blocks)
     { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate, channels); };
-    const bool SAME = CT_QUICK_SHIFT_FUSED; // exact features need no code of their own
     if (channels > FEW_CHANNELS)
-        factors ? credit(creditBlocks<ANY, true>)
-        : exact ? credit(creditBlocks<ANY, false, !SAME>)
-                : credit(creditBlocks<ANY>);
+        factors ? credit(creditBlocks<ANY, true>) : credit(creditBlocks<ANY>);
     else if (channels == 1)
         credit(creditBlocks<1>);
     else
-        detail::forNumber<2, 3, 4>(channels,
-                                   [&](auto n)
-                                   {
-                                       factors ? credit(creditBlocks<n.value, true>)
-                                       : exact ? credit(creditBlocks<n.value, false, !SAME>)
-                                               : credit(creditBlocks<n.value>);
-                                   });
+        detail::forNumber<2, 3, 4>(channels, [&](auto n)
+                                   { factors ? credit(creditBlocks<n.value, true>) : credit(creditBlocks<n.value>); });
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

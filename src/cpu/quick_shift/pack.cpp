@@ -43,7 +43,6 @@ void pack(const ImageView& image, const ImageView& mask, const Parameters& param
     features.cols = image.cols;
     features.rows = image.rows;
     features.channels = image.channels;
-    features.exact = image.depth == detail::DEPTH_8U && !scales.used && !parameters.weighted;
     features.left = alignSize(std::max(parameters.radius, MOST_RINGS), 16);
     features.stride = alignSize(features.left + features.cols + ROW_PADDING, 16);
     features.data.resize(features.stride * features.rows * features.channels);

@@ -172,7 +172,6 @@ void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratc
     common.reach = parameters.reach;
     common.factors = parameters.weighted ? parameters.factors : nullptr;
     common.strict = parameters.strict;
-    common.exact = features.exact;
     const auto searchRow = [&](RingSearch& rings, int y)
     {
         rings.y = y;

@@ -30,9 +30,8 @@ struct RingSearch
     float colorWeight, reach;
     const float* factors; //!< Parameters::factors, or null if not weighted
     bool strict;
-    bool exact; //!< Features::exact
-    float* d;   //!< out: D of each pixel's best candidate, `reach` without one
-    int* code;  //!< out: its code, NO_PARENT without one
+    float* d;  //!< out: D of each pixel's best candidate, `reach` without one
+    int* code; //!< out: its code, NO_PARENT without one
 };
 
 #endif
@@ -46,7 +45,7 @@ void searchRings(const RingSearch& s);
 
 namespace {
 
-template <int CHANNELS, bool WEIGHTED, bool EXACT> void searchVector(const RingSearch& s, int x)
+template <int CHANNELS, bool WEIGHTED> void searchVector(const RingSearch& s, int x)
 {
     const int most = CHANNELS == ANY ? MAX_CHANNELS : CHANNELS, channels = CHANNELS == ANY ? s.channels : CHANNELS;
     const int* ownKeys = s.keys + s.y * s.keyStride + x;
@@ -75,7 +74,7 @@ template <int CHANNELS, bool WEIGHTED, bool EXACT> void searchVector(const RingS
                 const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
                 v_float32 dc = vx_setzero_f32();
                 for (int k = 0; k < channels; ++k)
-                    dc = addChannel<WEIGHTED, EXACT>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
+                    dc = addChannel<WEIGHTED>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
                 const v_float32 d = multiplyAdd(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
                 const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
                 const v_float32 first = v_and(v_eq(d, best), v_reinterpret_as_f32(v_lt(code, bestCode)));
@@ -88,28 +87,23 @@ template <int CHANNELS, bool WEIGHTED, bool EXACT> void searchVector(const RingS
     v_store(s.code + x, bestCode);
 }
 
-template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchRow(const RingSearch& s)
+template <int CHANNELS, bool WEIGHTED = false> void searchRow(const RingSearch& s)
 {
     for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
-        searchVector<CHANNELS, WEIGHTED, EXACT>(s, x);
+        searchVector<CHANNELS, WEIGHTED>(s, x);
 }
 
 } // namespace
 
 void searchRings(const RingSearch& s)
 {
-    const bool SAME = CT_QUICK_SHIFT_FUSED; // exact features need no code of their own
     if (s.channels > FEW_CHANNELS)
-        s.factors ? searchRow<ANY, true>(s) : s.exact ? searchRow<ANY, false, !SAME>(s) : searchRow<ANY>(s);
+        s.factors ? searchRow<ANY, true>(s) : searchRow<ANY>(s);
     else if (s.channels == 1)
         searchRow<1>(s);
     else
         detail::forNumber<2, 3, 4>(s.channels,
-                                   [&](auto n) {
-                                       s.factors ? searchRow<n.value, true>(s)
-                                       : s.exact ? searchRow<n.value, false, !SAME>(s)
-                                                 : searchRow<n.value>(s);
-                                   });
+                                   [&](auto n) { s.factors ? searchRow<n.value, true>(s) : searchRow<n.value>(s); });
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

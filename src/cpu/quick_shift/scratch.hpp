@@ -18,9 +18,8 @@ struct Features
 {
     std::vector<float> data;
     int cols = 0, rows = 0, channels = 0;
-    bool exact = false; //!< features are OUTSIDE or bytes without factors: floats hold all sums of squared differences
-    int left = 0;       //!< floats of the left border
-    size_t stride = 0;  //!< floats from row to row
+    int left = 0;      //!< floats of the left border
+    size_t stride = 0; //!< floats from row to row
 
     const float* row(int channel, int y) const
     {
