@@ -138,18 +138,6 @@ void addSizes(int metric, const std::string& suffix, int peaks, std::vector<Case
     add("1_of_64_in_264", 64, 1, 100);
 }
 
-//! Areas in device memory of which the host does not know the size.
-std::vector<Case> noLimitCases()
-{
-    std::vector<Case> cases;
-    for (const int metric : METRICS)
-    {
-        addSizes(metric, "", 2, cases);
-        cases.push_back(bgrCase(metric, "10000_of_16_in_48", 16, 10000, 16));
-    }
-    return cases;
-}
-
 //! Three-step search with one peak and with two.
 std::vector<Case> threeStepCases()
 {
@@ -568,47 +556,6 @@ PERF_TEST_P(FragmentMatcher_CudaImages, match, testing::ValuesIn(imageCases())) 
 PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaAreas, match, testing::ValuesIn(areaCases())) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
-
-//! Areas in device memory without Params::maxSearchArea, beside the same call with it.
-class FragmentMatcher_CudaNoLimit : public perf::TestBaseWithParam<Case>
-{};
-
-PERF_TEST_P(FragmentMatcher_CudaNoLimit, match, testing::ValuesIn(noLimitCases()))
-{
-    requireDevice();
-#ifdef HAVE_CUDA
-    const Case c = GetParam();
-    ChangedMatch changed(c, [](FragmentMatcher::Params& params) { params.maxSearchArea = Size(); });
-    DeviceMatch& device = changed.device;
-    const Input& input = changed.input;
-    const auto timeOfCall = [&] // of a call with waiting
-    {
-        const double begin = static_cast<double>(getTickCount());
-        device.matchAndWait();
-        return (static_cast<double>(getTickCount()) - begin) / getTickFrequency() * 1e6;
-    };
-    device.matchAndWait(), device.matchAndWait(); // the first one has no areas of calls before, and both may allocate
-    const double us = device.medianUs(20);
-    input.checkLocations(Mat(device.locations));
-    // Calls that expect smaller areas, as all areas grow after each call before them.
-    std::vector<Rect> smaller = input.areas;
-    for (Rect& area : smaller)
-        area.width -= c.reach, area.height -= c.reach;
-    std::vector<double> grown;
-    for (int i = 0; i < 20; ++i)
-    {
-        device.areas.upload(Mat(smaller));
-        device.matchAndWait();
-        device.areas.upload(Mat(input.areas));
-        grown.push_back(timeOfCall());
-    }
-    input.checkLocations(Mat(device.locations));
-    TEST_CYCLE_N(1) device.matchAndWait();
-    PerfRow(c.name, "cuda", "kernel", us).set("with_limit_us", changed.beforeUs).set("ratio", us / changed.beforeUs);
-    PerfRow(c.name, "cuda", "grown", medianOf(grown));
-    SANITY_CHECK_NOTHING();
-#endif
-}
 
 //! Three-step search, beside the same call with a full search.
 class FragmentMatcher_CudaThreeStep : public perf::TestBaseWithParam<Case>

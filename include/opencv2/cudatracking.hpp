@@ -86,7 +86,7 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 
 Waiting calls wait for their own stream only. CUDA waits for the device when memory is freed: in destructors, where TLD
 classes replace or remove a model, and in a call that needs larger buffers than all before it; later ones of the same
-sizes free and allocate nothing. Without maxSearchArea the size of areas on the device counts once a call is done.
+sizes free and allocate nothing.
 
 ### How long arguments must live
 | argument                      | when it may be changed or released                                         |

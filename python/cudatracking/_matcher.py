@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Optional,
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays, _memory
+from . import _arrays
 from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Kind, Place
 from ._devices import enter, leave, native_stream, stream_pointer
 from ._errors import ArgumentError, call
@@ -178,9 +178,8 @@ class FragmentMatcher(Worker):
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
         search: "full" (default): exhaustive search; "three_step": approximates the best position by a three-step search.
         max_search_area: largest (width, height) of search areas on a device (not on the host), clipped to the frame; bounds memory and work. 0 (default): the
-            largest one of the areas, if they are on the host or come from predict_areas(). Else a call is planned for areas as large as those of
-            a call before; larger ones are found, too, but take longer. The first call, and calls with uint16, are planned for the size of the
-            frame. Give it for areas of torch or CuPy, and for calls that a graph captures.
+            largest one of the areas, if they are on the host or come from predict_areas(). Needed for all others: those of torch or CuPy, and
+            those of windows() on a device.
         device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
@@ -402,7 +401,7 @@ class FragmentMatcher(Worker):
             pixels = work.array(image, slot="frame")
             if work.device is not None:
                 largest = where.source._largest if where is not None and isinstance(where.source, DeviceArray) else None
-                self._bound(None if where is None else where.host, largest, work.stream)
+                self._bound(None if where is None else where.host, largest)
                 given = call(cv2.cuda.GpuMat) if where is None else work.array(where, channels_last=False, slot="areas")
             else:
                 given = None if where is None else where.host
@@ -461,7 +460,7 @@ class FragmentMatcher(Worker):
                 return None
             mats = tuple([array._mat for array in results])
             matches = Matches(*results, _regions=self._regions)
-        self._bound(None, largest, stream)
+        self._bound(None, largest)
         self._held = [frame, areas, out]
         before = enter(place.device)
         try:
@@ -477,18 +476,16 @@ class FragmentMatcher(Worker):
                  np.full(count, Status.NO_POSITION, np.uint8), np.full((count, peaks, 2), -1, np.float32))
         return Matches(*map(_arrays.either, parts), _regions=self._regions)
 
-    def _bound(self, host: Optional[npt.NDArray[np.int32]], largest: Optional[tuple[int, int]], stream: Optional[int]) -> None:
+    def _bound(self, host: Optional[npt.NDArray[np.int32]], largest: Optional[tuple[int, int]]) -> None:
         """Areas of which the host knows the largest sides, as they lie there or come from predict_areas(), bound the work of a device, which cannot
         see them, as max_search_area does."""
         wanted = self._limit
-        if wanted == (0, 0):
-            if largest is not None and _memory.capturing(stream):
-                largest = None  # replays read areas that can be others by then
-            if host is not None and len(host):
-                width, height = host[:, 2:].max(axis=0)
-                largest = int(width), int(height)
-            if largest is not None and 1 <= min(largest) and max(largest) <= 32767:
-                wanted = max(largest[0], self._areas[0]), max(largest[1], self._areas[1])
+        if host is not None and len(host):
+            width, height = host[:, 2:].max(axis=0)
+            largest = int(width), int(height)
+        if largest is not None and 0 in wanted:  # a matcher refuses areas on a device without a limit; no frame is larger than 32767
+            known = [max(1, min(side, 32767), before) for side, before in zip(largest, self._areas)]
+            wanted = wanted[0] or known[0], wanted[1] or known[1]
         if wanted != self._areas:
             params = self._native.getParams()
             params.maxSearchArea = wanted

@@ -38,7 +38,7 @@ class Calls:
         self.matcher = ct.FragmentMatcher("zncc", subpixel=True, max_search_area=60, **named)
         self.matcher.cut(self.frames[0], REGIONS)
         self.starts = put(np.array([area[:2] for area in AREAS], np.int32))
-        self.other = ct.FragmentMatcher(search="three_step", **named)
+        self.other = ct.FragmentMatcher(search="three_step", max_search_area=60, **named)
         self.other.cut(self.frames[0], REGIONS)
         self.shift = ct.QuickShift(3, 8, **named).compute(self.frames[0])
         self.faces = ct.CascadeClassifier("frontalface_alt", min_neighbors=0, max_objects=64, **named)

@@ -183,12 +183,6 @@ class FakeDeviceTest(unittest.TestCase):
         areas = gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))
         gpu.match(DeviceArray(frame(1)), areas)
         self.assertEqual(gpu._native.getParams().maxSearchArea, (27, 34))
-        fake_device.CAPTURING.add(4096)
-        DeviceArray.now = 4096
-        gpu.match(DeviceArray(frame(1)), areas)  # replays read the areas, which can be larger by then
-        self.assertEqual(gpu._native.getParams().maxSearchArea, (0, 0))
-        fake_device.CAPTURING.clear()
-        DeviceArray.now = 0
         own = DeviceArray(np.zeros((2, 4), np.int32))
         for out in (own, gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 5, (192, 144))):
             gpu.match(DeviceArray(frame(1)), gpu.predict_areas(DeviceArray(np.ascontiguousarray(start[:, 0])), 50, (192, 144), out=out))
@@ -197,6 +191,14 @@ class FakeDeviceTest(unittest.TestCase):
         areas = gpu.predict_areas(DeviceArray(np.zeros((3, 2), np.int32)), 5, (192, 144))
         gpu.match(DeviceArray(frame(1)), areas)
         self.assertEqual(gpu._native.getParams().maxSearchArea, (60, 50))
+
+    def test_areas_on_the_host_are_bound_whatever_their_size(self):
+        """A matcher would refuse the uploaded areas if their size were not known."""
+        for limit, sizes, wanted in ((0, (0, 0), (1, 1)), (0, (2**31 - 1, 40), (32767, 40)), ((60, 0), (50, 40), (60, 40)), ((0, 60), (50, 40), (50, 60))):
+            gpu = ct.FragmentMatcher(max_search_area=limit)
+            gpu.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+            gpu.match(DeviceArray(frame(1)), [(20, 40, *sizes)])
+            self.assertEqual(gpu._native.getParams().maxSearchArea, wanted)
 
     def test_views_are_kept(self):
         """A loop over the same places makes no GpuMat but the first time."""

@@ -21,7 +21,7 @@ STEPS = range(1, 6)
 
 
 def matches(put, device, stream=None):
-    matcher = ct.FragmentMatcher("zncc", subpixel=True, device=device)
+    matcher = ct.FragmentMatcher("zncc", subpixel=True, max_search_area=60, device=device)
     matcher.cut(put(frame(0)), REGIONS, stream=stream)
     for step in STEPS:
         found = matcher.match(put(frame(step)), put(np.array(AREAS, np.int32)), stream=stream)

@@ -420,7 +420,7 @@ class DeviceWaits(OnDevice):
             with self.subTest(call=name):
                 for _ in range(3):
                     function()
-                    self.on.synchronize()  # search areas on the device have a size only once a call with them is done
+                self.on.synchronize()
                 busy = self.on.spin()
                 self.assertTrue(busy(), "the other stream was not busy")
                 for _ in range(3):

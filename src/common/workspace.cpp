@@ -349,17 +349,6 @@ void Downloads::Batch::finish()
                         result.output.rowBytes());
 }
 
-// --- Feedback --------------------------------------------------------------------------------------------------------
-
-unsigned long long* Feedback::put(const Call& call)
-{
-    const bool first = !block_.get();
-    unsigned long long* const number = static_cast<unsigned long long*>(block_.reserve(call));
-    if (first)
-        *number = initial_;
-    return number;
-}
-
 }}} // namespace cv::cuda::detail
 
 #endif // HAVE_CUDA

@@ -9,7 +9,6 @@
 //   DeviceTable   values of the host that kernels read, uploaded when they change
 //   Uploader      pinned memory for asynchronous uploads
 //   Downloads     device memory for results on their way to the host
-//   Feedback      a number that kernels leave to the host, for later calls
 //
 // What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured
 // call notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both
@@ -338,29 +337,6 @@ private:
     HostBlock pinned_;
     DeviceBuffer small_;
     std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
-};
-
-/** A number that kernels store for later calls in page-locked host memory. The host reads it without a wait, so it can
-be that of any earlier call or replay. Declared as HostBlock. */
-class Feedback
-{
-public:
-    //! @param initial the number until a kernel has stored one.
-    Feedback(Workspace& workspace, uint64_t initial)
-        : block_(workspace, sizeof(uint64_t), "allocating page-locked memory for a number"), initial_(initial)
-    {}
-
-    //! Returns where kernels of a call store the number, in one access.
-    unsigned long long* put(const Call& call);
-    uint64_t get() const
-    {
-        const void* const number = block_.get();
-        return number ? *static_cast<const volatile unsigned long long*>(number) : initial_;
-    }
-
-private:
-    HostBlock block_;
-    const uint64_t initial_;
 };
 
 }}} // namespace cv::cuda::detail

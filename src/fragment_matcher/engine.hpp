@@ -58,7 +58,6 @@ struct SearchAreas
     ConstRowsView<Rect4> list;
     bool onDevice;
     int limitWidth, limitHeight; //!< largest area in device memory, pixels; larger ones get STATUS_AREA_TOO_LARGE
-    bool limited;                //!< the limit is the caller's; else a side of it is that of the frame
 };
 
 //! Score maps of fragments [first, first + windows.size()); at least one window is not empty.

@@ -72,10 +72,19 @@ private:
     fragment_matcher::Metric metric() const { return static_cast<fragment_matcher::Metric>(params_.metric); }
     Engine& cuda();
 
+    //! What the last predictAreas() wrote to device memory.
+    struct Predicted
+    {
+        const void* data;
+        int rows;
+        Size largest; //!< no area is larger
+    };
+
     Params params_;
     Fragments fragments_; //!< all of one type, all in host memory or all in device memory
     uint64_t lastId_ = 0, lastVersion_ = 0;
     detail::Array predictions_;
+    Predicted predicted_ = {nullptr, 0, Size()};
     std::unique_ptr<Engine> cpu_;
     std::unique_ptr<Engine> cuda_; //!< made at the first GpuMat
 };

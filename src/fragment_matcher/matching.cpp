@@ -81,9 +81,12 @@ SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& fr
         const GpuMat list = deviceArray("searchAreas", searchAreas);
         areas.list = listOf("searchAreas", list, 4, getFragmentCount()).as<Rect4>();
         const Size limit = params_.maxSearchArea;
-        areas.limitWidth = limit.width > 0 ? limit.width : frame.view.cols;
-        areas.limitHeight = limit.height > 0 ? limit.height : frame.view.rows;
-        areas.limited = limit.width > 0 && limit.height > 0;
+        const bool predicted = list.data == predicted_.data && getFragmentCount() == predicted_.rows;
+        if (!predicted && (limit.width == 0 || limit.height == 0))
+            CV_Error(Error::StsBadArg, "searchAreas: in device memory, so their size is not known: set both sides of "
+                                       "maxSearchArea, or give those that predictAreas() of this instance wrote last");
+        areas.limitWidth = limit.width > 0 ? limit.width : predicted_.largest.width;
+        areas.limitHeight = limit.height > 0 ? limit.height : predicted_.largest.height;
         return areas;
     }
     memory = areasFrom(searchAreas, getFragmentCount());
@@ -239,8 +242,16 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     Engine& engine = given.onDevice ? cuda() : *cpu_;
     const StreamHandle handle = given.onDevice ? detail::handleOf(stream) : nullptr;
     Output output("areas", areas, n, 1, CV_32SC4, {given.onDevice, handle});
-    engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.allocate(),
-                        handle);
+    const OutputView out = output.allocate();
+    engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, out, handle);
+    if (out.memory != detail::Memory::DEVICE)
+        return;
+    Size most;
+    for (const Fragment& one : fragments_.list)
+        most = Size(std::max(most.width, one.width), std::max(most.height, one.height));
+    const auto sideOf = [radius](int side, int frame)
+    { return static_cast<int>(std::min<int64_t>(side + 2 * static_cast<int64_t>(radius), frame)); };
+    predicted_ = {out.data, n, {sideOf(most.width, frameSize.width), sideOf(most.height, frameSize.height)}};
 }
 
 } // namespace fragment_matcher

@@ -381,30 +381,6 @@ TEST(Common_Workspace, memoryOfGraphs)
     EXPECT_EQ(1u, fake.memory.count(later.second)) << "the memory of a graph that lives was freed";
 }
 
-TEST(Common_Workspace, feedback)
-{
-    FakeCuda fake;
-    detail::Workspace workspace("test");
-    {
-        detail::Feedback feedback(workspace, 7);
-        EXPECT_EQ(7u, feedback.get());
-        EXPECT_EQ(0u, workspace.bytes());
-        unsigned long long* kept = nullptr;
-        for (int again = 0; again < 2; ++again)
-        {
-            const detail::Call call(workspace, nullptr);
-            unsigned long long* const number = feedback.put(call);
-            EXPECT_TRUE(!kept || kept == number);
-            EXPECT_EQ(again ? 9u : 7u, feedback.get()) << "no kernel has stored another one";
-            *(kept = number) = 9;
-        }
-        EXPECT_EQ(9u, feedback.get());
-        EXPECT_EQ(8u, workspace.bytes());
-        EXPECT_EQ(1u, fake.memory.size());
-    }
-    EXPECT_TRUE(fake.memory.empty());
-}
-
 #endif // CUDATRACKING_WRAPS_CUDA
 
 }} // namespace opencv_test

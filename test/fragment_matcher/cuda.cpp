@@ -424,6 +424,48 @@ TEST_F(FragmentMatcher_Cuda, maxSearchArea)
         }
 }
 
+//! Without a limit only areas that predictAreas() wrote last are searched, those that became larger not.
+TEST_F(FragmentMatcher_Cuda, areasOfUnknownSize)
+{
+    RNG rng(6116);
+    for (const int metric : METRICS)
+        for (const int search : {FM::FULL, FM::THREE_STEP})
+            for (const Size limit : {Size(), Size(90, 0), Size(0, 70)})
+            {
+                Scene scene = randomScene(rng, makeParams(metric, 2, FM::SQUARE, 0, search), CV_8UC3, NO_WEIGHTS,
+                                          Size(90, 70), 8, 6);
+                scene.params.maxSearchArea = limit;
+                const Ptr<FM> matcher = matcherOnDevice(scene);
+                const GpuMat frame = uploadRoi(scene.frame), predictions = uploadRoi(scene.predictions);
+                if (search == FM::THREE_STEP)
+                    matcher->setPredictions(predictions);
+                GpuMat areas = uploadAreas(scene.areas), others, locations;
+                const auto refused = [&](const GpuMat& given)
+                {
+                    expectRefused([&] { matcher->match(frame, given, locations); },
+                                  {"searchAreas", "maxSearchArea", "predictAreas()"}, Error::StsBadArg);
+                };
+                refused(areas);
+                for (const int radius : {3, 20, 100000})
+                {
+                    Mat predicted;
+                    matcher->predictAreas(predictions, radius, scene.frame.size(), areas);
+                    matcherOf(scene)->predictAreas(scene.predictions, radius, scene.frame.size(), predicted);
+                    scene.areas.assign(predicted.begin<Rect>(), predicted.end<Rect>());
+                    expectSame(runCpu(scene), runOnDevice(*matcher, frame, areas));
+                }
+                matcher->predictAreas(predictions, 3, scene.frame.size(), areas);
+                areas.upload(columnOf(std::vector<Rect>(scene.templates.size(), Rect(0, 0, 90, 70))));
+                Mat status;
+                DeviceResult result;
+                launch(*matcher, frame, areas, result);
+                result.status.download(status);
+                EXPECT_EQ(static_cast<int>(scene.templates.size()), countNonZero(status == FM::AREA_TOO_LARGE));
+                matcher->predictAreas(predictions, 3, scene.frame.size(), others);
+                refused(areas);
+            }
+}
+
 //! The host cannot check weights in device memory: NaN and values outside [0,1] count as 0.
 TEST_F(FragmentMatcher_Cuda, badWeightsOnTheDevice)
 {

@@ -37,8 +37,7 @@ plans::Routes routesOfCase(const FragmentMatcherCase& c)
     const Scene& scene = c.scene;
     plans::MatchCall call(scene, 232448, 132);
     call.areasOnDevice = c.areasOnDevice;
-    const Size limit = scene.params.maxSearchArea, frame = scene.frame.size();
-    call.limit = Size(limit.width > 0 ? limit.width : frame.width, limit.height > 0 ? limit.height : frame.height);
+    call.limit = scene.params.maxSearchArea;
     plans::Routes routes;
     if (call.given.fullSearch || scene.params.peaks > 1)
         routes = plans::routesOf(call);

@@ -250,7 +250,7 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
             scene.areas.push_back(areaOf(rng, scene.frame.size(), templ.size()));
     c.work = limitWork(rng, scene, limit);
     if (!known && onceIn(rng, 3))
-        scene.params.maxSearchArea = uniform(rng, Size(0, 0), Size(300, 300));
+        scene.params.maxSearchArea = uniform(rng, Size(1, 1), Size(300, 300));
     scene.predictions = Mat(count, 1, CV_32SC2);
     for (int i = 0; i < count; ++i)
         scene.predictions.at<Point>(i) =
@@ -282,8 +282,7 @@ inline std::vector<bool> areasTooLarge(const FragmentMatcherCase& c)
         if (!oracle::searchWindow(scene.areas[i], frame, size, origin, positions))
             continue;
         const Size area = positions + size - one;
-        large[i] = area.width > (limit.width > 0 ? limit.width : frame.width) ||
-                   area.height > (limit.height > 0 ? limit.height : frame.height);
+        large[i] = area.width > limit.width || area.height > limit.height;
     }
     return large;
 }

@@ -242,6 +242,7 @@ inline FM::Params makeParams(int metric, int peaks = 2, int exclusion = FM::SQUA
     params.exclusionDistance = distance;
     params.search = search;
     params.subpixel = subpixel;
+    params.maxSearchArea = Size(32767, 32767); // that of any frame
     return params;
 }
 

@@ -94,8 +94,7 @@ and parameters; their calls are executed one after another.
 
 __CUDA graphs__: fragments given as Mat are uploaded by the first match() with a GpuMat, which must not be captured. A
 graph keeps the parameters, the search areas on the host and the set of fragments of its capture. Each replay reads
-again the frame, and search areas and predictions in device memory. Without Params::maxSearchArea it is planned for
-areas as large as those of a call before the capture. What edits of fragments do:
+again the frame, and search areas and predictions in device memory. What edits of fragments do:
 - Calls of updateFragment(), setFragments() or cutFragments() that keep number, sizes and type of the fragments, and
   which ones have weights: replays use the new contents; of those given as Mat only after the next match() outside of
   a capture.
@@ -170,9 +169,8 @@ public:
         CV_PROP_RW int search;            //!< Search. Default FULL
         /** Largest width and height of search areas that are in device memory, pixels; it bounds the memory and time of
         a call, which cannot see these areas. Areas are clipped to the frame before they are compared with it. Width and
-        height are checked independently; 0 means the width or height of the frame. Default (0,0). If a side is 0, a
-        call with 8 bits is planned for areas as large as those of a call before; what is larger is found, too, but
-        takes longer. The first call is planned for areas of the size of the frame. */
+        height are checked independently. Default (0,0). If a side is 0, match() takes in device memory only the areas
+        that the last predictAreas() of the instance wrote; this side is then that of its largest area. */
         CV_PROP_RW Size maxSearchArea;
     };
 
@@ -207,9 +205,9 @@ public:
     particles.
     search: FULL (0, default), exhaustive; THREE_STEP (1), approximate three-step search for the best position.
     maxSearchArea: largest (width, height) of search areas in device memory after they are clipped to the frame;
-    default (0, 0), the size of the frame. Both sides are checked independently. Set it if areas are in device memory:
-    it bounds the memory and time of a call. Without it a call of uint8 is planned for areas as large as those of a call
-    before: others are found, too, but larger ones take longer.
+    default (0, 0). Both sides are checked independently; they bound the memory and time of a call. If a side is 0,
+    match() takes in device memory only the areas that the last predictAreas() of the object wrote; this side is then
+    that of its largest area, the largest fragment + 2 radius.
     @throws cv::Exception if a member of params is out of its range, or if subpixelFit is GAUSSIAN and metric is not
     ZNCC. */
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
@@ -320,8 +318,9 @@ public:
     is intersected with the frame: std::vector<Rect>, or a Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y,
     width, height), or, for a GpuMat frame, such a GpuMat; noArray() (None): the whole frame. Python accepts arrays of
     any integer type whose values fit 32 bits, and a list of (x, y, width, height); for a GpuMat frame only GpuMat or
-    None. An area of width or height 0, also Rect(), has no position. A captured graph keeps areas given on the host,
-    and reads areas in device memory again at each replay.
+    None. A GpuMat needs maxSearchArea, unless the last predictAreas() of the instance wrote it. An area of width or
+    height 0, also Rect(), has no position. A captured graph keeps areas given on the host, and reads areas in device
+    memory again at each replay.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1) if there is no such
     peak. With Params::peaks = 1 all outputs may be std::vector; with more, confidence and status.
     @param scores CV_32FC1, N x K: scores, 0 is perfect for SAD and SSD, 1 for ZNCC; 0 if there is no such peak.
@@ -331,15 +330,15 @@ public:
     device memory are all 0 (location (-1,-1), score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC only, it is constant and
     all its scores are 0 (so peak 0 is the first position of its area, and confidence is 1 if there is a peak 1);
     AREA_TOO_LARGE (3), its area lies in device memory and, clipped to the frame, is larger than
-    maxSearchArea (location, score and confidence are those of NO_POSITION).
+    maxSearchArea, or than those of predictAreas() (location, score and confidence are those of NO_POSITION).
     @param refined CV_32FC2, N x K: location plus a sub-pixel offset in [-0.5,0.5] for each axis, from the scores at the
     peak and its two neighbours by Params::subpixelFit (two lines of opposite slope for SAD; 0 at the border of the
     area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
     @throws cv::Exception for a frame that is not empty: if there are no fragments, if its type is not theirs, if it is
     a Mat but they were given as GpuMat, if the metric is SAD and the type has 16 bits, if a fragment of 8 bits has more
-    than 53,824 pixels with ZNCC, or if areas or, with THREE_STEP, predictions have another number, type or memory than
-    stated. */
+    than 53,824 pixels with ZNCC, if the size of areas in device memory is not known, or if areas or, with THREE_STEP,
+    predictions have another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
@@ -413,7 +412,8 @@ public:
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Computes search areas for the next frame from locations in this one: (x - radius, y - radius, width + 2
-    radius, height + 2 radius) for a fragment of width x height at (x, y). With GpuMat, all data stay on the device.
+    radius, height + 2 radius) for a fragment of width x height at (x, y). With GpuMat, all data stay on the device, and
+    match() of this instance takes the areas without maxSearchArea until the next call of predictAreas().
     Waits only if locations is a GpuMat and areas is a Mat, UMat or std::vector.
     @param locations one top-left corner for each fragment, for example the locations of match(): CV_32SC2 with N rows,
     of which column 0 is used, CV_32SC1 of N x 2, a std::vector or, in Python, a list of (x, y). They may lie outside of

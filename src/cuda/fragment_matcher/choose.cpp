@@ -99,14 +99,6 @@ std::vector<int> fittingOf(const Route& route, const CallWindows& windows, const
     return fitting;
 }
 
-//! Returns the indices of all fragments.
-std::vector<int> allOf(const FragmentSizes& sizes)
-{
-    std::vector<int> fragments(sizes.of.size());
-    std::iota(fragments.begin(), fragments.end(), 0);
-    return fragments;
-}
-
 Load loadOf(const CallWindows& windows, const std::vector<int>& fragments)
 {
     const ByteImageView& frame = windows.given.frame;
@@ -164,15 +156,11 @@ Choice chooseRoute(const MatchCase& given, const Load& load)
     return best;
 }
 
-Load wholeLoad(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
-{
-    return loadOf(CallWindows(given, sizes, areas), allOf(sizes));
-}
-
 std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
     const CallWindows windows(given, sizes, areas);
-    std::vector<int> left = allOf(sizes);
+    std::vector<int> left(sizes.of.size());
+    std::iota(left.begin(), left.end(), 0);
     std::vector<Part> parts;
     const auto add = [&](std::vector<int> fragments)
     {

@@ -32,9 +32,6 @@ struct Part
     Choice choice;
 };
 
-//! Returns all fragments of a call as one load.
-Load wholeLoad(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
-
 //! Divides the fragments of a call into loads, by the limits of routes with Route::fits, and chooses the route of each.
 std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
 

@@ -7,7 +7,6 @@
 
 #ifdef HAVE_CUDA
 
-#include "bytes/larger_areas.hpp"
 #include "choose.hpp"
 #include "common/stages.hpp"
 #include "fragments.hpp"
@@ -51,13 +50,11 @@ private:
     MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, const Settings& settings) const;
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, const std::vector<Part>& parts, Batch& batch);
-    SearchAreas expectedAreas(const SearchAreas& areas) const;
-    void search(const Call& call, const std::vector<Part>& parts, Job job, Plan* larger, Extent expected);
+    void search(const Call& call, const std::vector<Part>& parts, Job job);
     bool reserve(const Call& call, Plan& plan, int batch);
     template <class Body> void forBatches(const Call& call, Batch batch, Plan& plan, const Body& body);
 
     detail::Workspace workspace_{"FragmentMatcher"}; // declared before the buffers that belong to it
-    detail::Feedback largestArea_{workspace_, static_cast<uint64_t>(INT_MAX) << 32 | INT_MAX}; //!< LargerAreas::largest
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
@@ -155,41 +152,14 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitHeight = areas.limitHeight;
     }
     const MatchCase given = caseOf(frame, fragments, settings);
-    const FragmentSizes& sizes = fragments_.sizes();
-    // Images of 16 bits have no route by byte sums, and walk needs no limit if it reports by itself.
-    const bool expects =
-        areas.onDevice && !areas.limited && !frame.deep() && (settings.search == SEARCH_FULL || settings.peaks > 1);
-    const SearchAreas expected = expects ? expectedAreas(areas) : areas;
-    const std::vector<Part> parts = chooseRoutes(given, sizes, expected);
+    const std::vector<Part> parts = chooseRoutes(given, fragments_.sizes(), areas);
     uploadAreas(call, areas, parts, batch);
-    const Job job = {frame, batch, settings, nullptr, out, call.stream()};
-    if (expects)
-    {
-        const Extent size = {expected.limitWidth, expected.limitHeight}, limit = {areas.limitWidth, areas.limitHeight};
-        LargerAreasPlan larger(given, wholeLoad(given, sizes, areas), size, limit, largestArea_.get(),
-                               largestArea_.put(call));
-        search(call, parts, job, &larger, size);
-    }
-    else
-        search(call, parts, job, nullptr, {batch.limitWidth, batch.limitHeight});
+    search(call, parts, {frame, batch, settings, nullptr, out, call.stream()});
     results.finish();
 }
 
-//! Returns areas on the device with a limit that is no larger than the areas of an earlier call, as far as there was
-//! one.
-SearchAreas CudaEngine::expectedAreas(const SearchAreas& areas) const
-{
-    SearchAreas expected = areas;
-    const uint64_t largest = largestArea_.get();
-    expected.limitWidth = std::min(areas.limitWidth, static_cast<int>(largest >> 32));
-    expected.limitHeight = std::min(areas.limitHeight, static_cast<int>(largest & 0xffffffff));
-    return expected;
-}
-
-/** Runs the stages walk, score, findPeaks and report.
-@param job all fragments of the call. @param larger plan for areas that are larger than `expected`; null: there are
-none. */
-void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Job job, Plan* larger, Extent expected)
+//! Runs the stages walk, score, findPeaks and report. @param job all fragments of the call.
+void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Job job)
 {
     if (job.settings.search == SEARCH_THREE_STEP)
     {
@@ -199,28 +169,20 @@ void CudaEngine::search(const Call& call, const std::vector<Part>& parts, Job jo
             return; // walk has reported
         job.walked = walked;
     }
-    const auto run = [&](Plan& plan, Job all)
+    Batch batch = job.batch;
+    for (const Part& part : parts)
     {
-        forBatches(call, all.batch, plan,
+        batch.count = part.load.count;
+        forBatches(call, batch, *part.choice.plan,
                    [&](const Batch& some)
                    {
-                       Job part = all;
-                       part.batch = some;
-                       part.walked = all.walked ? all.walked + some.first : nullptr;
-                       plan.run(part);
+                       Job one = job;
+                       one.batch = some;
+                       one.walked = job.walked ? job.walked + some.first : nullptr;
+                       part.choice.plan->run(one);
                    });
-    };
-    Job part = job;
-    part.batch.limitWidth = expected.width;
-    part.batch.limitHeight = expected.height;
-    for (const Part& some : parts)
-    {
-        part.batch.count = some.load.count;
-        run(*some.choice.plan, part);
-        part.batch.first += part.batch.count;
+        batch.first += batch.count;
     }
-    if (larger)
-        run(*larger, job);
 }
 
 //! Reserves memory for `batch` entries of a plan; returns true if some of it is 0 before and after a launch.
@@ -246,16 +208,15 @@ bool CudaEngine::reserve(const Call& call, Plan& plan, int batch)
 template <class Body> void CudaEngine::forBatches(const Call& call, Batch batch, Plan& plan, const Body& body)
 {
     const int end = batch.first + batch.count, entries = entriesOf(plan, batch.count);
-    const int step = plan.matchesAll() ? batch.count : entries;
     const bool usesZeros = reserve(call, plan, entries);
     // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not
     // 0.
     const bool zeroAfter = zerosAreZero_ || (usesZeros && !call.capturing());
     if (usesZeros && !call.capturing())
         zerosAreZero_ = false;
-    for (; batch.first < end; batch.first += step)
+    for (; batch.first < end; batch.first += entries)
     {
-        batch.count = std::min(step, end - batch.first);
+        batch.count = std::min(entries, end - batch.first);
         body(batch);
     }
     zerosAreZero_ = zeroAfter;

@@ -43,8 +43,6 @@ public:
     //! limits them.
     virtual size_t bytesEach() const { return 0; }
     virtual size_t blocksEach() const { return 1; }
-    //! Returns true if one launch matches all fragments, with memory for as many as these limits allow.
-    virtual bool matchesAll() const { return false; }
     /** Takes memory for `count` fragments. Called twice, at first without memory, to sum up bytes.
     @param working its content is undefined before a launch. @param zeros all 0 before and after a launch. */
     virtual void takeMemory(detail::Parts& working, detail::Parts& zeros, int count)

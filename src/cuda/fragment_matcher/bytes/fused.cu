@@ -10,7 +10,6 @@
 // SM); bytes: each area and fragment once.
 
 #include "../common/device.hpp"
-#include "../common/few_areas.hpp"
 #include "fused.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -256,7 +255,6 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     uint32_t* templ = raw + plan.templatesAt();
     uint32_t* expanded = raw + plan.expandedAt();
 
-    letListBegin(batch);
     int i;
     Rect4 area;
     if (!openBlock(frame, batch, settings, plan, out, scratch, i, area,

@@ -10,7 +10,6 @@
 // and N M C / slice height additions in device memory per kind of sum. Bound by latency for few fragments, which is
 // what this kernel is for.
 
-#include "../common/few_areas.hpp"
 #include "../common/find_peaks.hpp"
 #include "../common/value.hpp"
 #include "slices.hpp"
@@ -308,7 +307,6 @@ __global__ void __launch_bounds__(THREADS, tuning::SLICE_BLOCKS)
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
     extern __shared__ __align__(16) uint32_t shared[];
     __shared__ SliceScratch scratch;
-    letListBegin(batch);
 
     const Share share(plan, CHANNELS);
     const int i = fragmentOf(batch, share.e);

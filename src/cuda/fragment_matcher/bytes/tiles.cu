@@ -4,25 +4,20 @@
 // FragmentMatcher: score, findPeaks and report for search windows of any size, by byte sums. A block scores a tile of
 // 64 x 16 positions; the block that finishes a fragment's last tile finds its peaks. Where a stage before has listed
 // tiles, only these are scored; if they are few, each by several blocks, which divide the rows of the fragment.
-// matchLarger: the same for windows that are larger than expected, by blocks that take one tile after the other.
 //
 // Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for
 // unweighted SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16
 // + h) C read per tile, mostly from cache, and 4 or 8 written per position.
-//
-// Two kernels that differ only in how their blocks get tiles.
 
 #include "../common/find_peaks.hpp"
-#include "larger_areas.hpp"
 #include "tile_chunks.hpp"
-#include <cub/thread/thread_search.cuh>
+#include "tiles.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace {
 
 using namespace device;
-using gpu::LargerAreas;
 using gpu::ListedTiles;
 using gpu::TilePlan;
 using gpu::Windows;
@@ -321,13 +316,13 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
     __pipeline_wait_prior(0); // a lower fragment has no rows in this share, but the copy has been started
 }
 
-/** Scores a share of a tile of fragment i. If it was the last of the window, finds and reports the peaks.
-@param share its entry is that of the window in memory. @param walked result of the three-step search, or null.
-@return true in the block that reported the peaks. */
+//! Scores a share of a tile. The block that completes a window finds and reports its peaks.
+//! @param walked results of the three-step search, or null.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED, typename Value>
-__device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batch& batch, const Settings& settings,
-                                          const TilePlan& plan, const Windows& windows, const ListedTiles& tiles,
-                                          const Share& share, int i, const Best* walked, const Outputs& out)
+__global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
+                                  Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
+    matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
+                     const Windows windows, const ListedTiles tiles, const Best* walked, const Outputs out)
 {
     constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
     extern __shared__ __align__(16) uint32_t shared[];
@@ -335,7 +330,11 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
     __shared__ Entry entry;
     __shared__ int status;
 
+    const Share share = shareOf<BOUNDED>(windows, tiles, batch.count, settings.subpixel);
+    if (share.parts == 0)
+        return;
     const int gridTiles = windows.tiles(), e = share.entry, gridTile = share.tile;
+    const int i = fragmentOf(batch, e);
     const int tileY = gridTile / windows.tilesX;
     const uint32_t strips = BOUNDED && !WIDE ? stripsOf(share.cells) : ALL_STRIPS;
     const StripRows rowsOfStrips = rowsOf(strips);
@@ -350,7 +349,7 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
     {
         __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
-        return false;
+        return;
     }
 
     const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(strips, rowsOfStrips.first);
@@ -367,93 +366,14 @@ __device__ __forceinline__ bool matchTile(const ByteImageView& frame, const Batc
     if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, strips, slot, sums, totals, values,
                                                     bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
                                                     scratch.warps[0]))
-        return false;
+        return;
     const int* const kept = share.refined ? tiles.refined.kept : tiles.listed.kept;
     const int scored = BOUNDED ? kept[e] : entryTiles;
     if (settings.peaks == 0 || !lastOfEntry(scored, windows.finished + e))
-        return false;
-    findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, entryTiles, tuning::TILE_ROWS, 0}, walked,
-                       valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(shared),
-                       plan.sharedBytes);
-    return true;
-}
-
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED, typename Value>
-__global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
-                                  Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
-    matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
-                     const Windows windows, const ListedTiles tiles, const Best* walked, const Outputs out)
-{
-    const Share share = shareOf<BOUNDED>(windows, tiles, batch.count, settings.subpixel);
-    if (share.parts == 0)
         return;
-    matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED, Value>(frame, batch, settings, plan, windows, tiles, share,
-                                                                fragmentOf(batch, share.entry),
-                                                                walked ? walked + share.entry : nullptr, out);
-}
-
-//! A tile that a block has taken.
-struct TakenTile
-{
-    int entry; //!< of the batch; negative: there are no more tiles
-    int slot;  //!< of its window in memory
-    int tile;
-};
-
-/** Takes the next tile of the windows that listLargerAreas() found, by one thread, and waits until the window that had
-its memory before is finished. Blocks take tiles in order, so all tiles that it waits for are taken, and the block of
-the first of them waits for none. */
-__device__ TakenTile takeTile(const LargerAreas& larger, int gridTilesX)
-{
-    const auto taken = static_cast<long long>(atomicAdd(&larger.counts->taken, 1ull));
-    if (taken >= larger.counts->tiles)
-        return {-1, 0, 0};
-    const int k = cub::UpperBound(larger.tilesTo, larger.counts->windows, taken), slot = k % larger.slots;
-    const gpu::LargerWindow window = larger.windows[k];
-    const int tile = static_cast<int>(taken - (k > 0 ? larger.tilesTo[k - 1] : 0)), y = tile / window.tilesX;
-    ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> done(larger.done[slot]);
-    while (done.load(::cuda::memory_order_acquire) < static_cast<unsigned>(k / larger.slots))
-        __nanosleep(100);
-    return {window.entry, slot, y * gridTilesX + tile - y * window.tilesX};
-}
-
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
-__global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
-                                  Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
-    matchLargerKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
-                      const Windows windows, const LargerAreas larger, const Best* walked, const Outputs out)
-{
-    __shared__ TakenTile taken;
-    detail::waitForKernelBefore();
-    if (larger.counts->tiles == 0)
-        return; // most often there are none
-    for (;;)
-    {
-        __syncthreads(); // all threads are done with the last tile
-        if (threadIdx.x == 0)
-            taken = takeTile(larger, windows.tilesX);
-        __syncthreads(); // the next one is known
-        if (taken.entry < 0)
-            return;
-        const Share share = {taken.slot, taken.tile, 0, Best::NONE, 1, ALL_CELLS, false};
-        if (!matchTile<METRIC, WEIGHTED, CHANNELS, WIDE, false, Value>(frame, batch, settings, plan, windows, {}, share,
-                                                                       fragmentOf(batch, taken.entry),
-                                                                       walked ? walked + taken.entry : nullptr, out))
-            continue;
-        __syncthreads(); // the values have been read
-        if (threadIdx.x == 0)
-            ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device>(larger.done[taken.slot])
-                .fetch_add(1, ::cuda::memory_order_release);
-    }
-}
-
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
-void launchLarger(const gpu::Job& job, const TilePlan& plan, const Windows& windows, const LargerAreas& larger)
-{
-    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
-    detail::launchEarly("matchLarger", matchLargerKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>, dim3(larger.blocks),
-                        dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes, job.stream, job.frame,
-                        job.batch, job.settings, plan, windows, larger, job.walked, job.outputs);
+    findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, entryTiles, tuning::TILE_ROWS, 0},
+                       walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
+                       reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
@@ -475,37 +395,24 @@ void launchTiles(const gpu::Job& job, const TilePlan& plan, const Windows& windo
     launch(std::false_type());
 }
 
-//! Calls body(metric, weighted, channels, wide) with constants.
-template <class Body> void forTiles(const gpu::Job& job, const TilePlan& plan, const Body& body)
-{
-    forMetric(job.settings.metric, job.batch.weighted, job.batch.channels,
-              [&](auto metric, auto weighted, auto channels)
-              {
-                  // Moments are always 64 bits.
-                  constexpr bool MAY_BE_WIDE = !hasMoments(metric.value, weighted.value);
-                  if (plan.wide)
-                      body(metric, weighted, channels, std::bool_constant<MAY_BE_WIDE>());
-                  else
-                      body(metric, weighted, channels, std::false_type());
-              });
-}
-
 } // namespace
 
 namespace gpu {
 
 void matchTiles(const Job& job, const TilePlan& plan, const Windows& windows, const ListedTiles& tiles)
 {
-    forTiles(job, plan,
-             [&](auto metric, auto weighted, auto channels, auto wide)
-             { launchTiles<metric.value, weighted.value, channels.value, wide.value>(job, plan, windows, tiles); });
-}
-
-void matchLargerTiles(const Job& job, const TilePlan& plan, const Windows& windows, const LargerAreas& larger)
-{
-    forTiles(job, plan,
-             [&](auto metric, auto weighted, auto channels, auto wide)
-             { launchLarger<metric.value, weighted.value, channels.value, wide.value>(job, plan, windows, larger); });
+    forMetric(job.settings.metric, job.batch.weighted, job.batch.channels,
+              [&](auto metric, auto weighted, auto channels)
+              {
+                  // Moments are always 64 bits.
+                  constexpr bool MAY_BE_WIDE = !hasMoments(metric.value, weighted.value);
+                  const auto launch = [&](auto wide)
+                  { launchTiles<metric.value, weighted.value, channels.value, wide.value>(job, plan, windows, tiles); };
+                  if (plan.wide)
+                      launch(std::bool_constant<MAY_BE_WIDE>());
+                  else
+                      launch(std::false_type());
+              });
 }
 
 } // namespace gpu

@@ -13,7 +13,6 @@
 // ZNCC about twice that, when weighted 2 C + 3 (ZNCC 3 C + 3) in place of C; bytes: each area and fragment once. Bound
 // by latency, by loads of shared memory and, for ZNCC, by the scores.
 
-#include "../common/few_areas.hpp"
 #include "choice.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -110,7 +109,6 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     uint32_t* const squares = raw + plan.squaresAt(); // planes of the bytes of squares
     uint32_t* const planes = raw + plan.planesAt;
 
-    letListBegin(batch);
     int i;
     Rect4 area;
     if (!openBlock(frame, batch, settings, plan, out, scratch, i, area,
