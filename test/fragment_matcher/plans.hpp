@@ -56,8 +56,7 @@ struct MatchCall
 
     fm::SearchAreas searchAreas() const
     {
-        return {
-            {areas.empty() ? nullptr : areas.data(), sizeof(Rect4)}, areasOnDevice, limit.width, limit.height, true};
+        return {{areas.empty() ? nullptr : areas.data(), sizeof(Rect4)}, areasOnDevice, limit.width, limit.height};
     }
     fm::FragmentSizes sizes() const
     {
