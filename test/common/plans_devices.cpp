@@ -51,12 +51,10 @@ template <typename Shape> const char* wrongBytes(const qs::gpu::Chunks& c, size_
 }
 
 //! A tile of planes has room for its credits, its planes and the factors, and fits the device.
-template <typename Shape> const char* wrongPlanes(const qs::gpu::Chunks& c, int channels, size_t most)
+template <typename Shape> const char* wrongPlanes(const qs::gpu::Chunks& c, int planes, size_t most)
 {
-    const int planes = qs::gpu::planesOf(channels);
     const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
     const size_t bytes = qs::gpu::bytesOfPlaneTile<Shape>(c, planes);
-    CT_HOLDS(planes >= channels && planes <= qs::MAX_CHANNELS);
     CT_HOLDS(bytes <= most);
     CT_HOLDS(bytes >= 4 * (window * (1 + planes) + static_cast<size_t>(c.dxStep) * c.dyStep));
     return nullptr;

@@ -15,7 +15,7 @@ using QuickShift_Cuda = OnCuda;
 using QuickShift_CudaSanitize = OnCuda;
 
 const int DEPTHS[] = {CV_8U, CV_16U, CV_32F};
-const int CHANNELS[] = {5, 7, 8, 9, 12, 13, 16}; //!< around the numbers of planes of the CUDA kernels
+const int CHANNELS[] = {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
 //! Returns the factor that gives an image of the depth the range of 8 bits.
 double unitOf(int depth) { return depth == CV_16U ? 1. / 257 : depth == CV_32F ? 3. : 1.; }

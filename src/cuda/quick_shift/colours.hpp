@@ -9,6 +9,13 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
+//! Returns true if an image of so many planes has plane k. Kernels for MAX_CHANNELS planes take any number of them, and 0
+//! for those that are missing, which adds exactly nothing to distances.
+template <int CHANNELS> __device__ __forceinline__ bool isPlane(int k, int channels)
+{
+    return CHANNELS <= FEW_CHANNELS || k < channels;
+}
+
 //! Returns `start` plus the squared distance of two colours of up to four 8-bit channels.
 __device__ __forceinline__ uint32_t squaredByteDistance(uint32_t a, uint32_t b, uint32_t start)
 {
@@ -53,7 +60,7 @@ struct ByteColours
     }
 };
 
-//! Colours of float planes. @tparam WEIGHTED true: channels have factors of their own.
+//! Colours of float planes. @tparam CHANNELS,WEIGHTED as those of Planes in density.cu.
 template <int CHANNELS, bool WEIGHTED> struct PlaneColours
 {
     struct Colour
@@ -67,16 +74,17 @@ template <int CHANNELS, bool WEIGHTED> struct PlaneColours
     static constexpr float UNIT = 1.f, FROM_UNIT = 1.f;
     const float* planes;
     size_t plane;
+    int channels;
 
     __device__ PlaneColours(const Features& f, size_t base, int pixels)
-        : planes(f.planes + base * CHANNELS), plane(pixels)
+        : planes(f.planes + base * f.channels), plane(pixels), channels(f.channels)
     {}
     __device__ Colour load(size_t at) const
     {
         Colour c;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
-            c.value[k] = planes[k * plane + at];
+            c.value[k] = isPlane<CHANNELS>(k, channels) ? planes[k * plane + at] : 0.f;
         return c;
     }
     static __device__ __forceinline__ Weight weightOf(const SearchParameters& p)

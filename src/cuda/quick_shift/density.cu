@@ -244,11 +244,11 @@ __global__ void __launch_bounds__(Shape::THREADS, BLOCKS) weighBytes(const Densi
 
 // --- floats: planes --------------------------------------------------------------------------------------------------
 
-//! Access to float planes. Pixels outside of the image are OUTSIDE. @tparam WEIGHTED true: channels have factors of
-//! their own.
+/** Access to float planes. Pixels outside of the image are OUTSIDE.
+@tparam CHANNELS number of planes; MAX_CHANNELS: any number, see isPlane().
+@tparam WEIGHTED true: channels have factors of their own. */
 template <int CHANNELS, bool WEIGHTED> struct Planes
 {
-    static const int WORDS = CHANNELS;
     struct Pixel
     {
         float value[CHANNELS];
@@ -258,12 +258,14 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
     {
         const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
         const size_t plane = task.extent.pixels();
-        const float* at =
-            task.features.planes + image * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
+        const float* at = task.features.planes + image * task.features.channels * plane +
+                          static_cast<size_t>(y) * task.extent.cols + x;
         Pixel pixel;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
-            pixel.value[k] = inside ? at[k * plane] : (k == 0 ? OUTSIDE : 0.f);
+            pixel.value[k] = inside && isPlane<CHANNELS>(k, task.features.channels) ? at[k * plane]
+                             : k == 0                                               ? OUTSIDE
+                                                                                    : 0.f;
         return pixel;
     }
     static __device__ __forceinline__ void fill(const DensityTask& task, int image, int x, int y, uint32_t* words,
@@ -272,14 +274,15 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
         const Pixel pixel = centre(task, image, x, y);
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
-            words[k * pitch] = __float_as_uint(pixel.value[k]);
+            if (isPlane<CHANNELS>(k, task.features.channels))
+                words[k * pitch] = __float_as_uint(pixel.value[k]);
     }
-    static __device__ __forceinline__ Pixel load(const uint32_t* words, int pitch)
+    static __device__ __forceinline__ Pixel load(const DensityTask& task, const uint32_t* words, int pitch)
     {
         Pixel pixel;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
-            pixel.value[k] = __uint_as_float(words[k * pitch]);
+            pixel.value[k] = isPlane<CHANNELS>(k, task.features.channels) ? __uint_as_float(words[k * pitch]) : 0.f;
         return pixel;
     }
     static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, const DensityTask& task)
@@ -309,7 +312,8 @@ __device__ __forceinline__ void makeSteps(const typename Policy::Pixel (&centre)
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
     {
-        neighbours.pixel[P - 1 + u] = Policy::load(neighbours.words + (P - 1 + u) * neighbours.pitch, neighbours.plane);
+        neighbours.pixel[P - 1 + u] =
+            Policy::load(task, neighbours.words + (P - 1 + u) * neighbours.pitch, neighbours.plane);
         neighbours.credit[P - 1 + u] = 0;
     }
 #pragma unroll
@@ -347,7 +351,7 @@ __device__ __forceinline__ void weighColumn(const typename Policy::Pixel (&centr
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
     {
-        neighbours.pixel[k] = Policy::load(neighbours.words + k * neighbours.pitch, neighbours.plane);
+        neighbours.pixel[k] = Policy::load(task, neighbours.words + k * neighbours.pitch, neighbours.plane);
         neighbours.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
     }
     for (; steps >= 4; steps -= 4)
@@ -370,7 +374,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     const int pitch = window.cols, plane = window.cols * window.rows;
     uint32_t* credits = shared;
     uint32_t* words = credits + plane;
-    float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
+    float* spatial = reinterpret_cast<float*>(words + plane * task.features.channels);
     const int dyCount = dyEnd - dyBegin, side = 2 * task.parameters.radius + 1;
     detail::waitForKernelBefore(); // from here on pack()'s output is read
     detail::letNextKernelBegin();
@@ -500,7 +504,8 @@ template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task
 {
     typedef ShapeOf<CHANNELS> Shape;
     task.chunks = cutForPlanes(task.parameters.radius, CHANNELS);
-    weigh<Shape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile<Shape>(task.chunks, CHANNELS), stream);
+    weigh<Shape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile<Shape>(task.chunks, task.features.channels),
+                 stream);
 }
 
 void weighAs(const DensityTask& task, cudaStream_t stream)
@@ -513,8 +518,8 @@ void weighAs(const DensityTask& task, cudaStream_t stream)
         weighWords(task, stream);
     else if (channels == 1)
         weighFloats<1>(task, stream);
-    else
-        detail::forNumber<2, 3, 4, 8, 12, 16>(channels, run);
+    else if (!detail::forNumber<2, 3, 4>(channels, run))
+        run(std::integral_constant<int, MAX_CHANNELS>());
 }
 
 } // namespace

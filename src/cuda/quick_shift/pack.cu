@@ -24,8 +24,8 @@ __device__ __forceinline__ void begin(bool early, int* listed)
         *listed = 0;
 }
 
-//! Packs images of all types, one pixel per thread. @tparam MOST most channels.
-template <typename T, int MOST>
+//! Packs images of all types, one pixel per thread.
+template <typename T>
 __global__ void __launch_bounds__(256)
     packImage(const ImageView source, const ImageView mask, int image, const Extent extent, const Scales scales,
               const Features features, const WeightSums sums, int* listed, bool early)
@@ -51,24 +51,12 @@ __global__ void __launch_bounds__(256)
             features.valid[base + at] = counts;
         return;
     }
-    float value[MOST];
-#pragma unroll
-    for (int k = 0; k < MOST; ++k)
-    {
-        if (k >= source.channels)
-            break;
-        value[k] = static_cast<float>(pixel[k]);
-        counts = counts && fabsf(scales.used ? value[k] * scales.whole[k] : value[k]) < LARGEST_FEATURE;
-        if (scales.used)
-            value[k] *= scales.power[k];
-    }
-#pragma unroll
-    for (int k = 0; k < MOST; ++k)
-        if (k < source.channels)
-            features.planes[base * features.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
-    if (MOST > FEW_CHANNELS)
-        for (int k = source.channels; k < features.channels; ++k)
-            features.planes[base * features.channels + k * plane + at] = 0.f;
+    // Scales that are not used are 1.
+    for (int k = 0; k < source.channels; ++k)
+        counts = counts && fabsf(static_cast<float>(pixel[k]) * scales.whole[k]) < LARGEST_FEATURE;
+    for (int k = 0; k < source.channels; ++k)
+        features.planes[base * features.channels + k * plane + at] =
+            counts ? static_cast<float>(pixel[k]) * scales.power[k] : (k == 0 ? OUTSIDE : 0.f);
 }
 
 //! Clears the sums of the first `count` of four pixels.
@@ -145,16 +133,15 @@ void pack(const ImageView& image, const ImageView& mask, int index, const Extent
             detail::preferSharedMemory(reinterpret_cast<const void*>(kernel), name);
         detail::launch(name, kernel, blocks, block, 0, stream, arguments..., sums, listed, early);
     };
-    const auto runAny = [&](auto few, auto bands)
-    { run(image.channels > FEW_CHANNELS ? bands : few, grid, image, mask, index, extent, scales, features); };
+    const auto runAny = [&](auto kernel) { run(kernel, grid, image, mask, index, extent, scales, features); };
     if (features.words && image.channels == 3 && !features.valid)
         run(packThreeChannels, dim3(detail::ceilDiv(extent.cols, 128), grid.y), image, index, extent, features.words);
     else if (image.depth == detail::DEPTH_8U)
-        runAny(packImage<uint8_t, FEW_CHANNELS>, packImage<uint8_t, MAX_CHANNELS>);
+        runAny(packImage<uint8_t>);
     else if (image.depth == detail::DEPTH_16U)
-        runAny(packImage<uint16_t, FEW_CHANNELS>, packImage<uint16_t, MAX_CHANNELS>);
+        runAny(packImage<uint16_t>);
     else
-        runAny(packImage<float, FEW_CHANNELS>, packImage<float, MAX_CHANNELS>);
+        runAny(packImage<float>);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

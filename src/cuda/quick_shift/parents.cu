@@ -584,9 +584,9 @@ template <typename Colours, typename Task> void searchBeyondTiles(const Task& ta
                             dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
-template <int PLANES, bool WEIGHTED> void searchBands(const BandTask& task, cudaStream_t stream)
+template <bool WEIGHTED> void searchBands(const BandTask& task, cudaStream_t stream)
 {
-    typedef PlaneColours<PLANES, WEIGHTED> Colours;
+    typedef PlaneColours<MAX_CHANNELS, WEIGHTED> Colours;
     dim3 grid = gridOf(task.extent.cols, task.extent.rows);
     grid.z = task.extent.count;
     detail::launchEarly("quick shift near parents", searchNearBands<Colours>, grid, BLOCK, 0, stream, task);
@@ -635,14 +635,6 @@ void searchAs(const ParentTask& task, bool weighted, cudaStream_t stream)
         detail::forNumber<2, 3, 4>(task.features.channels, run);
 }
 
-void searchBandsAs(const BandTask& task, cudaStream_t stream)
-{
-    const auto run = [&](auto n) {
-        task.parameters.weighted ? searchBands<n.value, true>(task, stream) : searchBands<n.value, false>(task, stream);
-    };
-    detail::forNumber<8, 12, 16>(task.features.channels, run);
-}
-
 } // namespace
 
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
@@ -665,8 +657,10 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
                   };
                   if (features.channels <= FEW_CHANNELS)
                       searchAs(taskWith(p), parameters.weighted, stream);
+                  else if (parameters.weighted)
+                      searchBands<true>(taskWith(parameters), stream);
                   else
-                      searchBandsAs(taskWith(parameters), stream);
+                      searchBands<false>(taskWith(parameters), stream);
               });
 }
 

@@ -20,10 +20,6 @@ inline bool heldInWords(int depth, int channels, const Scales& scales, const Par
     return depth == detail::DEPTH_8U && channels <= FEW_CHANNELS && !scales.used && fitsWords(-parameters.minusRate);
 }
 
-//! Returns the planes of an image's features: of more than FEW_CHANNELS a multiple of 4, so that there are few kernels.
-//! Planes without a channel are 0, which adds nothing to distances.
-inline int planesOf(int channels) { return channels <= FEW_CHANNELS ? channels : detail::ceilDiv(channels, 4) * 4; }
-
 //! Returns the number of cells of a stack.
 inline int cellsOf(const Extent& extent)
 {

@@ -32,7 +32,7 @@ public:
     {
         const size_t n = extent.total();
         gpu::Features made = {};
-        made.channels = gpu::planesOf(channels);
+        made.channels = channels;
         void* const pixels = pixels_.reserve(call, (words ? 1 : made.channels) * n * sizeof(float), "pixels");
         if (words)
             made.words = static_cast<uint32_t*>(pixels);
