@@ -9,7 +9,6 @@
 #include "device.hpp"
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace cv { namespace cuda { namespace detail {
@@ -53,7 +52,6 @@ struct KernelAttributes
     std::mutex mutex;
     std::map<Key, size_t> dynamicBytes; //!< dynamic shared memory that the kernel has been allowed, bytes
     std::map<Key, bool> beginsEarly;    //!< results of canBeginEarly()
-    std::set<Key> prefersShared;        //!< kernels with the attribute of preferSharedMemory()
 };
 
 KernelAttributes& attributesOfKernels()
@@ -93,20 +91,6 @@ void allowSharedMemory(const void* kernel, size_t bytes, const char* name)
                    name, bytes, key.second, entry->second));
 }
 
-void preferSharedMemory(const void* kernel, const char* name)
-{
-    const KernelAttributes::Key key(kernel, currentDevice());
-    KernelAttributes& known = attributesOfKernels();
-    const std::lock_guard<std::mutex> lock(known.mutex);
-    if (known.prefersShared.count(key) != 0)
-        return;
-    const OutsideOfCapture outside; // setting it loads the kernel
-    cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                   static_cast<int>(cudaSharedmemCarveoutMaxShared)),
-              name);
-    known.prefersShared.insert(key);
-}
-
 bool canBeginEarly(const void* kernel, const char* name)
 {
     const KernelAttributes::Key key(kernel, currentDevice());
@@ -133,7 +117,6 @@ void forgetKernels()
     const std::lock_guard<std::mutex> lock(known.mutex);
     known.dynamicBytes.clear();
     known.beginsEarly.clear();
-    known.prefersShared.clear();
 }
 
 }}} // namespace cv::cuda::detail

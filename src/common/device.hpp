@@ -58,10 +58,6 @@ set once for each kernel and device, and always to the most.
 @throws cv::Exception when `bytes`, which a launch asks for, are more than that. */
 void allowSharedMemory(const void* kernel, size_t bytes, const char* name);
 
-/** Has multiprocessors set aside as much shared memory as they can while they run this kernel: otherwise blocks of the
-next kernel that need more could not begin beside its blocks. */
-void preferSharedMemory(const void* kernel, const char* name);
-
 /** True when a kernel may begin while the one before it still runs: on 9.0 and newer, when it was compiled for that,
 and with a driver of CUDA 12.3 or newer, as older ones refuse such launches in captures. */
 bool canBeginEarly(const void* kernel, const char* name);

@@ -154,9 +154,9 @@ struct Links;
 struct Pieces;
 
 //! Packs image `index` of a stack and clears its sums, with the first image the list, too. @param mask data null: no
-//! mask. @param early lets the density begin while this runs.
+//! mask.
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
-          const Features& features, const WeightSums& sums, const Worklist& far, bool early, StreamHandle stream);
+          const Features& features, const WeightSums& sums, const Worklist& far, StreamHandle stream);
 //! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each
 //! cell.
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,

@@ -26,9 +26,9 @@ Shared memory has for each row of the window PITCH credits, PITCH words and, if 
 are constants, so that no address needs an instruction.
 @tparam GUARDED the window leaves the image or has masked pixels. These get weight 0 at no cost: a neighbour that does
 not count starts dp4a at infinity, a centre that does not count has a base of 1e30. */
-template <typename Shape, bool GUARDED> struct ByteSteps
+template <bool GUARDED> struct ByteSteps
 {
-    static const int P = Shape::CENTRES, PITCH = BYTE_PITCH;
+    static const int P = ByteShape::CENTRES, PITCH = BYTE_PITCH;
     static const int STRIDE = byteStride(GUARDED);
     static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: dp4a adds the distance to its mantissa
     static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
@@ -138,13 +138,13 @@ __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
 }
 
 //! Fills shared memory with spatial factors, words, start values and credits of 0.
-template <typename Shape, bool GUARDED>
-__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<Shape>& place, float* spatial,
+template <bool GUARDED>
+__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
                                           uint32_t* rows)
 {
-    typedef ByteSteps<Shape, GUARDED> Steps;
+    typedef ByteSteps<GUARDED> Steps;
     const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
-    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += Shape::THREADS)
+    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
     {
         const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
         if (r >= skipped)
@@ -156,7 +156,7 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<S
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
     // Each warp loads several rows before it stores them: one load after the other would take a tenth of a small
     // image's time.
-    const int WARPS = Shape::THREADS / 32, DOWN = Shape::THREADS / 128, ACROSS = detail::ceilDiv(BYTE_PITCH, 32);
+    const int WARPS = ByteShape::THREADS / 32, DOWN = 2, ACROSS = detail::ceilDiv(BYTE_PITCH, 32);
     const Window& window = place.window;
 #pragma unroll 1
     for (int first = threadIdx.x / 32; first < window.rows; first += DOWN * WARPS)
@@ -188,15 +188,15 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<S
 }
 
 //! Weighs the pairs of one tile and one chunk.
-template <typename Shape, bool GUARDED>
-__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<Shape>& place, float* spatial)
+template <bool GUARDED>
+__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<ByteShape>& place, float* spatial)
 {
-    typedef ByteSteps<Shape, GUARDED> Steps;
+    typedef ByteSteps<GUARDED> Steps;
     const int P = Steps::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
     uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
-    fillBytes<Shape, GUARDED>(task, place, spatial, rows);
+    fillBytes<GUARDED>(task, place, spatial, rows);
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
-    const int column = threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * P;
+    const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
     Steps steps;
     steps.rate = task.parameters.minusRate * (-1.f / 32.f);
@@ -224,22 +224,21 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     }
     addOwn(task, place, x, y, steps.own, pairs, rows, Steps::STRIDE);
     __syncthreads(); // all credits are complete
-    addCredits<Shape>(task, place.window, rows, Steps::STRIDE);
+    addCredits<ByteShape>(task, place.window, rows, Steps::STRIDE);
 }
 
-template <typename Shape, int BLOCKS>
-__global__ void __launch_bounds__(Shape::THREADS, BLOCKS) weighBytes(const DensityTask task)
+__global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
 {
     extern __shared__ __align__(16) float factors[];
-    const Place<Shape> place(task);
+    const Place<ByteShape> place(task);
     const Window& w = place.window;
     const Extent& e = task.extent;
     const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
-                        place.tileY + Shape::ROWS <= e.rows && !task.features.valid;
+                        place.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
     if (inside)
-        weighByteTile<Shape, false>(task, place, factors);
+        weighByteTile<false>(task, place, factors);
     else
-        weighByteTile<Shape, true>(task, place, factors);
+        weighByteTile<true>(task, place, factors);
 }
 
 // --- floats: planes --------------------------------------------------------------------------------------------------
@@ -435,7 +434,7 @@ __global__ void __launch_bounds__(ShapeOf<CHANNELS>::THREADS) weighPlanes(const 
 
 /** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a
 thread one column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel
-begin, see pack.cu. */
+begin early: its first blocks would gather on the multiprocessors that run no block of this one. */
 __global__ void __launch_bounds__(256)
     makeKeys(const Extent extent, const Features features, const Parameters parameters, const WeightSums sums,
              uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
@@ -491,13 +490,8 @@ void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStrea
 
 void weighWords(DensityTask task, cudaStream_t stream)
 {
-    const ByteCut cut = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
-    task.chunks = cut.chunks;
-    const size_t bytes = bytesOfByteTile(task.chunks);
-    if (cut.manyThreads)
-        weigh<ManyThreadsShape>(weighBytes<ManyThreadsShape, 1>, task, bytes, stream);
-    else
-        weigh<ByteShape>(weighBytes<ByteShape, tuning::BYTE_BLOCKS>, task, bytes, stream);
+    task.chunks = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
+    weigh<ByteShape>(weighBytes, task, bytesOfByteTile(task.chunks), stream);
 }
 
 template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)

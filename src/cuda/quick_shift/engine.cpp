@@ -72,11 +72,9 @@ private:
         ResultSet& set = state_.sets.begin(call, {extent, first.depth, first.channels, settings});
 
         const cudaStream_t s = call.stream();
-        const bool early =
-            features.words && gpu::cutForBytes(extent, parameters.radius, detail::multiprocessors()).manyThreads;
         for (int i = 0; i < extent.count; ++i)
             gpu::pack(images[i], masks.empty() ? ImageView() : masks[i], i, extent, settings.scales, features, sums,
-                      far, early, s);
+                      far, s);
         gpu::density(features, extent, parameters, spatial, sums, set.keys(), cells, s);
         gpu::parents(features, extent, parameters, set.keys(), cells, far, set.parents(), set.distances(), s);
         const bool isWritten = labels.size() == 1 && canWrite(labels[0]);

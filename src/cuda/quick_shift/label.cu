@@ -11,12 +11,10 @@
 #include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
-#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
-#include <cub/warp/warp_scan.cuh>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -24,32 +22,11 @@ namespace {
 
 const int TILE = 32, THREADS = 256;
 
-/** Division by d without a division instruction: x / d for 0 <= x < 2^31 is x magic / 2^(31+s), where 2^s >= d and
-magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by less than d, so the quotient exceeds x / d by less than x / 2^31
-/ d: too little to reach the next integer. */
-struct Divisor
-{
-    uint32_t magic;
-    int shift;
-
-    explicit Divisor(int d) : shift(31)
-    {
-        while ((int64_t{1} << (shift - 31)) < d)
-            ++shift;
-        magic = static_cast<uint32_t>(((uint64_t{1} << shift) + d - 1) / d);
-    }
-    __device__ __forceinline__ int operator()(int x) const
-    {
-        return static_cast<int>(static_cast<unsigned long long>(static_cast<uint32_t>(x)) * magic >> shift);
-    }
-};
-
 /** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to
 themselves, masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
 __global__ void __launch_bounds__(THREADS)
-    resolvePathsInTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
-                        const float* __restrict__ distances, float tau, int* __restrict__ jumps,
-                        uint32_t* __restrict__ roots, int* __restrict__ counts)
+    resolvePathsInTiles(const Extent extent, const int* __restrict__ parents, const float* __restrict__ distances,
+                        float tau, int* __restrict__ jumps, uint32_t* __restrict__ roots, int* __restrict__ counts)
 {
     detail::waitForKernelBefore();
     detail::letNextKernelBegin();
@@ -84,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int k = 0; k < PER_THREAD; ++k)
     {
-        const int row = byCols(::max(parent[k], 0)), px = parent[k] - row * extent.cols - left, py = row - top;
+        const int row = ::max(parent[k], 0) / extent.cols, px = parent[k] - row * extent.cols - left, py = row - top;
         const bool within = parent[k] >= 0 && static_cast<unsigned>(px) < static_cast<unsigned>(TILE) &&
                             static_cast<unsigned>(py) < static_cast<unsigned>(TILE);
         path[k * THREADS + threadIdx.x] = static_cast<short>(within ? py * TILE + px : k * THREADS + threadIdx.x);
@@ -123,61 +100,11 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-typedef cub::WarpScan<int> WarpScan;
-
-/** Computes sums[k], the sum of the values before k, for k = 0 .. count, for so few values that the launches of
-cub::DeviceScan would take longer. A block has SCAN_EACH values per thread and adds up all values before them by
-itself. */
-__global__ void __launch_bounds__(tuning::SCAN_THREADS)
-    sumValuesBefore(int count, const int* __restrict__ values, int* __restrict__ sums)
-{
-    const int EACH = tuning::SCAN_EACH, THREADS_OF_BLOCK = tuning::SCAN_THREADS;
-    static_assert(THREADS_OF_BLOCK == 32 * 32, "one warp sums up the warps");
-    __shared__ int ofWarp[32], earlierOfWarp[32];
-    __shared__ WarpScan::TempStorage memory[32];
-    detail::waitForKernelBefore();
-    detail::letNextKernelBegin();
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int begin = blockIdx.x * THREADS_OF_BLOCK * EACH, first = begin + threadIdx.x * EACH;
-    int earlier = 0, own = 0, value[EACH];
-#pragma unroll 8
-    for (int i = threadIdx.x; i < begin; i += THREADS_OF_BLOCK)
-        earlier += values[i];
-#pragma unroll
-    for (int k = 0; k < EACH; ++k)
-    {
-        value[k] = first + k < count ? values[first + k] : 0;
-        own += value[k];
-    }
-    int before = 0, all = 0, none = 0;
-    WarpScan(memory[warp]).ExclusiveSum(own, before, all);
-    __syncwarp(); // the memory is used again
-    WarpScan(memory[warp]).ExclusiveSum(earlier, none, earlier);
-    if (lane == 0)
-    {
-        ofWarp[warp] = all;
-        earlierOfWarp[warp] = earlier;
-    }
-    __syncthreads(); // both arrays have the sums of all warps
-    int warpsBefore = 0, sum = 0;
-    WarpScan(memory[warp]).ExclusiveSum(lane < warp ? ofWarp[lane] : 0, none, warpsBefore);
-    __syncwarp(); // the memory is used again
-    WarpScan(memory[warp]).ExclusiveSum(earlierOfWarp[lane], none, sum);
-    sum += warpsBefore + before;
-#pragma unroll
-    for (int k = 0; k < EACH; ++k)
-    {
-        if (first + k <= count)
-            sums[first + k] = sum;
-        sum += value[k];
-    }
-}
-
 //! Assigns each pixel the label of its root, and each image its number of roots. @param ranks see Ranking.
 __global__ void __launch_bounds__(THREADS)
-    assignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
-                 const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
-                 int* __restrict__ counts, const RowsView<int> copy)
+    assignLabels(const Extent extent, const int* __restrict__ jumps, const uint32_t* __restrict__ roots,
+                 const int* __restrict__ ranks, int* __restrict__ labels, int* __restrict__ counts,
+                 const RowsView<int> copy)
 {
     detail::waitForKernelBefore();
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
@@ -194,7 +121,7 @@ __global__ void __launch_bounds__(THREADS)
     int label = -1;
     if (root >= 0)
     {
-        const int row = byCols(root), column = root - row * extent.cols;
+        const int row = root / extent.cols, column = root - row * extent.cols;
         const size_t segment = begin + row * gridDim.x + column / 32;
         label = ranks[segment] + __popc(roots[segment] & ((1u << column % 32) - 1)) - first;
     }
@@ -203,58 +130,10 @@ __global__ void __launch_bounds__(THREADS)
         copy.row(y)[x] = label;
 }
 
-/** Does what sumValuesBefore and assignLabels do, for one image of few segments: each block computes all ranks by
-itself, in less time than another launch takes. A block has 32 x 32 pixels. @param segmentCounts number of roots of each
-segment. */
-__global__ void __launch_bounds__(tuning::RANK_THREADS)
-    rankAndAssignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
-                        const uint32_t* __restrict__ roots, const int* __restrict__ segmentCounts,
-                        int* __restrict__ labels, int* __restrict__ count, const RowsView<int> copy)
-{
-    typedef cub::BlockScan<int, tuning::RANK_THREADS, cub::BLOCK_SCAN_WARP_SCANS> Scan;
-    const int EACH = tuning::RANK_EACH;
-    static_assert(tuning::RANK_THREADS == 32 * 32, "a warp has a row of the block");
-    __shared__ Scan::TempStorage memory;
-    __shared__ int ranks[tuning::RANK_THREADS * EACH];
-    detail::waitForKernelBefore();
-    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 32 + threadIdx.x / 32;
-    const bool inside = x < extent.cols && y < extent.rows;
-    const int index = y * extent.cols + x, segments = segmentsOf(extent);
-    int root = inside ? jumps[index] : -1;
-    const int first = threadIdx.x * EACH;
-    int value[EACH], before[EACH], all = 0;
-#pragma unroll
-    for (int k = 0; k < EACH; ++k)
-        value[k] = first + k < segments ? segmentCounts[first + k] : 0;
-    Scan(memory).ExclusiveSum(value, before, all);
-#pragma unroll
-    for (int k = 0; k < EACH; ++k)
-        ranks[first + k] = before[k];
-    if (index == extent.pixels() - 1 && inside)
-        *count = all;
-    for (int next; root >= 0 && (next = jumps[root]) != root;)
-        root = next;
-    const int row = byCols(::max(root, 0)), column = ::max(root, 0) - row * extent.cols;
-    const int segment = row * gridDim.x + column / 32;
-    const uint32_t marks = root >= 0 ? roots[segment] : 0;
-    __syncthreads(); // ranks
-    if (!inside)
-        return;
-    const int label = root >= 0 ? ranks[segment] + __popc(marks & ((1u << column % 32) - 1)) : -1;
-    labels[index] = label;
-    if (copy)
-        copy.row(y)[x] = label;
-}
-
-//! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the
-//! stream is one of this module's.
-void scan(int count, const int* values, int* sums, const Ranking& ranking, bool early, cudaStream_t stream)
+//! Computes sums[k], the sum of the values before k, for k = 0 .. count.
+void scan(int count, const int* values, int* sums, const Ranking& ranking, cudaStream_t stream)
 {
     const char* name = "quick shift ranks";
-    if (count <= tuning::SCAN_MOST)
-        return detail::launchAs(early, name, sumValuesBefore,
-                                detail::linearGrid(count + 1, tuning::SCAN_THREADS * tuning::SCAN_EACH),
-                                dim3(tuning::SCAN_THREADS), 0, stream, count, values, sums);
     detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(int), stream), name);
     callCub(name,
             [&]
@@ -317,7 +196,6 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
            RowsView<int> copy, bool early, StreamHandle stream)
 {
     const int segments = segmentsOf(extent);
-    const Divisor byCols(extent.cols);
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
@@ -325,16 +203,11 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
                   detail::launchAs(early, "quick shift paths", resolvePathsInTiles,
                                    dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
-                                   dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
+                                   dim3(THREADS), 0, stream, e, trees.parents + slice.pixel,
                                    trees.distances ? trees.distances + slice.pixel : nullptr, tau,
                                    ranking.jumps + slice.pixel, ranking.roots + segment, ranking.counts + segment);
               });
-    if (extent.count == 1 && segments <= tuning::RANK_THREADS * tuning::RANK_EACH)
-        return detail::launchEarly("quick shift labels", rankAndAssignLabels,
-                                   dim3(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 32)),
-                                   dim3(tuning::RANK_THREADS), 0, stream, extent, byCols, ranking.jumps, ranking.roots,
-                                   ranking.counts, labels, counts, copy);
-    scan(segments * extent.count, ranking.counts, ranking.ranks, ranking, true, stream);
+    scan(segments * extent.count, ranking.counts, ranking.ranks, ranking, stream);
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
@@ -342,16 +215,15 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
                   detail::launchEarly("quick shift labels", assignLabels,
                                       dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
-                                      dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
-                                      ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
-                                      counts + slice.image, copy);
+                                      dim3(THREADS), 0, stream, e, ranking.jumps + slice.pixel, ranking.roots + segment,
+                                      ranking.ranks + segment, labels + slice.pixel, counts + slice.image, copy);
               });
 }
 
 void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
                        StreamHandle stream)
 {
-    scan(extent.count, counts, firsts, ranking, false, stream);
+    scan(extent.count, counts, firsts, ranking, stream);
 }
 
 void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)

@@ -52,22 +52,20 @@ __device__ __forceinline__ void writeParent(const Task& task, size_t at, int ind
 }
 
 /** Block of searchNear(): COLS x ROWS pixels, PIXELS of a column per thread. LANES take a pixel together in step 3.
-BLOCKS fit a multiprocessor's registers. A list of fewer than FEW pixels is left to step 3. VOTE: a warp skips ds 4 and
-5 when none of its pixels needs them. */
-template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, bool VOTE_> struct SearchShape
+BLOCKS fit a multiprocessor's registers. A list of fewer than FEW pixels is left to step 3. */
+template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_> struct SearchShape
 {
     static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_, FEW = FEW_;
-    static const bool VOTE = VOTE_;
     static const int THREADS = COLS * ROWS / PIXELS, PITCH = COLS + 2 * REACH, HEIGHT = ROWS + 2 * REACH;
 };
 typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
-                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
+                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW>
     ByteSearch;
 typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SMALL_SEARCH_ROWS, 1, tuning::BYTE_SEARCH_LANES,
-                    tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
+                    tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW>
     SmallByteSearch;
 typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
-                    tuning::PLANE_SEARCH_LANES, 1, 1, false>
+                    tuning::PLANE_SEARCH_LANES, 1, 1>
     PlaneSearch;
 
 const uint32_t NO_CODE = 0x7fffffff;   //!< above all codes
@@ -224,13 +222,13 @@ template <typename Colours, typename Shape> struct NearSearch
             }
     }
 
-    //! Runs step 1. @return the next ds.
+    //! Runs step 1. A warp skips ds 4 and 5 when none of its pixels needs them. @return the next ds.
     __device__ __forceinline__ int searchDense(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
     {
         if (task.parameters.searchRadius < 2)
             return 1;
         evaluateAround<1, 2>(first, s);
-        bool more = !Shape::VOTE;
+        bool more = false;
 #pragma unroll
         for (int p = 0; p < Shape::PIXELS; ++p)
             more = more || (!s[p].done(4) && s[p].after != 0);

@@ -9,7 +9,7 @@
 #include "../../common/device.hpp"
 #include "../../quick_shift/stages.hpp"
 #include "tuning.hpp"
-#include <limits>
+#include <algorithm>
 #include <type_traits>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
@@ -118,8 +118,6 @@ template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
     static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
 };
 typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
-//! Tiles of ByteShape by twice the threads: blocks begin and end in less time, and pairs take more instructions.
-typedef TileShape<tuning::BYTE_COLS, 2 * tuning::BYTE_GROUPS, tuning::BYTE_CENTRES / 2> ManyThreadsShape;
 typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
 typedef TileShape<tuning::PLANE_COLS, tuning::BAND_GROUPS, tuning::PLANE_CENTRES> BandShape;
 //! Shape of the blocks for so many planes.
@@ -131,47 +129,15 @@ template <typename Shape> int tilesOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
-//! Chunks for 8 bits, and the shape of blocks.
-struct ByteCut
-{
-    Chunks chunks;
-    bool manyThreads; //!< ManyThreadsShape in place of ByteShape
-};
-
-/** Estimates the time of the density of an image with few tiles, in steps of a block's threads. Two blocks of a
-multiprocessor take 1.6 times the time of one. ManyThreadsShape is for one block per multiprocessor: more rounds of it
-gain little or lose.
-@param tiles of all images. */
-inline double timeOfCut(const ByteCut& cut, int64_t tiles, int multiprocessors)
-{
-    const Chunks& c = cut.chunks;
-    const int64_t most = detail::ceilDiv<int64_t>(tiles * c.dxCount * c.dyCount, multiprocessors);
-    const double block = c.dxStep * (c.dyStep + tuning::BYTE_COLUMN_STEPS) + tuning::BYTE_BLOCK_STEPS;
-    if (cut.manyThreads)
-        return most == 1 ? tuning::BYTE_MANY_THREADS_TIME * block : std::numeric_limits<double>::max();
-    return block * (1.6 * static_cast<double>(most / 2) + static_cast<double>(most % 2));
-}
-
 //! Cuts the offsets for 8 bits. Small images get more and smaller chunks where otherwise multiprocessors would be idle.
-inline ByteCut cutForBytes(const Extent& extent, int radius, int multiprocessors)
+inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
 {
-    const ByteCut large = {cutOffsets(radius, tuning::BYTE_DX), false};
+    const Chunks fewest = cutOffsets(radius, tuning::BYTE_DX);
     const int64_t tiles = static_cast<int64_t>(tilesOf<ByteShape>(extent)) * extent.count;
-    const int fewestDx = large.chunks.dxCount, fewestDy = large.chunks.dyCount;
-    if (tiles * fewestDx * fewestDy >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS)
-        return large;
-    ByteCut best = large;
-    double least = timeOfCut(large, tiles, multiprocessors);
-    for (const bool manyThreads : {false, true})
-        for (int dx = fewestDx; dx <= fewestDx + tuning::BYTE_MORE_DX; ++dx)
-            for (int dy = fewestDy; dy <= fewestDy + tuning::BYTE_MORE_DY; ++dy)
-            {
-                const ByteCut cut = {cutOffsetsInto(radius, dx, dy), manyThreads};
-                const double time = timeOfCut(cut, tiles, multiprocessors);
-                best = time < least ? cut : best;
-                least = time < least ? time : least;
-            }
-    return best;
+    const auto countFor = [&](int64_t blocks, int least, int more)
+    { return static_cast<int>(std::min<int64_t>(std::max<int64_t>(multiprocessors / blocks, least), least + more)); };
+    const int dxCount = countFor(tiles * fewest.dyCount, fewest.dxCount, tuning::BYTE_MORE_DX);
+    return cutOffsetsInto(radius, dxCount, countFor(tiles * dxCount, fewest.dyCount, tuning::BYTE_MORE_DY));
 }
 // Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no
 // static memory.

@@ -24,19 +24,10 @@ const int BYTE_BLOCKS = 2;
 //! Largest number of columns of offsets per chunk. BYTE_DX * CHUNK_DY weights must fit 32 bits: at most MAX_TERMS.
 const int BYTE_DX = 10;
 
-// Small images get chunks by an estimate of their time (timeOfCut()), in steps of a block's threads. The number of
-// multiprocessors limits what that gains.
-
-//! Chunks of columns that small images may have beyond the fewest: the estimate tries no more.
+//! Chunks of columns that small images may have beyond the fewest.
 const int BYTE_MORE_DX = 5;
-//! Chunks of rows that small images may have beyond the fewest, likewise.
+//! Chunks of rows that small images may have beyond the fewest.
 const int BYTE_MORE_DY = 3;
-//! Steps that the beginning and the end of a column cost.
-const int BYTE_COLUMN_STEPS = 3;
-//! Steps that the beginning and the end of a block cost.
-const int BYTE_BLOCK_STEPS = 15;
-//! Time of a block with twice the threads, in times of one without, where all blocks are resident at once.
-const double BYTE_MANY_THREADS_TIME = 0.85;
 
 // PLANE: pixels as planes of floats.
 
@@ -92,19 +83,6 @@ const int PLANE_SEARCH_LANES = 4;
 const int FAR_BLOCKS = 1056;
 //! Threads per block of these.
 const int FAR_THREADS = 256;
-
-// --- labels ----------------------------------------------------------------------------------------------------------
-
-//! Threads per block of the kernel that scans few segments: 32 warps, as one warp scans their sums.
-const int SCAN_THREADS = 1024;
-//! Segments per thread of it.
-const int SCAN_EACH = 4;
-//! Largest number of segments that it scans: each block adds up all values before its own. cub::DeviceScan takes more.
-const int SCAN_MOST = 128 * SCAN_THREADS;
-//! Threads per block of the kernel that ranks the roots of a small image and assigns labels: one per pixel of 32 x 32.
-const int RANK_THREADS = 1024;
-//! Segments per thread of it; images of more segments get two kernels.
-const int RANK_EACH = 4;
 
 }}}}} // namespace cv::cuda::quick_shift::gpu::tuning
 
