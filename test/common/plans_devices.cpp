@@ -99,38 +99,6 @@ TEST(QuickShift_Plans, density)
     EXPECT_GT(all.plans(), 190000);
 }
 
-//! Slices of a stack cover it, and none is too high or too deep for a grid.
-TEST(QuickShift_Plans, slices)
-{
-    RNG rng(0x1B873593);
-    Enumeration all;
-    for (int n = 0; n < 100000 && !all.failedOften(); ++n)
-    {
-        const int side = rng.uniform(0, 2) ? 40 : 46340;
-        const qs::Extent extent = {rng.uniform(1, side), rng.uniform(1, side), rng.uniform(1, 300000)};
-        const int rowsOfBlock = 1 << rng.uniform(0, 6);
-        const bool byRows =
-            rng.uniform(0, 2) != 0; // rows of the whole stack are a side of the grid; else its images are
-        const int most = byRows ? qs::gpu::imagesOfRows(extent, rowsOfBlock) : qs::gpu::MOST_BLOCKS;
-        const int64_t perImage = byRows ? extent.rows : rowsOfBlock;
-        int64_t next = 0;
-        const char* wrong = nullptr;
-        qs::gpu::forSlices(extent, most,
-                           [&](const qs::gpu::Slice& slice)
-                           {
-                               if (slice.image != next || slice.extent.count < 1)
-                                   wrong = "slices follow each other";
-                               if (slice.extent.count * perImage > MOST_BLOCKS_DEEP * rowsOfBlock)
-                                   wrong = "a slice fits a grid";
-                               next += slice.extent.count;
-                           });
-        all.add(wrong                  ? wrong
-                : next != extent.count ? "slices cover the stack"
-                                       : nullptr,
-                [&] { return cv::format("%d of %d x %d, at most %d", extent.count, extent.cols, extent.rows, most); });
-    }
-}
-
 // --- cascades --------------------------------------------------------------------------------------------------------
 
 namespace cascade = cv::cuda::cascade;

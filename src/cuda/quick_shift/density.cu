@@ -10,6 +10,7 @@
 // Cost for 8 bit: 12.5 instructions per pair, all included; memory traffic is negligible. Bound by instruction issue.
 // One kernel, for bytes and for floats.
 #include "colours.hpp"
+#include "pixel_grid.hpp"
 #include "tiles.hpp"
 #include "../../common/for_number.hpp"
 #include "../../common/launch.hpp"
@@ -130,11 +131,10 @@ template <bool GUARDED> struct ByteSteps
 };
 
 //! Returns true if a pixel lies in the image and is not masked.
-__device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
+__device__ __forceinline__ bool countsAt(const DensityTask& task, size_t base, int x, int y)
 {
     return x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows &&
-           (!task.features.valid ||
-            task.features.valid[static_cast<size_t>(blockIdx.z) * task.extent.pixels() + y * task.extent.cols + x]);
+           (!task.features.valid || task.features.valid[base + y * task.extent.cols + x]);
 }
 
 //! Fills shared memory with spatial factors, words, start values and credits of 0.
@@ -153,7 +153,7 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
     }
     detail::waitForKernelBefore(); // from here on pack()'s output is read
     detail::letNextKernelBegin();
-    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const uint32_t* const words = task.features.words + place.base;
     // Each warp loads several rows before it stores them: one load after the other would take a tenth of a small
     // image's time.
     const int WARPS = ByteShape::THREADS / 32, DOWN = 2, ACROSS = detail::ceilDiv(BYTE_PITCH, 32);
@@ -168,7 +168,7 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
         {
             const int wx = threadIdx.x % 32 + i % ACROSS * 32, wy = first + i / ACROSS * WARPS;
             const int x = window.x + wx, y = window.y + wy;
-            const bool has = wx < window.cols && wy < window.rows && (!GUARDED || countsAt(task, x, y));
+            const bool has = wx < window.cols && wy < window.rows && (!GUARDED || countsAt(task, place.base, x, y));
             counts[i / ACROSS][i % ACROSS] = has;
             word[i / ACROSS][i % ACROSS] = has ? words[y * task.extent.cols + x] : 0u;
         }
@@ -195,7 +195,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     const int P = Steps::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
     uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
     fillBytes<GUARDED>(task, place, spatial, rows);
-    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const uint32_t* const words = task.features.words + place.base;
     const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
     Steps steps;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
 #pragma unroll
     for (int p = 0; p < P; ++p)
     {
-        const bool counts = !GUARDED || countsAt(task, x, y + p);
+        const bool counts = !GUARDED || countsAt(task, place.base, x, y + p);
         steps.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
         steps.own[p] = 0;
         if (GUARDED)
@@ -224,7 +224,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     }
     addOwn(task, place, x, y, steps.own, pairs, rows, Steps::STRIDE);
     __syncthreads(); // all credits are complete
-    addCredits<ByteShape>(task, place.window, rows, Steps::STRIDE);
+    addCredits<ByteShape>(task, place, rows, Steps::STRIDE);
 }
 
 __global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
@@ -253,12 +253,12 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
         float value[CHANNELS];
     };
 
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int image, int x, int y)
+    static __device__ __forceinline__ Pixel centre(const DensityTask& task, size_t base, int x, int y)
     {
         const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
         const size_t plane = task.extent.pixels();
-        const float* at = task.features.planes + image * task.features.channels * plane +
-                          static_cast<size_t>(y) * task.extent.cols + x;
+        const float* at =
+            task.features.planes + base * task.features.channels + static_cast<size_t>(y) * task.extent.cols + x;
         Pixel pixel;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
@@ -267,10 +267,10 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
                                                                                     : 0.f;
         return pixel;
     }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int image, int x, int y, uint32_t* words,
+    static __device__ __forceinline__ void fill(const DensityTask& task, size_t base, int x, int y, uint32_t* words,
                                                 int pitch)
     {
-        const Pixel pixel = centre(task, image, x, y);
+        const Pixel pixel = centre(task, base, x, y);
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
             if (isPlane<CHANNELS>(k, task.features.channels))
@@ -382,7 +382,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
                      {
                          const int i = y * pitch + x;
                          credits[i] = 0;
-                         Policy::fill(task, blockIdx.z, window.x + x, window.y + y, words + i, plane);
+                         Policy::fill(task, place.base, window.x + x, window.y + y, words + i, plane);
                      });
     for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
     {
@@ -398,7 +398,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
 #pragma unroll
     for (int p = 0; p < P; ++p)
     {
-        centre[p] = Policy::centre(task, blockIdx.z, x, y + p);
+        centre[p] = Policy::centre(task, place.base, x, y + p);
         own[p] = 0;
     }
     uint32_t pairs = 0;
@@ -419,7 +419,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     }
     addOwn(task, place, x, y, own, pairs, credits, pitch);
     __syncthreads(); // all credits are complete
-    addCredits<Shape>(task, window, credits, pitch);
+    addCredits<Shape>(task, place, credits, pitch);
 }
 
 template <int CHANNELS, bool WEIGHTED>
@@ -435,19 +435,20 @@ __global__ void __launch_bounds__(ShapeOf<CHANNELS>::THREADS) weighPlanes(const 
 /** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a
 thread one column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel
 begin early: its first blocks would gather on the multiprocessors that run no block of this one. */
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(THREADS)
     makeKeys(const Extent extent, const Features features, const Parameters parameters, const WeightSums sums,
              uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
 {
     detail::waitForKernelBefore();
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
+    const BlockPlace block(extent, THREADS, CELL);
+    const int x = block.left + static_cast<int>(threadIdx.x);
+    const size_t base = block.base;
     uint64_t sum[CELL];
     bool has[CELL], counts[CELL];
 #pragma unroll
     for (int i = 0; i < CELL; ++i) // all loads first, to hide their latency
     {
-        const int y = blockIdx.y * CELL + i;
+        const int y = block.top + i;
         const size_t place = static_cast<size_t>(y) * extent.cols + x, at = base + place;
         counts[i] = has[i] = x < extent.cols && y < extent.rows;
         sum[i] = 0;
@@ -463,7 +464,7 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int i = 0; i < CELL; ++i)
     {
-        const int y = blockIdx.y * CELL + i;
+        const int y = block.top + i;
         const uint32_t key =
             counts[i] ? densityKey(sum[i] + ONE_WEIGHT, x, y, extent.cols, extent.rows, parameters) : 0;
         if (has[i])
@@ -476,16 +477,17 @@ __global__ void __launch_bounds__(256)
     if (x % CELL == 0 && x < extent.cols)
     {
         const int cellCols = detail::ceilDiv(extent.cols, CELL), cellRows = detail::ceilDiv(extent.rows, CELL);
-        cells[(static_cast<size_t>(blockIdx.z) * cellRows + blockIdx.y) * cellCols + x / CELL] = best;
+        cells[(static_cast<size_t>(block.image) * cellRows + blockIdx.y) * cellCols + x / CELL] = best;
     }
 }
 
 template <typename Shape, typename Kernel>
 void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStream_t stream)
 {
-    detail::launchEarly("quick shift density", kernel,
-                        dim3(tilesOf<Shape>(task.extent), task.chunks.dxCount * task.chunks.dyCount, task.extent.count),
-                        dim3(Shape::THREADS), sharedBytes, stream, task);
+    detail::launchEarly(
+        "quick shift density", kernel,
+        dim3(tilesOf<Shape>(task.extent) * task.extent.count, task.chunks.dxCount * task.chunks.dyCount),
+        dim3(Shape::THREADS), sharedBytes, stream, task);
 }
 
 void weighWords(DensityTask task, cudaStream_t stream)
@@ -525,19 +527,9 @@ static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_D
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
              const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
 {
-    forSlices(extent, MOST_BLOCKS,
-              [&](const Slice& slice)
-              {
-                  const Features part = partOf(features, slice);
-                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
-                  const WeightSums partSums = partOf(sums, slice);
-                  weighAs({part, slice.extent, spatial, partSums, {}, parameters}, stream);
-                  detail::launchEarly(
-                      "quick shift keys", makeKeys,
-                      dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
-                      dim3(256), 0, stream, slice.extent, part, parameters, partSums, keys + slice.pixel,
-                      cells + cellsBefore);
-              });
+    weighAs({features, extent, spatial, sums, {}, parameters}, stream);
+    detail::launchEarly("quick shift keys", makeKeys, gridOf(extent, THREADS, CELL), dim3(THREADS), 0, stream, extent,
+                        features, parameters, sums, keys, cells);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

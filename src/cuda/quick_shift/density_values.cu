@@ -12,9 +12,9 @@ namespace {
 __global__ void __launch_bounds__(THREADS) convertKeys(const Extent extent, const Parameters parameters,
                                                        const uint32_t* __restrict__ keys, const RowsView<float> out)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-    if (x < extent.cols && y < extent.rows * extent.count)
-        out.row(y)[x] = keyDensity(keys[static_cast<size_t>(y) * extent.cols + x], parameters);
+    const PixelPlace p(extent);
+    if (p.inside)
+        out.row(p.image * extent.rows + p.y)[p.x] = keyDensity(keys[p.at], parameters);
 }
 
 } // namespace
@@ -22,14 +22,7 @@ __global__ void __launch_bounds__(THREADS) convertKeys(const Extent extent, cons
 void densityValues(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                    StreamHandle stream)
 {
-    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
-              [&](const Slice& slice)
-              {
-                  const Extent& e = slice.extent;
-                  detail::launch("quick shift density", convertKeys, gridOf(e.cols, e.rows * e.count), BLOCK, 0, stream,
-                                 e, parameters, keys + slice.pixel,
-                                 RowsView<float>{out.row(slice.image * extent.rows), out.step});
-              });
+    detail::launch("quick shift density", convertKeys, gridOf(extent), BLOCK, 0, stream, extent, parameters, keys, out);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -9,7 +9,7 @@
 // the root's rank: the number of roots in earlier segments and before it in its own. Moves about 20 bytes per pixel;
 // bound by memory latency.
 #include "cub_call.hpp"
-#include "plan.hpp"
+#include "pixel_grid.hpp"
 #include "../../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
@@ -20,7 +20,7 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-const int TILE = 32, THREADS = 256;
+const int TILE = 32;
 
 /** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to
 themselves, masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
@@ -33,8 +33,9 @@ __global__ void __launch_bounds__(THREADS)
     // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies
     // elsewhere.
     __shared__ short path[TILE * TILE];
-    const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
-    const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
+    const BlockPlace block(extent, TILE, TILE);
+    const int left = block.left, top = block.top;
+    const size_t base = block.base;
     const int PER_THREAD = TILE * TILE / THREADS;
     const bool cut = tau < INFINITY; // roots already are their own parents
     int parent[PER_THREAD];
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(THREADS)
         const uint32_t marks = __ballot_sync(0xffffffffu, inside && parent[k] == index);
         if (threadIdx.x % TILE == 0 && y < extent.rows)
         {
-            const size_t segment = static_cast<size_t>(blockIdx.z) * segmentsOf(extent) + y * gridDim.x + blockIdx.x;
+            const size_t segment = static_cast<size_t>(block.image) * segmentsOf(extent) +
+                                   y * detail::ceilDiv(extent.cols, 32) + left / 32;
             roots[segment] = marks;
             counts[segment] = __popc(marks);
         }
@@ -107,14 +109,14 @@ __global__ void __launch_bounds__(THREADS)
                  const RowsView<int> copy)
 {
     detail::waitForKernelBefore();
-    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
-    if (x >= extent.cols || y >= extent.rows)
+    const PixelPlace p(extent);
+    if (!p.inside)
         return;
-    const int segments = segmentsOf(extent), index = y * extent.cols + x, image = blockIdx.z;
-    const size_t base = static_cast<size_t>(image) * extent.pixels(), begin = static_cast<size_t>(image) * segments;
+    const int segments = segmentsOf(extent), index = p.y * extent.cols + p.x;
+    const size_t base = p.at - index, begin = static_cast<size_t>(p.image) * segments;
     const int first = ranks[begin];
     if (index == extent.pixels() - 1)
-        counts[image] = ranks[begin + segments] - first;
+        counts[p.image] = ranks[begin + segments] - first;
     int root = jumps[base + index];
     for (int next; root >= 0 && (next = jumps[base + root]) != root;)
         root = next;
@@ -122,12 +124,12 @@ __global__ void __launch_bounds__(THREADS)
     if (root >= 0)
     {
         const int row = root / extent.cols, column = root - row * extent.cols;
-        const size_t segment = begin + row * gridDim.x + column / 32;
+        const size_t segment = begin + row * detail::ceilDiv(extent.cols, 32) + column / 32;
         label = ranks[segment] + __popc(roots[segment] & ((1u << column % 32) - 1)) - first;
     }
-    labels[base + index] = label;
+    labels[p.at] = label;
     if (copy)
-        copy.row(y)[x] = label;
+        copy.row(p.y)[p.x] = label;
 }
 
 //! Computes sums[k], the sum of the values before k, for k = 0 .. count.
@@ -195,29 +197,11 @@ size_t scanBytesFor(const Extent& extent)
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
            RowsView<int> copy, bool early, StreamHandle stream)
 {
-    const int segments = segmentsOf(extent);
-    forSlices(extent, MOST_BLOCKS,
-              [&](const Slice& slice)
-              {
-                  const Extent& e = slice.extent;
-                  const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launchAs(early, "quick shift paths", resolvePathsInTiles,
-                                   dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
-                                   dim3(THREADS), 0, stream, e, trees.parents + slice.pixel,
-                                   trees.distances ? trees.distances + slice.pixel : nullptr, tau,
-                                   ranking.jumps + slice.pixel, ranking.roots + segment, ranking.counts + segment);
-              });
-    scan(segments * extent.count, ranking.counts, ranking.ranks, ranking, stream);
-    forSlices(extent, MOST_BLOCKS,
-              [&](const Slice& slice)
-              {
-                  const Extent& e = slice.extent;
-                  const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launchEarly("quick shift labels", assignLabels,
-                                      dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
-                                      dim3(THREADS), 0, stream, e, ranking.jumps + slice.pixel, ranking.roots + segment,
-                                      ranking.ranks + segment, labels + slice.pixel, counts + slice.image, copy);
-              });
+    detail::launchAs(early, "quick shift paths", resolvePathsInTiles, gridOf(extent, TILE, TILE), dim3(THREADS), 0,
+                     stream, extent, trees.parents, trees.distances, tau, ranking.jumps, ranking.roots, ranking.counts);
+    scan(segmentsOf(extent) * extent.count, ranking.counts, ranking.ranks, ranking, stream);
+    detail::launchEarly("quick shift labels", assignLabels, gridOf(extent), BLOCK, 0, stream, extent, ranking.jumps,
+                        ranking.roots, ranking.ranks, labels, counts, copy);
 }
 
 void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,

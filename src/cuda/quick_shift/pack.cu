@@ -54,8 +54,8 @@ void pack(const ImageView& image, const ImageView& mask, int index, const Extent
     int* const listed = index == 0 ? far.count : nullptr;
     const auto run = [&](auto kernel)
     {
-        detail::launch("quick shift pack", kernel, gridOf(extent.cols, extent.rows), BLOCK, 0, stream, image, mask,
-                       index, extent, scales, features, sums, listed);
+        detail::launch("quick shift pack", kernel, gridOf(extent.one()), BLOCK, 0, stream, image, mask, index, extent,
+                       scales, features, sums, listed);
     };
     if (image.depth == detail::DEPTH_8U)
         run(packImage<uint8_t>);

@@ -27,14 +27,13 @@ __global__ void __launch_bounds__(THREADS)
     paintMeanColours(const Extent extent, const int* __restrict__ labels, const ImageView image, const SumsTable table,
                      const RowsView<void> dst)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
-    if (x >= extent.cols || row >= extent.rows * extent.count)
+    const PixelPlace p(extent);
+    if (!p.inside)
         return;
-    const int index = rowOf(extent, row).image;
-    const int label = numberOf(table, index, labels[static_cast<size_t>(row) * extent.cols + x]);
+    const int label = numberOf(table, p.image, labels[p.at]);
     const bool known = label >= 0 && label < sizeOf(table);
-    const double scale = scaleOf(image, table, index);
-    T* to = static_cast<T*>(dst.row(row)) + static_cast<size_t>(x) * image.channels;
+    const double scale = scaleOf(image, table, p.image);
+    T* to = static_cast<T*>(dst.row(p.image * extent.rows + p.y)) + static_cast<size_t>(p.x) * image.channels;
     for (int k = 0; k < image.channels; ++k)
     {
         to[k] = T(0);
@@ -47,14 +46,8 @@ template <typename T>
 void paintImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
                  RowsView<void> dst, StreamHandle stream)
 {
-    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
-              [&](const Slice& slice)
-              {
-                  const Extent& e = slice.extent;
-                  detail::launch("quick shift mean colour", paintMeanColours<T>, gridOf(e.cols, e.rows * e.count),
-                                 BLOCK, 0, stream, e, labels + slice.pixel, partOf(image, slice), partOf(sums, slice),
-                                 RowsView<void>{dst.row(slice.image * extent.rows), dst.step});
-              });
+    detail::launch("quick shift mean colour", paintMeanColours<T>, gridOf(extent), BLOCK, 0, stream, extent, labels,
+                   image, sums, dst);
 }
 
 } // namespace

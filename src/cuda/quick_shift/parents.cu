@@ -387,12 +387,10 @@ template <typename Colours, typename Shape, int... PASSES>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(const ParentTask task)
 {
     extern __shared__ unsigned long long memory[];
-    const NearSearch<Colours, Shape> search = {task,
-                                               *reinterpret_cast<SearchTile<Colours, Shape>*>(memory),
-                                               static_cast<size_t>(blockIdx.z) * task.extent.pixels(),
-                                               static_cast<int>(blockIdx.x) * Shape::COLS,
-                                               static_cast<int>(blockIdx.y) * Shape::ROWS,
-                                               Colours::weightOf(task.parameters)};
+    const BlockPlace block(task.extent, Shape::COLS, Shape::ROWS);
+    const NearSearch<Colours, Shape> search = {task,       *reinterpret_cast<SearchTile<Colours, Shape>*>(memory),
+                                               block.base, block.left,
+                                               block.top,  Colours::weightOf(task.parameters)};
     detail::waitForKernelBefore();
     detail::letNextKernelBegin();
     search.fill();
@@ -538,11 +536,11 @@ template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNea
     detail::letNextKernelBegin();
     const Extent& e = task.extent;
     const Parameters& p = task.parameters;
-    const int x = blockIdx.x * BLOCK_COLS + threadIdx.x, y = blockIdx.y * BLOCK_ROWS + threadIdx.y;
-    if (x >= e.cols || y >= e.rows)
+    const PixelPlace pixel(e);
+    if (!pixel.inside)
         return;
-    const size_t base = static_cast<size_t>(blockIdx.z) * e.pixels();
-    const int index = y * e.cols + x;
+    const int x = pixel.x, y = pixel.y, index = y * e.cols + x;
+    const size_t base = pixel.at - index;
     const uint32_t key = task.keys[base + index];
     if (key == 0)
     {
@@ -585,31 +583,26 @@ template <typename Colours, typename Task> void searchBeyondTiles(const Task& ta
 template <bool WEIGHTED> void searchBands(const BandTask& task, cudaStream_t stream)
 {
     typedef PlaneColours<MAX_CHANNELS, WEIGHTED> Colours;
-    dim3 grid = gridOf(task.extent.cols, task.extent.rows);
-    grid.z = task.extent.count;
-    detail::launchEarly("quick shift near parents", searchNearBands<Colours>, grid, BLOCK, 0, stream, task);
+    detail::launchEarly("quick shift near parents", searchNearBands<Colours>, gridOf(task.extent), BLOCK, 0, stream,
+                        task);
     searchBeyondTiles<Colours>(task, stream);
-}
-
-template <typename Shape> dim3 gridOf(const Extent& e)
-{
-    return dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count);
 }
 
 template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
 {
     static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES,
                   "must fit the shared memory of a block on every device");
-    detail::launchEarly("quick shift near parents", searchNear<Colours, Shape, PASSES...>, gridOf<Shape>(task.extent),
-                        dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
+    detail::launchEarly("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
+                        gridOf(task.extent, Shape::COLS, Shape::ROWS), dim3(Shape::THREADS),
+                        sizeof(SearchTile<Colours, Shape>), stream, task);
     searchBeyondTiles<Colours>(task, stream);
 }
 
 //! Searches words: with small blocks where large ones would be too few to fill the device.
 void searchBytes(const ParentTask& task, cudaStream_t stream)
 {
-    const dim3 grid = gridOf<ByteSearch>(task.extent);
-    const int64_t blocks = static_cast<int64_t>(grid.x) * grid.y * grid.z;
+    const dim3 grid = gridOf(task.extent, ByteSearch::COLS, ByteSearch::ROWS);
+    const int64_t blocks = static_cast<int64_t>(grid.x) * grid.y;
     if (blocks < static_cast<int64_t>(tuning::BYTE_SMALL_SEARCH) * detail::multiprocessors())
         search<ByteColours, SmallByteSearch, 44, 100, 196>(task, stream);
     else
@@ -641,25 +634,14 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
     SearchParameters p = {parameters.searchRadius, parameters.colorWeight, parameters.reach, parameters.strict, {}};
     for (int k = 0; k < FEW_CHANNELS; ++k)
         p.factors[k] = parameters.factors[k];
-    forSlices(extent, MOST_BLOCKS,
-              [&](const Slice& slice)
-              {
-                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
-                  if (slice.image > 0) // pack() has cleared the list of the first slice
-                      detail::cudaCheck(cudaMemsetAsync(far.count, 0, sizeof(int), stream), "quick shift parents");
-                  const auto taskWith = [&](const auto& used) -> ParentTaskWith<std::decay_t<decltype(used)>>
-                  {
-                      return {partOf(features, slice), slice.extent,           used,
-                              keys + slice.pixel,      cells + cellsBefore,    far,
-                              parents + slice.pixel,   distances + slice.pixel};
-                  };
-                  if (features.channels <= FEW_CHANNELS)
-                      searchAs(taskWith(p), parameters.weighted, stream);
-                  else if (parameters.weighted)
-                      searchBands<true>(taskWith(parameters), stream);
-                  else
-                      searchBands<false>(taskWith(parameters), stream);
-              });
+    const auto taskWith = [&](const auto& used) -> ParentTaskWith<std::decay_t<decltype(used)>>
+    { return {features, extent, used, keys, cells, far, parents, distances}; };
+    if (features.channels <= FEW_CHANNELS)
+        searchAs(taskWith(p), parameters.weighted, stream);
+    else if (parameters.weighted)
+        searchBands<true>(taskWith(parameters), stream);
+    else
+        searchBands<false>(taskWith(parameters), stream);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

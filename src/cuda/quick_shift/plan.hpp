@@ -124,7 +124,7 @@ typedef TileShape<tuning::PLANE_COLS, tuning::BAND_GROUPS, tuning::PLANE_CENTRES
 template <int PLANES> using ShapeOf = std::conditional_t<(PLANES > FEW_CHANNELS), BandShape, PlaneShape>;
 
 //! Returns the number of tiles of an image; a tile is the pixels of a block.
-template <typename Shape> int tilesOf(const Extent& extent)
+template <typename Shape> CT_HOST_DEVICE int tilesOf(const Extent& extent)
 {
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
@@ -169,49 +169,6 @@ inline Chunks cutForPlanes(int radius, int planes)
 {
     return planes > FEW_CHANNELS ? cutOffsets(radius, tuning::BAND_DX, tuning::BAND_DY)
                                  : cutOffsets(radius, tuning::PLANE_DX);
-}
-
-//! Consecutive images of a stack.
-struct Slice
-{
-    Extent extent;
-    int image;    //!< index of the first image
-    size_t pixel; //!< index of its first pixel
-};
-
-/** Calls visit(slice) for all slices of a stack: grids are at most MOST_BLOCKS blocks high and deep, so larger stacks
-take several launches. @param most most images per slice. */
-template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
-{
-    for (int64_t first = 0; first < extent.count; first += most)
-    {
-        const int image = static_cast<int>(first), left = extent.count - image;
-        visit(Slice{{extent.cols, extent.rows, left < most ? left : most},
-                    image,
-                    static_cast<size_t>(image) * extent.pixels()});
-    }
-}
-const int MOST_BLOCKS = 65535; //!< of a grid in y and in z
-
-//! Returns the part of a slice.
-inline WeightSums partOf(const WeightSums& whole, const Slice& slice)
-{
-    return {whole.narrow ? whole.narrow + slice.pixel : nullptr, whole.wide ? whole.wide + slice.pixel : nullptr};
-}
-inline Features partOf(const Features& whole, const Slice& slice)
-{
-    Features part = whole;
-    part.words = whole.words ? whole.words + slice.pixel : nullptr;
-    part.planes = whole.planes ? whole.planes + slice.pixel * whole.channels : nullptr;
-    part.valid = whole.valid ? whole.valid + slice.pixel : nullptr;
-    return part;
-}
-
-//! Returns the most images per slice when the rows of a whole slice are the grid's y. At least 1: MAX_SIDE is not above
-//! MOST_BLOCKS.
-inline int imagesOfRows(const Extent& extent, int rowsOfBlock)
-{
-    return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -15,17 +15,17 @@ namespace {
 __global__ void __launch_bounds__(THREADS)
     findLargestMagnitude(const Extent extent, const int* __restrict__ labels, const ImageView image, uint32_t* largest)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    const PixelPlace p(extent);
     uint32_t most = 0;
-    if (x < extent.cols && y < extent.rows * extent.count && labels[static_cast<size_t>(y) * extent.cols + x] >= 0)
+    if (p.inside && labels[p.at] >= 0)
         for (int k = 0; k < image.channels; ++k)
         {
-            const float value = pixelOf<float>(image, x, y)[k];
+            const float value = pixelOf<float>(image, p.x, p.image * extent.rows + p.y)[k];
             if (isFinite(value))
                 most = ::max(most, floatBits(value) & 0x7fffffffu);
         }
     most = detail::largestOfWarp(most);
-    uint32_t* const ofImage = largest + rowOf(extent, ::min(y, extent.rows * extent.count - 1)).image;
+    uint32_t* const ofImage = largest + p.image;
     if (threadIdx.x == 0 && most > *ofImage)
         atomicMax(ofImage, most);
 }
@@ -52,24 +52,22 @@ template <typename T, int MOST>
 __global__ void __launch_bounds__(THREADS)
     sumSuperpixels(const Extent extent, const int* __restrict__ labels, const ImageView image, const SumsTable table)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
-    const bool inside = x < extent.cols && y < extent.rows * extent.count;
-    const Row at = rowOf(extent, inside ? y : 0);
-    const int label = numberOf(table, at.image, inside ? labels[static_cast<size_t>(y) * extent.cols + x] : -1);
+    const PixelPlace p(extent);
+    const int lane = threadIdx.x, label = numberOf(table, p.image, p.inside ? labels[p.at] : -1);
     const int before = __shfl_up_sync(0xffffffffu, label, 1);
     const unsigned heads = __ballot_sync(0xffffffffu, lane == 0 || before != label);
     const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // first lanes of runs right of this lane
     const int end = after ? __ffs(after) - 1 : 32;
     typedef cub::WarpReduce<long long> Reduce;
     __shared__ Reduce::TempStorage memory[BLOCK_ROWS];
-    const double scale = scaleOf(image, table, at.image);
+    const double scale = scaleOf(image, table, p.image);
     long long colour[MOST] = {};
 #pragma unroll
     for (int k = 0; k < MOST; ++k)
     {
         if (image.data != nullptr && k < image.channels)
         {
-            colour[k] = label >= 0 ? colourOf(pixelOf<T>(image, x, y)[k], scale) : 0;
+            colour[k] = label >= 0 ? colourOf(pixelOf<T>(image, p.x, p.image * extent.rows + p.y)[k], scale) : 0;
             colour[k] = Reduce(memory[threadIdx.y]).HeadSegmentedSum(colour[k], heads >> lane & 1);
         }
     }
@@ -85,33 +83,24 @@ __global__ void __launch_bounds__(THREADS)
     if (!table.places)
         return;
     Places& s = table.places[label];
-    atomicAdd(&s.x, n * x + n * (n - 1) / 2);
-    atomicAdd(&s.y, n * at.y);
-    atomicMin(&s.left, x);
-    atomicMax(&s.right, x + static_cast<int>(n) - 1);
-    atomicMin(&s.top, at.y);
-    atomicMax(&s.bottom, at.y);
+    atomicAdd(&s.x, n * p.x + n * (n - 1) / 2);
+    atomicAdd(&s.y, n * p.y);
+    atomicMin(&s.left, p.x);
+    atomicMax(&s.right, p.x + static_cast<int>(n) - 1);
+    atomicMin(&s.top, p.y);
+    atomicMax(&s.bottom, p.y);
 }
 
-//! Launches sumSuperpixels() for all slices.
 template <typename T>
 void addImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& table,
                StreamHandle stream)
 {
-    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
-              [&](const Slice& slice)
-              {
-                  const Extent& e = slice.extent;
-                  const SumsTable part = partOf(table, slice);
-                  const dim3 grid = gridOf(e.cols, e.rows * e.count);
-                  if (image && image.depth == detail::DEPTH_32F)
-                      detail::launch("quick shift largest", findLargestMagnitude, grid, BLOCK, 0, stream, e,
-                                     labels + slice.pixel, partOf(image, slice), part.largest);
-                  const auto kernel =
-                      image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS> : sumSuperpixels<T, FEW_CHANNELS>;
-                  detail::launch("quick shift sums", kernel, grid, BLOCK, 0, stream, e, labels + slice.pixel,
-                                 partOf(image, slice), part);
-              });
+    if (image && image.depth == detail::DEPTH_32F)
+        detail::launch("quick shift largest", findLargestMagnitude, gridOf(extent), BLOCK, 0, stream, extent, labels,
+                       image, table.largest);
+    const auto kernel =
+        image.channels > FEW_CHANNELS ? sumSuperpixels<T, MAX_CHANNELS> : sumSuperpixels<T, FEW_CHANNELS>;
+    detail::launch("quick shift sums", kernel, gridOf(extent), BLOCK, 0, stream, extent, labels, image, table);
 }
 
 } // namespace

@@ -19,18 +19,6 @@ __device__ __forceinline__ unsigned long long* sumsOf(const SumsTable& table, in
     return table.rows + static_cast<size_t>(label) * (1 + table.channels);
 }
 
-//! Row of an image of a stack.
-struct Row
-{
-    int image, y;
-};
-//! Returns the image, and the row in it, of a row of a stack. One image needs no division.
-__device__ __forceinline__ Row rowOf(const Extent& extent, int row)
-{
-    const int image = extent.count == 1 ? 0 : row / extent.rows;
-    return {image, row - image * extent.rows};
-}
-
 //! Returns the number of a label's superpixel in the stack; -1 where masked.
 __device__ __forceinline__ int numberOf(const SumsTable& table, int image, int label)
 {
@@ -45,19 +33,6 @@ __device__ __forceinline__ int sizeOf(const SumsTable& table) { return ::min(*ta
 __device__ __forceinline__ double scaleOf(const ImageView& image, const SumsTable& table, int index)
 {
     return image.depth == detail::DEPTH_32F ? fixedScale(table.largest[index]) : 1.;
-}
-
-//! Returns the part of a slice.
-inline SumsTable partOf(const SumsTable& whole, const Slice& slice)
-{
-    SumsTable part = whole;
-    part.firsts = whole.firsts ? whole.firsts + slice.image : nullptr;
-    part.largest = whole.largest + slice.image;
-    return part;
-}
-inline ImageView partOf(const ImageView& whole, const Slice& slice)
-{
-    return whole.part(slice.image * slice.extent.rows, slice.extent.rows * slice.extent.count);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

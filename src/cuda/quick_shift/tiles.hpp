@@ -27,18 +27,23 @@ struct Window
     int x, y, cols, rows;
 };
 
-//! Tile and offsets of a block. blockIdx.x is the tile, blockIdx.y the chunk, blockIdx.z the image.
+//! Tile and offsets of a block. blockIdx.x is the tile in the stack, blockIdx.y the chunk.
 template <typename Shape> struct Place
 {
+    size_t base;                        //!< index of the image's first pixel in the stack
     int tileX, tileY;                   //!< top left pixel of the tile
     int dxBegin, dxEnd, dyBegin, dyEnd; //!< offsets of the chunk
     Window window;
 
     __device__ explicit Place(const DensityTask& task)
     {
-        const int tilesX = detail::ceilDiv(task.extent.cols, Shape::COLS);
-        tileX = static_cast<int>(blockIdx.x) % tilesX * Shape::COLS;
-        tileY = static_cast<int>(blockIdx.x) / tilesX * Shape::ROWS;
+        const Extent& e = task.extent;
+        const int tilesX = detail::ceilDiv(e.cols, Shape::COLS), tiles = tilesOf<Shape>(e);
+        const int image = e.count == 1 ? 0 : static_cast<int>(blockIdx.x) / tiles;
+        const int tile = static_cast<int>(blockIdx.x) - image * tiles;
+        base = static_cast<size_t>(image) * e.pixels();
+        tileX = tile % tilesX * Shape::COLS;
+        tileY = tile / tilesX * Shape::ROWS;
         const Chunks& c = task.chunks;
         dxBegin = static_cast<int>(blockIdx.y) % c.dxCount * c.dxStep;
         dyBegin = static_cast<int>(blockIdx.y) / c.dxCount * c.dyStep - task.parameters.radius;
@@ -72,17 +77,17 @@ __device__ __forceinline__ void addToSum(const WeightSums& sums, size_t at, uint
 
 //! Adds the credits of the window to the sums.
 template <typename Shape>
-__device__ __forceinline__ void addCredits(const DensityTask& task, const Window& window, const uint32_t* credits,
+__device__ __forceinline__ void addCredits(const DensityTask& task, const Place<Shape>& place, const uint32_t* credits,
                                            int pitch)
 {
-    const size_t base = static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const Window& window = place.window;
     forWindow<Shape>(window,
                      [&](int wx, int wy)
                      {
                          const uint32_t credit = credits[wy * pitch + wx];
                          const int x = window.x + wx, y = window.y + wy;
                          if (credit != 0 && x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows)
-                             addToSum(task.sums, base + static_cast<size_t>(y) * task.extent.cols + x, credit);
+                             addToSum(task.sums, place.base + static_cast<size_t>(y) * task.extent.cols + x, credit);
                      });
 }
 
@@ -101,11 +106,10 @@ __device__ __forceinline__ void addOwn(const DensityTask& task, const Place<Shap
             atomicAdd(at + p * pitch, own[p] - (pairs << 30));
         return;
     }
-    const size_t base = static_cast<size_t>(blockIdx.z) * task.extent.pixels();
 #pragma unroll
     for (int p = 0; p < P; ++p)
         if (x < task.extent.cols && y + p < task.extent.rows)
-            addToSum(task.sums, base + static_cast<size_t>(y + p) * task.extent.cols + x, own[p] - (pairs << 30));
+            addToSum(task.sums, place.base + static_cast<size_t>(y + p) * task.extent.cols + x, own[p] - (pairs << 30));
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu
