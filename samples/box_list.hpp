@@ -36,14 +36,16 @@ public:
             throw std::runtime_error("cannot read " + name);
         next();
     }
-    /** Reads the boxes of a frame; frames are asked for in ascending order, without gaps. @return whether the detector
-    has run on it. */
+    /** Reads the boxes of a frame; frames are asked for in ascending order. @return whether the detector has run on it.
+     */
     bool read(int frame, std::vector<cv::Rect>& boxes)
     {
         boxes.clear();
         bool ran = false;
-        for (; frame_ == frame; next())
+        for (; frame_ >= 0 && frame_ <= frame; next())
         {
+            if (frame_ < frame) // of a frame that was left out
+                continue;
             ran = true;
             if (there_)
                 boxes.push_back(box_);

@@ -119,9 +119,9 @@ private:
                 frame.image = Mat(); // the last one is in use
                 if (!source_.read(frame.image))
                     break;
-                frame.number = number;
+                frame.number = source_.number();
                 frame.name = source_.name();
-                if (number % shards_ == shard_ && !push(frame))
+                if (frame.number % shards_ == shard_ && !push(frame))
                     return;
             }
         }

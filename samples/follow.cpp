@@ -70,6 +70,8 @@ public:
         image_(Rect(at, size)).copyTo(frame);
         return true;
     }
+    //! Number of the last frame, from 0.
+    int number() const { return pan_ > 0 ? next_ - 1 : source_.number(); }
     double rate() const { return pan_ > 0 ? 25. : source_.rate(); }
     //! Returns the number of frames; 0: not known.
     int count(int limit) const { return pan_ == 0 ? source_.count(limit) : limit > 0 ? std::min(limit, pan_) : pan_; }
@@ -104,9 +106,8 @@ public:
         tracker_ = MultiTrackerTLD::create(params);
     }
     //! Returns a row for each object; it is on the host, so that the call waits.
-    Mat update(const Mat& frame)
+    Mat update(const Mat& frame, int number)
     {
-        const int number = number_++;
         Mat results;
         if (cuda_)
             device_.upload(frame);
@@ -154,7 +155,6 @@ private:
     const int every_;
     const bool proposes_;
     bool started_ = false; //!< with --propose: there are objects
-    int number_ = 0;
     std::unique_ptr<BoxList> list_;
     Ptr<CascadeClassifierEx> cascade_;
     Ptr<MultiTrackerTLD> tracker_;
@@ -266,10 +266,11 @@ void run(const Options& options)
     while ((limit == 0 || frames < limit) && !stopped() && source.read(frame))
     {
         meter.start();
-        const Mat results = follower.update(frame);
+        const Mat results = follower.update(frame, source.number());
         meter.stop();
         draw(frame, results);
-        report.add(frames++, frame, results);
+        report.add(source.number(), frame, results);
+        ++frames;
         progress.step();
         if (!show(options, frame))
             break;

@@ -272,7 +272,7 @@ void runVideo(const Settings& options)
             areas.push_back(region + Point(-options.radius, -options.radius) +
                             Size(2 * options.radius, 2 * options.radius));
         const std::vector<FragmentMatch> matches = finder.find(regions, areas);
-        report.add(count, frame, regions, matches, finder.milliseconds - before);
+        report.add(source.number(), frame, regions, matches, finder.milliseconds - before);
     }
     whole.stop();
     progress.end();

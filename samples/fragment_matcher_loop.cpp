@@ -338,8 +338,6 @@ Counts follow(const Settings& options, Source& source, Mat& frame, Report& repor
     for (counts.frames = 1; (options.frames == 0 || counts.frames < options.frames) && !stopped() && source.read(frame);
          ++counts.frames)
     {
-        if (frame.size() != loop->input().size())
-            throw std::runtime_error(format("frame %d has another size than the first", counts.frames));
         TickMeter time;
         time.start();
         frame.copyTo(loop->input()); // the host's only part of the loop
@@ -349,9 +347,9 @@ Counts follow(const Settings& options, Source& source, Mat& frame, Report& repor
         const int followed = trails.add(loop->locations(), confidence);
         counts.looked += confidence.rows, counts.followed += followed, counts.milliseconds += time.getTimeMilli();
         report.add(
-            counts.frames, confidence.rows, followed, time.getTimeMilli(),
+            source.number(), confidence.rows, followed, time.getTimeMilli(),
             trails.draw(frame, confidence,
-                        format("frame %d, %d of %d fragments followed", counts.frames, followed, confidence.rows)));
+                        format("frame %d, %d of %d fragments followed", source.number(), followed, confidence.rows)));
         if (options.renew > 0 && counts.frames % options.renew == 0)
             start(*loop, trails, options);
         progress.step();

@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_SAMPLES_INPUT_HPP
 
 #include "overwrite.hpp"
+#include "program.hpp"
 #include "opencv2/imgcodecs.hpp"
 #include "opencv2/imgproc.hpp"
 #include "opencv2/videoio.hpp"
@@ -105,13 +106,14 @@ inline std::vector<std::string> filesOfInput(const std::string& input, bool sequ
     return filesLike((path.parent_path() / (name.substr(0, begin) + "#" + name.substr(end + 1))).string());
 }
 
-//! Reads frames one after the other, as 8-bit BGR.
+//! Reads frames one after the other, as 8-bit BGR. Damaged ones are left out; where the input fails later, it ends.
 class Source
 {
 public:
-    //! @param sequence an image begins a sequence of files that are numbered like it; else it is read alone. @param
-    //! results as of filesOfInput().
+    //! @param sequence an image begins a sequence of files that are numbered like it, and all images have one size; else
+    //! it is read alone. @param results as of filesOfInput().
     explicit Source(const std::string& input, bool sequence = false, const std::vector<std::string>& results = {})
+        : input_(input), sequence_(sequence)
     {
         if (std::filesystem::is_directory(input))
         {
@@ -148,19 +150,19 @@ public:
     //! @return false when there are no more.
     bool read(cv::Mat& frame)
     {
-        if (!video_.isOpened())
-            return readFile(frame);
-        if (!video_.read(frame) || frame.empty())
-        {
-            if (count() > read_)
-                std::cerr << "the input ended after " << read_ << " of the " << count() << " frames that it announces"
-                          << std::endl;
+        if (!(video_.isOpened() ? readVideo(frame) : readFile(frame)))
             return false;
-        }
-        ++read_;
-        toBgr(frame);
-        return true;
+        if (size_.empty())
+            size_ = frame.size();
+        if (frame.size() == size_ || !(isVideo() || sequence_))
+            return true;
+        endInput(cv::format("%s: %s has %d x %d pixels, the first one has %d x %d; frames of one size are needed",
+                            input_.c_str(), (name_.empty() ? cv::format("frame %d", number_) : name_).c_str(),
+                            frame.cols, frame.rows, size_.width, size_.height));
+        return false;
     }
+    //! Number of the last frame, from 0; those that are left out count.
+    int number() const { return number_; }
     //! Images that stand alone, each with a name; else frames of one video.
     bool isVideo() const { return files_.empty(); }
     //! Name of the file that the last frame came from, without folders; empty for videos.
@@ -196,16 +198,40 @@ private:
                    ? ": neither an image nor a video that can be read"
                    : ": neither an image nor an MJPEG .avi video; others need FFmpeg, which was not found";
     }
+    bool readVideo(cv::Mat& frame)
+    {
+        while (!stopped() && video_.grab())
+        {
+            ++number_;
+            if (video_.retrieve(frame) && !frame.empty())
+            {
+                toBgr(frame);
+                return true;
+            }
+            leaveOut(cv::format("%s: frame %d", input_.c_str(), number_));
+        }
+        const int read = number_ + 1;
+        const bool url = input_.find("://") != std::string::npos;
+        if (stopped())
+            return false;
+        if (live_ || (url && (count() == 0 || read < count())))
+            endInput(input_ + cv::format(": ended or stalled after %d frames", read));
+        else if (read < count()) // the heads of files count frames that a program has dropped, too
+            std::cerr << "the input ended after " << read << " of the " << count() << " frames that it announces"
+                      << std::endl;
+        return false;
+    }
     bool readFile(cv::Mat& frame)
     {
         while (next_ < files_.size())
         {
             const std::string& file = files_[next_++];
+            ++number_;
             frame = cv::imread(file, cv::IMREAD_COLOR);
             name_ = std::filesystem::path(file).filename().string();
             if (!frame.empty())
                 return true;
-            std::cerr << "left out, cannot be read: " << file << std::endl;
+            leaveOut(file);
         }
         return false;
     }
@@ -218,11 +244,14 @@ private:
             cv::cvtColor(frame, frame, frame.channels() == 1 ? cv::COLOR_GRAY2BGR : cv::COLOR_BGRA2BGR);
     }
 
+    const std::string input_;
+    const bool sequence_;
     std::vector<std::string> files_;
     size_t next_ = 0;
     std::string name_;
     bool live_ = false;
-    int read_ = 0; //!< frames of the video
+    int number_ = -1;
+    cv::Size size_; //!< of the first frame
     cv::VideoCapture video_;
 };
 

@@ -24,6 +24,14 @@ namespace sample {
 namespace detail {
 
 inline volatile std::sig_atomic_t stopped = 0;
+inline bool incomplete = false; //!< not all of the input could be read
+inline std::string failure;     //!< why the input ended early
+
+inline void sayFailure()
+{
+    if (!failure.empty())
+        std::cerr << "error: " << failure << std::endl;
+}
 
 inline void setSignals(void (*handler)(int))
 {
@@ -49,6 +57,19 @@ inline void onSignal(int)
 //! The user wants to end: leave the loop and finish the files.
 inline bool stopped() { return detail::stopped != 0; }
 
+//! The input cannot be read any further: what was done until then is written, and the program ends with exit code 1.
+inline void endInput(const std::string& why)
+{
+    detail::incomplete = true;
+    detail::failure = why;
+}
+//! A part of the input cannot be read: the program goes on without it, and ends with exit code 1.
+inline void leaveOut(const std::string& part)
+{
+    detail::incomplete = true;
+    std::cerr << "left out, cannot be read: " << part << std::endl;
+}
+
 //! @param run the program itself.
 inline int runProgram(int argc, char** argv, Options options, const std::function<void(const Options&)>& run)
 {
@@ -64,8 +85,9 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
         run(options);
         if (!std::cout.flush())
             throw std::runtime_error("cannot write to the standard output");
+        detail::sayFailure();
         if (!stopped())
-            return 0;
+            return detail::incomplete ? 1 : 0;
         std::cerr << "interrupted; what was done until then is written" << std::endl;
         return 130;
     }
@@ -83,6 +105,7 @@ inline int runProgram(int argc, char** argv, Options options, const std::functio
     }
     catch (const std::exception& e)
     {
+        detail::sayFailure();
         std::cerr << "error: " << e.what() << std::endl;
         return 1;
     }

@@ -258,7 +258,7 @@ void doVideo(Source& source, Segmenter& segmenter, Look look, const Options& opt
         window.read(look);
         segmenter.set(look);
         const Results r = segmenter.run(frame, false);
-        table.rows() << done << ',' << r.count << ',' << r.milliseconds << '\n';
+        table.rows() << source.number() << ',' << r.count << ',' << r.milliseconds << '\n';
         table.tick();
         video.write(r.contours);
         milliseconds += r.milliseconds;

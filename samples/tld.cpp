@@ -265,8 +265,8 @@ private:
 Mat firstFrame(Source& source, int number)
 {
     Mat frame;
-    for (int i = 0; i <= number && !stopped(); ++i)
-        if (!source.read(frame))
+    while (source.number() < number && !stopped())
+        if (!source.read(frame) || source.number() > number)
             throw std::runtime_error(format("there is no frame %d in the input", number));
     return stopped() ? Mat() : frame;
 }
@@ -304,7 +304,7 @@ void run(const Options& options)
         ++frames;
         const std::vector<int> ids = (*tracker).getIds();
         draw(frame, *tracker, ids, results);
-        report.add(first + frames, frame, ids, results);
+        report.add(source.number(), frame, ids, results);
         progress.step();
         if (!show(options, frame))
             break;

@@ -68,9 +68,10 @@ inline std::vector<Mat> readFrames(const std::string& folder, size_t most)
     Source source(imagesOf(folder).empty() ? videos[0] : folder);
     for (Mat frame; frames.size() < most && !stopped() && source.read(frame); frame = Mat())
         frames.push_back(frame);
-    const size_t images = source.isVideo() ? 0 : static_cast<size_t>(source.count());
-    if (frames.size() < std::min(most, images) && !stopped()) // truth would belong to other frames
-        throw std::runtime_error(folder + ": there is an image that cannot be read");
+    const size_t images = source.isVideo() ? 0 : static_cast<size_t>(source.count()),
+                 passed = static_cast<size_t>(source.number()) + 1;
+    if (frames.size() < std::max(std::min(most, images), passed) && !stopped()) // truth would belong to other frames
+        throw std::runtime_error(folder + ": there is a frame that cannot be read");
     return frames;
 }
 

@@ -6,6 +6,7 @@ Import this before cv2, so that an early Ctrl-C is handled too.
 import signal
 
 _stopped = []
+_incomplete = []  # why not all of the input could be read
 
 
 def _on_signal(*_):
@@ -50,6 +51,11 @@ def stopped():
     return bool(_stopped)
 
 
+def _say_incomplete():
+    for reason in _incomplete:
+        print(reason, file=sys.stderr)
+
+
 def run(main):
     try:
         main()
@@ -57,14 +63,17 @@ def run(main):
     except (Failure, cv2.error, OSError) as error:
         if stopped() and isinstance(error, NoFrames):
             sys.exit(130)
+        _say_incomplete()
         # Without the place in the sources, except where the text is a condition of the sources.
         brief = isinstance(error, cv2.error) and getattr(error, "err", "") and error.code != cv2.Error.StsAssert
         print(f"error: {error.err if brief else error}", file=sys.stderr)
         sys.stdout = None  # it may be what cannot be written
         sys.exit(1)
+    _say_incomplete()
     if stopped():
         print("interrupted; what was done until then is written", file=sys.stderr)
         sys.exit(130)
+    sys.exit(1 if _incomplete else 0)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------------
@@ -128,9 +137,11 @@ def read_image(path):
 
 
 class Source:
-    """Frames of a folder of images, a sequence, a video, a URL or a camera, one after the other."""
+    """Frames of one size of a folder of images, a sequence, a video, a URL or a camera, one after the other. Damaged ones are left out. Where
+    the source fails later, it ends there: the outputs are complete up to there, and the exit code is 1."""
 
     def __init__(self, name):
+        self._name, self._number, self._shape = name, -1, None
         self._files, self._video = None, None
         if os.path.isdir(name):
             names = sorted((n for n in os.listdir(name) if n.lower().endswith(IMAGES)), key=natural)
@@ -145,6 +156,7 @@ class Source:
         self._video = cv2.VideoCapture(int(name) if camera else name)
         if not self._video.isOpened():
             raise Failure(f"cannot open camera {name}" if camera else f"cannot open the video {name}" + self._hint())
+        self._live = bool(camera)
         count = 0 if camera else self._video.get(cv2.CAP_PROP_FRAME_COUNT)
         rate = self._video.get(cv2.CAP_PROP_FPS) if self._video.getBackendName() != "CV_IMAGES" else 0
         self.count = round(count) if 0 < count < 1e9 else 0  # 0: not known
@@ -157,17 +169,35 @@ class Source:
     def read(self):
         """The next frame; None when there are no more or the user wants to end."""
         while not stopped():
-            if self._video:
-                ok, frame = self._video.read()
-                return frame if ok else None
-            if not self._files:
+            self._number += 1
+            name = f"{self._name}: frame {self._number}"
+            if self._files:
+                name = self._files.pop(0)
+                frame = cv2.imread(name)
+            elif self._video and self._video.grab():
+                frame = self._video.retrieve()[1]
+            else:
+                self._end()
                 return None
-            file = self._files.pop(0)
-            frame = cv2.imread(file)
-            if frame is not None:
-                return frame
-            print(f"left out, cannot be read: {file}", file=sys.stderr)
+            if frame is None:
+                _incomplete.append(f"left out, cannot be read: {name}")
+                continue
+            self._shape = self._shape or frame.shape
+            if frame.shape != self._shape:
+                sizes = [f"{shape[1]} x {shape[0]}" for shape in (frame.shape, self._shape)]
+                _incomplete.append(f"error: {name} has {sizes[0]} pixels, the first one has {sizes[1]}; frames of one size are needed")
+                return None
+            return frame
         return None
+
+    def _end(self):
+        """Says why a video has no further frame, unless it is that it ends there."""
+        if not self._video or stopped():
+            return
+        if self._live or ("://" in self._name and not 0 < self.count <= self._number):
+            _incomplete.append(f"error: {self._name}: ended or stalled after {self._number} frames")
+        elif self._number < self.count:  # the heads of files count frames that a program has dropped, too
+            print(f"the input ended after {self._number} of the {self.count} frames that it announces", file=sys.stderr)
 
 
 # --- outputs ---------------------------------------------------------------------------------------------------------------

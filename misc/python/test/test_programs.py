@@ -554,6 +554,46 @@ class ProgramsTest(Programs):
         else:  # OpenCV's own reader wants the index, which is at the end
             self.assert_fails(done, 1, "cut.avi")
 
+    def test_damaged_frames(self):
+        """They are left out and said, other frames keep their numbers, and the outputs are whole."""
+        with open(self.data("in.avi"), "rb") as whole:
+            data = bytearray(whole.read())
+        begin = [frame.start() for frame in re.finditer(b"00dc", data)][5] + 8
+        data[begin:begin + 40] = bytes(40)
+        with open(self.out("bad.avi"), "wb") as bad:
+            bad.write(data)
+        for name in [*TABLES, "follow", "fragment_matcher.py", "tld.py"]:
+            with self.subTest(name):
+                out = self.out("of_" + name)
+                os.mkdir(out)
+                done = self.run_program(name, *self.arguments(name, self.out("bad.avi"), out))
+                self.assertEqual(done.returncode, 1, done.err)
+                self.assertIn("left out, cannot be read: " + self.out("bad.avi") + ": frame 5", done.err)
+                self.assertNotIn("error: ", done.err)
+                if name in TABLES:
+                    numbers = [int(row["frame"]) for row in rows_of(os.path.join(out, TABLES[name]))]
+                    self.assertEqual(numbers, [number for number in range(numbers[0], 12) if number != 5])
+                video = {"follow": "follow.avi"}.get(name, VIDEOS.get(name, "out.avi"))
+                self.assertEqual(frames_of(os.path.join(out, video)), 11 if name in ("cascade", "follow", "quick_shift") else 10)
+                self.assertEqual(glob.glob(os.path.join(out, "*.partial-*")), [])
+
+    def test_sources_that_fail_later(self):
+        """The outputs are whole up to there, and the reason is said."""
+        for step in range(12):
+            cv2.imwrite(self.out(f"size_{step:02}.png"), scene(step)[:, :192 - 32 * (step == 6)])
+        source = self.out("size_%02d.png")
+        for name in [*TABLES, "fragment_matcher.py", "tld.py"]:
+            with self.subTest(name):
+                out = self.out("of_" + name)
+                os.mkdir(out)
+                done = self.run_program(name, *self.arguments(name, source, out))
+                self.assertEqual(done.returncode, 1, done.err)
+                self.assertIn(f"error: {source}: frame 6 has 160 x 144 pixels, the first one has 192 x 144", done.err)
+                frames = 6 if name in ("cascade", "quick_shift") else 5
+                self.assertEqual(frames_of(os.path.join(out, VIDEOS.get(name, "out.avi"))), frames)
+                if name in TABLES:
+                    self.assertEqual(len(rows_of(os.path.join(out, TABLES[name]))), frames)
+
     def test_learned_objects_are_written_whole(self):
         arguments = self.arguments("tld", self.data("in.avi"))
         done = self.run_program("tld", "--save=" + self.out("object"), *arguments)
