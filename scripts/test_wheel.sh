@@ -119,7 +119,7 @@ run_tests contrib51 /beside
 environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbclient ipykernel openpiv rasterio
 run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdfr]*.py" # what was skipped for want of these packages
-environment scan av pyarrow 'ray[data]'
+environment scan av pyarrow 'ray[data]' decord
 run_tests scan "" "test_[rs][ac]*.py" # what was skipped for want of these
 sed 's/^/FAILED  /' "$scratch/failed" >&2
 total_of "$scratch"/*.count

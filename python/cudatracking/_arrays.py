@@ -537,11 +537,11 @@ def wrapped(mat: Any, device: int, stream: Optional[int]) -> DeviceArray:
     return DeviceArray(mat, device, stream, (rows, columns, channels), (step, channels * size, size))
 
 
-def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...] = (1, 3, 4)) -> Given:
+def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...] = (1, 3, 4), wanted: Optional[str] = None) -> Given:
     """An image: height x width, or height x width x channels, of one of the types; a list of whole numbers becomes uint8.
 
-    Whole numbers of other types become uint8 or else uint16 where these are possible and hold all values.
-    float16 and float64 become float32 where that is one of the types.
+    On the host whole numbers of other types, also in floats where float32 is none of the types, become the type that is `wanted`, else uint8 or else
+    uint16, where these are possible and hold all values. float16 and float64 become float32 where that is one of the types.
     """
     array = None if type(value) is np.ndarray else _known(value, name)
     if array is not None and array.dtype in dtypes and _is_image(array.shape, channels):
@@ -551,7 +551,7 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
     if isinstance(value, (bool, int, float, complex, np.generic)):
         raise TypeError(f"{name}: {shown(value)}: an image is needed")
     array = given(value, name)
-    if array.host is not None and isinstance(value, (list, tuple)) and array.host.dtype.kind in "iu":
+    if array.host is not None and isinstance(value, (list, tuple)) and array.host.dtype.kind in "iu" and wanted in (None, "u1"):
         if array.host.size and not (0 <= array.host.min() and array.host.max() <= 255):
             raise ArgumentError(f"{name}: a list with values from {array.host.min()} to {array.host.max()}; 0 to 255 is possible", name)
         array = _on_host(array.host.astype(np.uint8), name)
@@ -560,12 +560,13 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
     if array.host is not None and array.dtype in ("f8", "f2") and "f4" in dtypes:
         with np.errstate(over="ignore"):
             array = _on_host(array.host.astype(np.float32), name)
-    if array.host is not None and array.host.size and array.host.dtype.kind in "biu" and array.dtype not in dtypes and "f4" not in dtypes:
+    if array.host is not None and array.host.size and array.dtype not in dtypes and "f4" not in dtypes and _is_whole(array.host):
         least, most = int(array.host.min()), int(array.host.max())
-        kind = next((kind for kind in ("u1", "u2") if kind in dtypes and 0 <= least and most <= np.iinfo(kind).max), None)
+        possible = dtypes if wanted is None else (wanted,)
+        kind = next((kind for kind in possible if 0 <= least and most <= np.iinfo(kind).max), None)
         if kind is None:
             raise ArgumentError(f"{name}: {array.host.dtype} values from {least} to {most}; possible are those of "
-                                f"{', '.join(str(np.dtype(kind)) for kind in dtypes)}", name)
+                                f"{', '.join(str(np.dtype(kind)) for kind in possible)}{', as the fragments are' if wanted else ''}", name)
         array = _on_host(array.host.astype(kind), name)
     if array.dtype not in dtypes:
         through = ("" if array.dtype[0] != "f" or "f4" in dtypes else "; floats of 0 to 1: numpy.rint(65535 * image).astype(numpy.uint16)" if "u2" in dtypes else
@@ -578,6 +579,11 @@ def image(value: Any, name: str, dtypes: Sequence[str], channels: tuple[int, ...
     if not _is_image(array.shape, channels):
         raise ArgumentError(f"{name}: shape {array.shape}: sides of less than 2^31 are possible", name, array.shape)
     return array
+
+
+def _is_whole(host: npt.NDArray[Any]) -> bool:
+    """Whether all elements are whole numbers."""
+    return host.dtype.kind in "biu" or (host.dtype.kind == "f" and bool(np.isfinite(host).all()) and bool((host == np.rint(host)).all()))
 
 
 @functools.lru_cache(maxsize=256)

@@ -151,7 +151,7 @@ class CascadeClassifier(Worker):
         if isinstance(cascade, str) and not os.path.exists(path):
             raise ArgumentError(f"cascade: {shown(cascade)} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}", "cascade", cascade)
         if built_in and not os.path.exists(path):
-            raise ArgumentError(f"cascade: there is no file {path!r}; the package has a cascade of this name: {_name_of(built_in)!r}", "cascade", cascade)
+            raise ArgumentError(f"cascade: there is no file {shown(path)}; the package has a cascade of this name: {_name_of(built_in)!r}", "cascade", cascade)
         _arrays.check_file(path, "cascade")
         call(self._native.load, path)
         return name

@@ -89,7 +89,7 @@ class Job:
         try:
             # Before the first frame, so that hours of work are not lost for want of a folder.
             self.table = self._opened(Table(options.table, columns)) if options.table else None
-            self.drawing = self._opened(Drawing(options.draw, self.source.still, self.source.rate, self.source.aspect)) if options.draw else None
+            self.drawing = self._opened(Drawing(options.draw, self.source)) if options.draw else None
         except BaseException:
             self._drop()
             raise

@@ -73,11 +73,16 @@ class SourceError(error):
 
 
 class LeftOut:
-    """Counts the frames that the head of a container counts and its index leaves out: an edit list hides them, or an AVI has dropped them."""
+    """Counts the frames that the head of a container counts and its index leaves out: an edit list hides them, or an AVI has dropped them.
+
+    Attributes:
+        at_end: whether the frames that are missing at the end may have been dropped: an AVI file that is not cut off.
+    """
 
     def __init__(self, container: Any) -> None:
         self._dropped = container.format.name == "avi"  # its packets are numbered; those of dropped frames do not come
         self._number = -1
+        self.at_end = self._dropped and _has_all_chunks(container.name)
 
     def before(self, packet: Any) -> int:
         """Returns the number of them from the packet before up to this one."""
@@ -88,15 +93,29 @@ class LeftOut:
         return count
 
 
-def upright(pixels: npt.NDArray[np.uint8], frame: Any) -> npt.NDArray[np.uint8]:
-    """Turns and mirrors pixels as the display matrix of a frame says: phones write frames as the sensor has them."""
+def _has_all_chunks(path: str) -> bool:
+    """Returns whether a RIFF file has as many bytes as its heads say."""
+    try:
+        with open(path, "rb") as file:
+            end = 0
+            while (head := file.read(8))[:4] == b"RIFF" and len(head) == 8:
+                end = file.seek(int.from_bytes(head[4:], "little"), os.SEEK_CUR)
+            return 0 < end <= os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+
+
+def upright(pixels: npt.NDArray[np.uint8], frame: Any) -> tuple[npt.NDArray[np.uint8], bool]:
+    """Turns and mirrors pixels as the display matrix of a frame says: phones write frames as the sensor has them. Returns whether rows became
+    columns, too."""
     found = [entry for entry in frame.side_data.keys() if getattr(entry.type, "name", "") == "DISPLAYMATRIX"]
     if not found:
-        return pixels
+        return pixels, False
     a, b, _, c, d = struct.unpack("=5i", bytes(found[0])[:20])
-    if abs(b) + abs(c) > abs(a) + abs(d):
+    swapped = abs(b) + abs(c) > abs(a) + abs(d)
+    if swapped:
         pixels, a, d = pixels.swapaxes(0, 1), c, b
-    return np.ascontiguousarray(pixels[::-1 if d < 0 else 1, ::-1 if a < 0 else 1])
+    return np.ascontiguousarray(pixels[::-1 if d < 0 else 1, ::-1 if a < 0 else 1]), swapped
 
 
 class Source:
@@ -105,7 +124,7 @@ class Source:
     Attributes:
         count: number of frames, or None when nobody knows.
         rate: frames per second, or None.
-        aspect: width of a pixel by its height, or None.
+        aspect: width of a pixel by its height, or None; of a frame as it is yielded, once there is one.
         still: whether it is a single image.
         unread: what is wrong with images of a folder or frames of a video that cannot be read. They are left out; frames keep their numbers.
     """
@@ -196,14 +215,15 @@ class Source:
             yield from self._decoded()
         elif self._video is not None:
             index = 0
-            while True:
-                ok, pixels = call(self._video.read)
-                if not ok:
-                    break
-                yield Frame(index, index / self.rate if self.rate else None, "", np.asarray(pixels))
+            while call(self._video.grab):
+                _, pixels = call(self._video.retrieve)
+                if pixels is None:
+                    self.unread.append(f"{self.name}: frame {index}: is damaged")
+                else:
+                    yield Frame(index, index / self.rate if self.rate else None, "", np.asarray(pixels))
                 index += 1
-            if self.count is not None and index < self.count:
-                raise SourceError(f"{self.name}: frame {index} of {self.count} cannot be read")
+            if self.count is None:
+                raise SourceError(f"camera {self.name}: has no further frame")
         else:
             def once(text: str) -> None:
                 if self._note:
@@ -235,7 +255,7 @@ class Source:
     def _delivered(self) -> Iterator[tuple[int, Any]]:
         """Yields frames, and None where one is damaged, each with the number of frames before it that are known to be missing."""
         ahead: list[int] = []  # time stamps of packets whose frames have not come
-        left_out = LeftOut(self._container)
+        left_out = self._left_out = LeftOut(self._container)
         failure: Optional[SourceError] = None
         packets = self._container.demux(self._stream)
         while failure is None:
@@ -280,13 +300,18 @@ class Source:
                     self._gap = max(before, 1) if frame.pts is not None else self._gap
                     end_gap()
                     index, self._gap = index + self._gap, 0
-                begin = frame.time if begin is None else begin
-                yield Frame(index, float(frame.time - begin) if frame.time is not None else None, "", upright(frame.to_ndarray(format="bgr24"), frame))
+                pixels, swapped = upright(frame.to_ndarray(format="bgr24"), frame)
+                if begin is None:
+                    begin = frame.time
+                    self.aspect = 1 / self.aspect if self.aspect and swapped else self.aspect
+                yield Frame(index, float(frame.time - begin) if frame.time is not None else None, "", pixels)
                 index += 1
         finally:
             if self._gap:
                 end_gap()
-        if self.count is not None and index + self._gap < self.count and self._note:
+        if self._left_out.at_end:
+            self.count = index + self._gap
+        elif self.count is not None and index + self._gap < self.count and self._note:
             self._note(f"note: {self.name}: has {index + self._gap} frames, {self.count} by its head: it may be cut off\n")
 
     def close(self) -> None:

@@ -184,7 +184,8 @@ class FragmentMatcher(Worker):
             or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel, also alpha, is ignored), all of one type,
-    sides 1 to 32767; whole numbers of other types on the host are taken as uint8, or as uint16 if a value is above 255; fragments of uint16
+    sides 1 to 32767; whole numbers of other types on the host, also in floats, become the type of the fragments, or of new ones uint8, or uint16 if a
+    value is above 255, where that holds all of them; fragments of uint16
     have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
     ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
@@ -215,6 +216,7 @@ class FragmentMatcher(Worker):
         self._peaks = int(self._native.getParams().peaks)
         self._areas = self._limit
         self._predicted = False  # the extension has predictions
+        self._kind: Optional[str] = None  # type of the fragments
         self._regions: Optional[npt.NDArray[np.int32]] = None  # that all fragments were cut from, if they were
         self._largest: Optional[tuple[int, int]] = None  # width and height of which no fragment has more, if they are known
 
@@ -257,7 +259,7 @@ class FragmentMatcher(Worker):
         several: Any = [templates] if hasattr(templates, "shape") else templates
         if not isinstance(several, (list, tuple)):
             raise TypeError(f"templates: {type(templates).__name__}: a list of images is needed")
-        images = [_arrays.image(value, f"templates[{i}]", _PIXELS) for i, value in enumerate(several)]
+        images = of_one_type(several, lambda value, name, wanted: _arrays.image(value, name, _PIXELS, wanted=wanted))
         covers = self._weights(weights, len(images))
         self._edit(self._native.setFragments, images, covers, stream)
 
@@ -282,6 +284,7 @@ class FragmentMatcher(Worker):
                     named["weights"] = weights if many else weights[0]
                 made = call(method, *before, pixels if many else pixels[0], **named)
         self._largest = self._regions = None  # not before: a refused call keeps the fragments
+        self._kind = images[0].dtype
         return made
 
     def cut(self, frame: ImageLike, regions: BoxesLike, weights: Optional[Union[ImageLike, Sequence[Optional[ImageLike]]]] = None, *,
@@ -315,7 +318,7 @@ class FragmentMatcher(Worker):
                 if covers is not None:
                     named["weights"] = [work.array(array) for array in covers]
                 call(self._native.cutFragments, work.array(image), boxes, **named)
-        self._largest, self._regions = None, np.array(boxes, np.int32)
+        self._largest, self._regions, self._kind = None, np.array(boxes, np.int32), image.dtype
 
     def add(self, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> int:
         """Appends one fragment and returns its index.
@@ -326,7 +329,7 @@ class FragmentMatcher(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        image = _arrays.image(template, "template", _PIXELS)
+        image = _arrays.image(template, "template", _PIXELS, wanted=self._kind)
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         return int(self._edit(self._native.addFragment, [image], covers, stream, many=False))
 
@@ -341,19 +344,19 @@ class FragmentMatcher(Worker):
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
         index = _arrays.number(index, "index", whole=True)
-        image = _arrays.image(template, "template", _PIXELS)
+        image = _arrays.image(template, "template", _PIXELS, wanted=self._kind)
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         self._edit(self._native.updateFragment, [image], covers, stream, index, many=False)
 
     def remove(self, index: int) -> None:
         """Removes one fragment; the indices of later ones decrease by one."""
         call(self._native.removeFragment, _arrays.number(index, "index", whole=True))
-        self._regions = None
+        self._regions, self._kind = None, self._kind if len(self) else None
 
     def clear(self) -> None:
         """Removes all fragments."""
         call(self._native.clear)
-        self._regions = None
+        self._regions = self._kind = None
 
     def size(self, index: int) -> tuple[int, int]:
         """Returns (width, height) of a fragment in pixels."""
@@ -386,7 +389,7 @@ class FragmentMatcher(Worker):
             matches = self._match_at(self._place, frame, areas, out)
             if matches is not None:
                 return matches
-        image = _arrays.image(frame, "frame", _PIXELS)
+        image = _arrays.image(frame, "frame", _PIXELS, wanted=self._kind)
         targets = None if out is None else _parts(out)
         count = self._native.getFragmentCount()
         where = None if areas is None else _areas(areas, count)
@@ -505,7 +508,7 @@ class FragmentMatcher(Worker):
             out: array for the result, of its shape and type, on the frame's device or a numpy array. Default: a new one.
         """
         index = _arrays.number(index, "index", whole=True)
-        image = _arrays.image(frame, "frame", _PIXELS)
+        image = _arrays.image(frame, "frame", _PIXELS, wanted=self._kind)
         box = (0, 0, 0, 0) if area is None else _arrays.box(area, "area")
         with self._work([image], stream) as work:
             rows, columns = self._positions(index, image.shape, box)
@@ -580,6 +583,12 @@ class FragmentMatcher(Worker):
 
     def __repr__(self) -> str:
         return f"<cudatracking.FragmentMatcher {self.metric}, {len(self)} fragments, {self.peaks} peaks, device {self.device!r}>"
+
+
+def of_one_type(values: Sequence[Any], read: Callable[[Any, str, Optional[str]], Any]) -> list[Any]:
+    """Templates as read(value, name, wanted) makes them; whole numbers of other types become those of uint16 where one of them needs it."""
+    made = [read(value, f"templates[{i}]", None) for i, value in enumerate(values)]
+    return made if len({one.dtype for one in made}) < 2 else [read(value, f"templates[{i}]", "u2") for i, value in enumerate(values)]
 
 
 def _full(rows: int, columns: int) -> Given:

@@ -232,10 +232,11 @@ TICKS = 60000  # of a second, in time stamps of an .mp4; MPEG-4 has 16 bits for 
 class Drawing:
     """Annotated frames: an image file of a single image, else a video: .avi (MJPEG), or .mp4 with PyAV.
 
-    An .mp4 has the times of the frames and `aspect`, width of a pixel by its height; an .avi has neither: its rate is constant.
+    An .mp4 has the times of the frames and the shape of their pixels; an .avi has neither: its rate is constant. `source`: of the frames.
     """
 
-    def __init__(self, path: str, still: bool, rate: Optional[float], aspect: Optional[fractions.Fraction] = None) -> None:
+    def __init__(self, path: str, source: Any) -> None:
+        still, rate = source.still, source.rate
         suffix = os.path.splitext(path)[1].lower()
         possible = (".png", ".jpg", ".jpeg", ".bmp") if still else (".avi", ".mp4")
         if suffix not in possible:
@@ -244,7 +245,7 @@ class Drawing:
         if not still and is_stream(path):
             raise ArgumentError(f"draw: {path}: is a device or a pipe; a video needs a file, as its head is written last", "draw", path)
         self._beside = Beside(path)
-        self._path, self._aspect = path, aspect
+        self._path, self._source = path, source
         self._last, self._next = -1, 0  # time stamps: of the last frame; of one whose time is not known
         self._writer: Any = None
         self._av: Any = None
@@ -309,8 +310,8 @@ class Drawing:
                 self._stream = self._container.add_stream(codec, rate=fractions.Fraction(self._rate).limit_denominator(1001))
                 self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
                 self._stream.codec_context.time_base = fractions.Fraction(1, TICKS)
-                if self._aspect:
-                    self._stream.codec_context.sample_aspect_ratio = self._aspect
+                if self._source.aspect:  # known with the first frame, which may be turned
+                    self._stream.codec_context.sample_aspect_ratio = self._source.aspect
                 return
         raise error(f"{self._path}: PyAV has no encoder for .mp4; .avi can be written")
 

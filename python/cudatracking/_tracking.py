@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import _arrays
 from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike, Kind
-from ._errors import ArgumentError, call, error
+from ._errors import ArgumentError, call, error, shown
 from ._native import cv2
 from ._results import Form, row, table
 from ._work import Work, Worker
@@ -265,16 +265,16 @@ class _Frames(Worker):
         """Calls what writes a file; it does so whole or not at all."""
         folder = os.path.dirname(os.path.abspath(path))
         if not os.path.isdir(folder):
-            raise ArgumentError(f"path: there is no folder {folder!r}", "path", path)
+            raise ArgumentError(f"path: there is no folder {shown(folder)}", "path", path)
         device = path.startswith(("/dev/", "/proc/")) or (os.path.exists(path) and not os.path.isfile(path))
         if not device and os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
-            raise ArgumentError(f"path: {path!r}: must end with .xml, .yml, .yaml or .json", "path", path)
+            raise ArgumentError(f"path: {shown(path)}: must end with .xml, .yml, .yaml or .json", "path", path)
         self._ask(write, path)
 
     def _read(self, path: str) -> None:
         _arrays.check_file(path, "path")
         if not hasattr(self._native, "load"):
-            raise error(f"path: {path!r}: this build cannot read it back", "path", path)
+            raise error(f"path: {shown(path)}: this build cannot read it back", "path", path)
         self._ask(self._native.load, path)
 
     @property

@@ -5,17 +5,18 @@
     import cudatracking.dropin as cv2  # instead of: import cv2
 
 CascadeClassifier, groupRectangles, data.haarcascades, data.lbpcascades and the CASCADE_ flags are those of this package; every other name is the
-installed cv2's.
+installed cv2's. What they raise is also a cv2.error.
 """
+import functools
 import logging
 import os
 from types import SimpleNamespace
-from typing import Any, Optional
+from typing import Any, Callable, NoReturn, Optional
 
 import cv2 as _installed
 import numpy as np
 
-from . import _arrays, _cascade
+from . import _arrays, _cascade, _errors
 from ._errors import ArgumentError
 
 __all__ = ["CASCADE_DO_CANNY_PRUNING", "CASCADE_DO_ROUGH_SEARCH", "CASCADE_FIND_BIGGEST_OBJECT", "CASCADE_SCALE_IMAGE", "CascadeClassifier", "data",
@@ -25,9 +26,38 @@ CASCADE_DO_CANNY_PRUNING, CASCADE_SCALE_IMAGE, CASCADE_FIND_BIGGEST_OBJECT, CASC
 data = SimpleNamespace(haarcascades=os.path.join(_cascade._FOLDER, ""), lbpcascades=os.path.join(_cascade._FOLDER, ""))
 
 
+_KINDS: dict[type, Any] = {kind: type(kind.__name__, (kind, _installed.error), {}) for kind in (ArgumentError, _errors.error, TypeError)}
+
+
+def _as_in_cv2(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose exceptions are cv2.error, too."""
+    @functools.wraps(function)
+    def raising(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except _errors.error as raised:
+            raise _KINDS.get(type(raised), type(raised))(str(raised), raised.argument, raised.value, raised.code) from None
+        except TypeError as raised:
+            raise _KINDS.get(type(raised), type(raised))(str(raised)) from None
+    return raising
+
+
+def _copied(node: Any, name: str, storage: Any) -> None:
+    """Writes a node of a file, and all that is in it, to another file."""
+    if node.isMap() or node.isSeq():
+        storage.startWriteStruct(name, _installed.FILE_NODE_MAP if node.isMap() else _installed.FILE_NODE_SEQ)
+        for key in node.keys() if node.isMap() else ():
+            _copied(node.getNode(key), key, storage)
+        for i in range(node.size()) if node.isSeq() else ():
+            _copied(node.at(i), "", storage)
+        storage.endWriteStruct()
+    else:
+        storage.write(name, node.string() if node.isString() else int(node.real()) if node.isInt() else node.real())
+
+
 class CascadeClassifier(_cascade.CascadeClassifier):
     """cudatracking.CascadeClassifier with the habits of cv2's: a file that does not exist makes an object without a cascade (see empty()) and a line in
-    the log, images may be cv2.UMat, and None is an empty image."""
+    the log, and None is an empty image."""
 
     def __init__(self, filename: Any = None, **settings: Any) -> None:
         try:
@@ -41,8 +71,44 @@ class CascadeClassifier(_cascade.CascadeClassifier):
     def _detect(self, method: Any, image: Any, *args: Any, **named: Any) -> Any:
         if image is None:
             image = np.empty((0, 0), np.uint8)
-        return super()._detect(method, image.get() if isinstance(image, _installed.UMat) else image, *args, **named)
+        return super()._detect(method, image, *args, **named)
 
+    def read(self, node: Any) -> bool:
+        """Reads a cascade of the new format from a cv2.FileNode, as cv2.CascadeClassifier.read() does. Returns False, and has no cascade then, if
+        there is no valid one."""
+        if not isinstance(node, _installed.FileNode):
+            raise TypeError(f"node: {type(node).__name__}: a cv2.FileNode is needed")
+        storage = _installed.FileStorage(".xml", _installed.FILE_STORAGE_WRITE | _installed.FILE_STORAGE_MEMORY)
+        _copied(node, "cascade", storage)
+        return self.load(storage.releaseAndGetString().encode())
+
+    @staticmethod
+    def convert(oldcascade: Any, newcascade: Any) -> NoReturn:
+        """Is refused: files of the old format need no conversion."""
+        raise _errors.error("convert(): files of the old format are not converted; load() reads them as they are")
+
+    def _described(self, name: str) -> Any:
+        if self.empty():
+            raise _errors.error(f"{name}(): there is no cascade")
+        return getattr(super(), name)()
+
+    def getOriginalWindowSize(self) -> tuple[int, int]:
+        size: tuple[int, int] = self._described("getOriginalWindowSize")
+        return size
+
+    def getFeatureType(self) -> int:
+        return int(self._described("getFeatureType"))
+
+    def isOldFormatCascade(self) -> bool:
+        return bool(self._described("isOldFormatCascade"))
+
+
+for _method in ("__init__", "load", "read", "detectMultiScale", "detectMultiScale2", "detectMultiScale3", "getOriginalWindowSize", "getFeatureType", "isOldFormatCascade"):
+    setattr(CascadeClassifier, _method, _as_in_cv2(getattr(CascadeClassifier, _method)))
+CascadeClassifier.convert = staticmethod(_as_in_cv2(CascadeClassifier.convert))  # type: ignore[method-assign]
+
+
+@_as_in_cv2
 
 def groupRectangles(rectList: Any, groupThreshold: Optional[int], eps: Optional[float] = .2) -> tuple[Any, Any]:
     """cv2.groupRectangles(): joins similar boxes. Returns (boxes, weights): the mean box of each group, n x 4 int32, and its number of boxes, n int32; or

@@ -66,6 +66,7 @@ class _Stage:
     _made_by: Any
     _dtypes: Sequence[str] = ("u1",)
     _channels: tuple[int, ...] = (1, 3, 4)
+    _wanted: Optional[str] = None  # type for whole numbers of others
 
     def __init__(self, column: str, rgb: bool, made_by: Any) -> None:
         self._column, self._rgb, self._made_by = _name(column, "column"), _arrays.flag(rgb, "rgb"), made_by
@@ -73,8 +74,8 @@ class _Stage:
     def __reduce__(self) -> tuple[Any, tuple[()]]:
         return self._made_by, ()
 
-    def _bgr(self, image: ImageLike, name: str) -> npt.NDArray[Any]:
-        given = _arrays.image(image, name, self._dtypes, self._channels)
+    def _bgr(self, image: ImageLike, name: str, wanted: Optional[str] = None) -> npt.NDArray[Any]:
+        given = _arrays.image(image, name, self._dtypes, self._channels, wanted)
         pixels = given.fetched() if given.host is None else given.host
         return pixels[..., [2, 1, 0, 3][:pixels.shape[2]]] if self._rgb and pixels.ndim == 3 and pixels.shape[2] in (3, 4) else pixels
 
@@ -88,7 +89,7 @@ class _Stage:
             if _length(values, name) != count:
                 raise ArgumentError(f"batch[{name!r}]: has {len(values)} rows, {self._column!r} has {count}", "batch", len(values))
         names = [f"{self._column}[{i}]" for i in range(count)]
-        return [(name, self._bgr(image, name)) for name, image in zip(names, batch[self._column])]
+        return [(name, self._bgr(image, name, self._wanted)) for name, image in zip(names, batch[self._column])]
 
 
 class Detect(_Stage):
@@ -144,7 +145,8 @@ class Match(_Stage):
             _matcher._check_sizes(_matcher._areas(areas, len(templates)))
         self._areas = areas
         self._matcher = FragmentMatcher(**named)
-        self._matcher.set([self._bgr(image, f"templates[{i}]") for i, image in enumerate(templates)])
+        self._matcher.set(_matcher.of_one_type(templates, self._bgr))
+        self._wanted = self._matcher._kind
 
     def __call__(self, batch: Batch) -> Batch:
         found = []

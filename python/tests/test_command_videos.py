@@ -1,15 +1,18 @@
 """The command's videos: what is damaged or ends early, what their heads say, times, and how frames are shown."""
 import fractions
+import re
 import socket
 import struct
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import cudatracking as ct
+from cudatracking import _frames
 from cudatracking._frames import Source
-from command_case import CommandCase, needs_av, rows_of
+from command_case import CommandCase, needs_av, rows_of, write_video
 from scenes import box, frame
 
 BOX = ",".join(map(str, box(0)))
@@ -92,12 +95,28 @@ class VideosTest(CommandCase):
                     packet.pts, packet.dts, packet.stream = packet.pts - shift, packet.dts - shift, copied
                     new.mux(packet)
         write(self.path("dropped.avi"), times=[step + step // 10 * 5 for step in range(30)])
-        for name, count in (("trimmed.mp4", 15), ("dropped.avi", 30)):
+        write(self.path("in.avi"))
+        data = bytearray(self.contents("in.avi"))
+        for at in (data.index(b"avih") + 8 + 16, data.index(b"strh") + 8 + 32):  # frames that were dropped at the end
+            data[at:at + 4] = struct.pack("<I", 35)
+        self.put("ended.avi", data)
+        for name, count in (("trimmed.mp4", 15), ("dropped.avi", 30), ("ended.avi", 30)):
             source = Source(self.path(name))
             self.assertGreater(source.count, count)
             self.assertEqual((len(list(source)), source.count), (count, count))
             self.assertNotIn("note", self.run_command("detect", name, "--table=t.csv").stderr)
             self.run_command("scan", name, "--job=detect", f"--out=out-{name}", "--format=csv", "--executor=processes", "--workers=cpu:1")
+
+    def test_damaged_frames_without_av(self):
+        write_video(self.path("in.avi"), 12)
+        data = bytearray(self.contents("in.avi"))
+        at = [found.start() for found in re.finditer(b"00dc", data)][5] + 8
+        data[at:at + 40] = bytes(40)
+        self.put("bad.avi", data)
+        with mock.patch.object(_frames, "import_optional", side_effect=ct.error("there is none")):
+            source = Source(self.path("bad.avi"))
+            self.assertEqual([(shot.number, round(10 * shot.time)) for shot in source], [(number, number) for number in range(12) if number != 5])
+        self.assertEqual(source.unread, [f"{self.path('bad.avi')}: frame 5: is damaged"])
 
     def test_cover_art(self):
         write(self.path("in.mp4"))
@@ -120,6 +139,18 @@ class VideosTest(CommandCase):
             a, b, c, d = (value << 16 for value in matrix)
             self.put("m.mp4", data[:at] + struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30) + data[at + 36:])
             self.assertTrue(all(np.array_equal(shot.pixels, change(pixels)) for shot, pixels in zip(Source(self.path("m.mp4")), straight)), matrix)
+
+    def test_turned_pixels(self):
+        """4:3 as wide as high, 192 x 144 of them: shown with 256 x 144, and turned with 144 x 256."""
+        write(self.path("in.mp4"), 2, aspect=fractions.Fraction(4, 3))
+        data = self.contents("in.mp4")
+        at = data.index(b"tkhd") + 44
+        for name, (a, b, c, d), width, height in (("straight", (1, 0, 0, 1), 256, 144), ("turned", (0, 1, -1, 0), 144, 256), ("upside", (-1, 0, 0, -1), 256, 144)):
+            self.put(f"{name}.mp4", data[:at] + struct.pack(">9i", a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30) + data[at + 36:])
+            self.run_command("detect", f"{name}.mp4", f"--draw={name}-drawn.mp4")
+            for source in map(Source, (self.path(f"{name}.mp4"), self.path(f"{name}-drawn.mp4"))):
+                rows, columns = list(source)[0].pixels.shape[:2]
+                self.assertEqual((columns * source.aspect, rows) if rows == 144 else (columns, rows / source.aspect), (width, height), name)
 
     def test_times(self):
         """They begin with the first frame, in every container; a drawing has those of its source, and the shape of its pixels."""

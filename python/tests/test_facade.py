@@ -15,6 +15,8 @@ import unittest
 import numpy as np
 
 import cudatracking as ct
+from cudatracking.scan import scan
+from cudatracking.scan._jobs import settings_of
 from scenes import DATA, box, frame, needs_data, read, texture
 
 
@@ -183,7 +185,7 @@ class CascadeTest(unittest.TestCase):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 made.scale_factor = wrong
         with self.assertRaisesRegex(TypeError, "image: elements are float64; possible: uint8"):
-            made.detect(np.zeros((9, 9)))
+            made.detect(np.full((9, 9), .5))
         with self.assertRaisesRegex(ValueError, r"image: shape \(9, 9, 2\)"):
             made.detect(np.zeros((9, 9, 2), np.uint8))
         with self.assertRaisesRegex(ValueError, "image: a list with values from 0 to 300"):
@@ -666,11 +668,29 @@ class PackageTest(unittest.TestCase):
         wide = image.astype(np.int64) * 200
         matcher.cut(wide, [(30, 50, 30, 20)])
         self.assertEqual(matcher.match(wide.astype(np.uint16))[0].locations[0].tolist(), [30, 50])
-        for given, kind, words in ((image - 300., TypeError, r"possible: uint8, uint16; floats of 0 to 1: numpy.rint\(65535 \* image\)"),
-                                   (wide * 9, ct.ArgumentError, "int64 values from .*; possible are those of uint8, uint16$"),
+        for given, kind, words in ((image - 300.5, TypeError, r"possible: uint8, uint16; floats of 0 to 1: numpy.rint\(65535 \* image\)"),
+                                   (image - 300., ct.ArgumentError, "float64 values from -.*; possible are those of uint16, as the fragments are$"),
+                                   (wide * 9, ct.ArgumentError, "int64 values from .*; possible are those of uint16, as the fragments are$"),
                                    (np.full((9, 9), -1, np.int8), ct.ArgumentError, "int8 values from -1 to -1;")):
             with self.assertRaisesRegex(kind, rf"^frame: .*{words}"):
                 matcher.match(given)
+        for given in (half.astype(kind) for kind in (np.int16, np.uint32, np.int64, np.float16, float)):  # of the type of the fragments, here uint16
+            matcher.cut(half.astype(np.uint16), [(30, 50, 30, 20)])
+            matcher.update(0, given[50:70, 30:60])
+            self.assertEqual(matcher.add(given[5:25, 30:60]), 1)
+            self.assertEqual([match.locations[0].tolist() for match in matcher.match(given)], [[30, 50], [30, 5]])
+            self.assertEqual(matcher.score_map(0, given)[50, 30], 0)
+        matcher.set([place.astype(int), place.astype(int) * 200])
+        self.assertEqual(matcher.match(wide)[1].locations[0].tolist(), [30, 50])
+        matcher.cut(image > 100, [(30, 50, 30, 20)])
+        self.assertEqual(matcher.match((image > 100).astype(float)).scores[0, 0], 0)
+        with self.assertRaisesRegex(ct.ArgumentError, "^frame: int64 values from .*; possible are those of uint8, as the fragments are$"):
+            matcher.match(wide)
+        faces = ct.CascadeClassifier("eye", device="cpu")
+        for kind in (np.int16, np.uint32, np.int64, float):
+            np.testing.assert_array_equal(faces.detect(image.astype(kind)), faces.detect(image))
+        stage = ct.ray.Match([place.astype(int), place.astype(int) * 200], metric="ssd")
+        self.assertEqual(stage({"image": [half.astype(int)]})["locations"][0].shape, (2, 2, 2))
         whole = np.full(place.shape, 255, np.uint8)
         for templates, weights in (([place, place], [None, whole]), ([place, place], [whole > 0, None]), ([place, place], [None, None]), (place, whole), (place, None)):
             matcher.set(templates, weights)
@@ -683,7 +703,12 @@ class PackageTest(unittest.TestCase):
 
     def test_messages_repeat_no_file(self):
         image, text = frame(0), "<xml>" * 20000
-        for make in (lambda: ct.CascadeClassifier(text), lambda: ct.CascadeClassifier("eye").detect(image, text), lambda: ct.FragmentMatcher(text),
+        tracker = ct.Tracker(device="cpu")
+        for make in (lambda: scan(text, "out", "detect"), lambda: scan([__file__], "out", text), lambda: scan([__file__], "out", "detect", format=text),
+                     lambda: scan([__file__], "out", "detect", workers=text), lambda: scan([__file__], "out", "track", boxes={text: [image]}),
+                     lambda: scan([__file__], "out", "detect", decode=text), lambda: scan([__file__], "out", "detect", executor=text),
+                     lambda: settings_of("superpixels", {"number": 3, "sigma": text}), lambda: tracker.save(f"/nowhere/{text[:30000]}/t.yml"), lambda: tracker.save(text[:30000]),
+                     lambda: ct.CascadeClassifier(text), lambda: ct.CascadeClassifier("eye").detect(image, text), lambda: ct.FragmentMatcher(text),
                      lambda: ct.FragmentMatcher(peaks=image), lambda: ct.windows(image, 8, 8, 1), lambda: ct.QuickShift(device=text),
                      lambda: ct.QuickShift(sigma=[image] * 100)):
             with self.assertRaises((TypeError, ct.ArgumentError)) as caught:

@@ -1,5 +1,9 @@
 """Stages of pipelines: results are those of the classes they work with, in batches, after pickling, and in Ray Data."""
+import importlib.util
+import os
 import pickle
+import re
+import tempfile
 import threading
 import unittest
 
@@ -9,6 +13,7 @@ import cudatracking as ct
 from scenes import box, frame
 from test_scan import needs_ray
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = [frame(0), frame(5), frame(9)[:100, :120]]
 AREA = (10, 12, 40, 30)
 TEMPLATES = [np.ascontiguousarray(IMAGES[0][20:36, 30:46]), np.ascontiguousarray(IMAGES[0][40:60, 50:66])]
@@ -207,6 +212,29 @@ class RayDataTest(unittest.TestCase):
         found.sort(key=lambda row: (row["video"], row["frame"]))
         wanted = tracked(FRAMES, box(0))
         self.assertEqual([{name: listed(name, row[name]) for name in wanted[0]} for row in found], wanted * 2)
+
+
+    @needs_ray
+    def test_videos(self):
+        """The example of doc/pipelines.md."""
+        if importlib.util.find_spec("decord") is None or importlib.util.find_spec("av") is None:
+            self.skipTest("ray.data.read_videos() needs decord, and the test PyAV: pip install decord av")
+        import ray.data
+        from test_command_videos import write
+        ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        self.addCleanup(ray.shutdown)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        with open(os.path.join(HERE, "..", "..", "doc", "pipelines.md"), encoding="utf-8") as page:
+            program = next(part for part in re.findall(r"```python notest\n(.*?)```", page.read(), re.DOTALL) if "read_videos" in part)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a", "b"):
+                write(os.path.join(folder, f"{name}.mp4"), 6)
+            names = {"ray": ray, "ct": ct}
+            exec(program.replace('"videos"', repr(folder)).replace("(20, 120, 85, 80)", repr(box(0))), names)
+            self.assertEqual(sorted(row["frame_index"] for row in names["found"].select_columns(["frame_index", "boxes"]).take_all()), sorted(2 * [*range(6)]))
+            rows = names["tracked"].select_columns(["path", "frame_index", "located"]).take_all()
+        self.assertEqual(sorted((os.path.basename(row["path"]), row["frame_index"]) for row in rows), [(name, i) for name in ("a.mp4", "b.mp4") for i in range(6)])
+        self.assertTrue(all(row["located"] for row in rows))
 
 
 if __name__ == "__main__":

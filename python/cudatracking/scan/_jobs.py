@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._cascade import CascadeClassifier, cascade_file
-from .._errors import ArgumentError, error
+from .._errors import ArgumentError, error, shown
 from .._quickshift import QuickShift, lab_of
 from .._tracking import MultiTracker, State
 from ._files import sha256_of
@@ -153,7 +153,7 @@ JOBS: dict[str, type[Job]] = {"detect": Detect, "track": Track, "superpixels": S
 def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Returns all parameters of a job, and what they refer to by its content. Raises error for what the job does not take."""
     if job not in JOBS:
-        raise ArgumentError(f"job: {job!r}: {', '.join(JOBS)} are possible", "job", job)
+        raise ArgumentError(f"job: {shown(job)}: {', '.join(JOBS)} are possible", "job", job)
     kind = JOBS[job]
     for name in parameters:
         if name not in kind.DEFAULTS:
@@ -162,7 +162,7 @@ def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
     if kind is Superpixels:
         for name in ("sigma", "max_dist", "color_scale"):
             if made["number"] and name in parameters:
-                raise ArgumentError(f"{name}: {parameters[name]}: number has parameters of its own; give one or the other", name, parameters[name])
+                raise ArgumentError(f"{name}: {shown(parameters[name])}: number has parameters of its own; give one or the other", name, parameters[name])
         if made["min_area"] is None:
             made["min_area"] = 0 if made["number"] else 20
     if kind is Detect and isinstance(made["cascade"], str):
@@ -189,7 +189,7 @@ def _content(name: str) -> str:
             return sha256_of(file.read())
     except OSError:
         CascadeClassifier(name)  # says what is possible
-        raise error(f"cascade: {name!r} cannot be read", "cascade", name) from None
+        raise error(f"cascade: {shown(name)} cannot be read", "cascade", name) from None
 
 
 def make_job(job: str, settings: dict[str, Any], device: str, boxes: Sequence[Any]) -> Job:

@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from .. import _arrays
 from .._devices import devices
-from .._errors import ArgumentError, error
+from .._errors import ArgumentError, error, shown
 from .._frames import IMAGES, VIDEOS, natural
 from .._outputs import counted, refuse_inputs_in
 from .._outputs import say as say_plainly
@@ -111,7 +111,7 @@ def videos_of(sources: Sequence[str]) -> list[str]:
     """Returns the videos of files, folders (in natural order, with the folders in them, but not those behind links) and lists (.txt: a path on
     each line)."""
     if isinstance(sources, (str, bytes)) or not sources or not all(isinstance(source, str) and source for source in sources):
-        raise ArgumentError(f"sources: {sources!r}: a list of names of videos, folders and lists is needed", "sources", sources)
+        raise ArgumentError(f"sources: {shown(sources)}: a list of names of videos, folders and lists is needed", "sources", sources)
     found: list[str] = []
     for source in sources:
         if os.path.isdir(source):
@@ -154,11 +154,11 @@ def _checked(box: Any, name: str) -> list[int]:
     except TypeError:
         values = []
     if len(values) != 5:
-        raise ArgumentError(f"boxes: {name!r}: {box!r}: five whole numbers are needed: frame, x, y, width, height", "boxes", box)
-    whole = [int(_arrays.number(value, f"boxes: {name!r}", whole=True)) for value in values]
+        raise ArgumentError(f"boxes: {shown(name)}: {shown(box)}: five whole numbers are needed: frame, x, y, width, height", "boxes", box)
+    whole = [int(_arrays.number(value, f"boxes: {shown(name)}", whole=True)) for value in values]
     for value, what, least in ((whole[0], "frame", 0), (whole[3], "width", 1), (whole[4], "height", 1)):
         if value < least:
-            raise ArgumentError(f"boxes: {name!r}: {box!r}: {what} {value}: {least} or more is needed", "boxes", box)
+            raise ArgumentError(f"boxes: {shown(name)}: {shown(box)}: {what} {value}: {least} or more is needed", "boxes", box)
     return whole
 
 
@@ -260,11 +260,11 @@ class Scan:
     def __init__(self, sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
                  segment: float = 60., format: str = "parquet", resume: bool = False, quiet: bool = True) -> None:
         if format not in FORMATS:
-            raise ArgumentError(f"format: {format!r}: {', '.join(FORMATS)} are possible", "format", format)
+            raise ArgumentError(f"format: {shown(format)}: {', '.join(FORMATS)} are possible", "format", format)
         if not _arrays.number(segment, "segment") > 0:
             raise ArgumentError(f"segment: {segment}: more than 0 seconds are possible", "segment", segment)
         if not out:
-            raise ArgumentError(f"out: {out!r}: the name of a folder is needed", "out", out)
+            raise ArgumentError(f"out: {shown(out)}: the name of a folder is needed", "out", out)
         names = videos_of(sources)
         boxes = {name: [_checked(box, name) for box in some] for name, some in (boxes or {}).items()}
         if boxes and job != "track":
@@ -273,7 +273,7 @@ class Scan:
             raise ArgumentError("boxes: the job track needs the boxes in which objects begin (--box or --boxes)", "boxes")
         for name in boxes:
             if name != "*" and name not in names:
-                raise ArgumentError(f"boxes: {name!r} is none of the videos", "boxes", name)
+                raise ArgumentError(f"boxes: {shown(name)} is none of the videos", "boxes", name)
         refuse_inputs_in("out", out, [*sources, *names])
         self.out, self._job, self._format = os.path.abspath(out), job, format
         self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
@@ -710,7 +710,7 @@ class Scan:
             asked, _, number = (workers or "").partition(":")
             kind, wanted = (asked, number) if workers else ("gpu" if gpus >= 1 else "cpu", None)
             if kind == "gpu" and gpus < int(wanted or 1):
-                raise error(f"workers: {workers!r}: there are {gpus:g} GPUs that can be used", "workers", workers)
+                raise error(f"workers: {shown(workers)}: there are {gpus:g} GPUs that can be used", "workers", workers)
             if kind == "cpu":  # perhaps because there is no GPU
                 _check_cpu(per_gpu, decode)
             count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
@@ -809,16 +809,16 @@ def _check_run(job: str, workers: Optional[str], per_gpu: int, decoders: Optiona
     if not 0 <= _arrays.number(audit, "audit") <= 1:
         raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
     if decode not in ("host", "device", "auto"):
-        raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
+        raise ArgumentError(f"decode: {shown(decode)}: host, device or auto are possible", "decode", decode)
     if executor not in ("auto", "ray", "processes"):
-        raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
+        raise ArgumentError(f"executor: {shown(executor)}: auto, ray or processes are possible", "executor", executor)
     if address is not None and (not address or executor == "processes"):
-        raise ArgumentError(f"address: {address!r}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
+        raise ArgumentError(f"address: {shown(address)}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
     for name, value in (("per_gpu", per_gpu), ("decoders", 1 if decoders is None else decoders)):
         if _arrays.number(value, name, whole=True) < 1:
             raise ArgumentError(f"{name}: {value}: 1 or more is possible", name, value)
     if workers is not None and not re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers)):
-        raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
+        raise ArgumentError(f"workers: {shown(workers)}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
     if decoders is not None and job in JOBS and JOBS[job].ORDERED:
         raise ArgumentError(f"decoders: {decoders}: is not for the job {job}, which decodes one frame after the other", "decoders", decoders)
     if workers is not None and workers.startswith("cpu"):

@@ -154,7 +154,7 @@ def make_index(path: str) -> Index:
         counted = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
     if not stamps:
         raise VideoError(note or "has no frames")
-    if declared > len(stamps) and not note:
+    if declared > len(stamps) and not note and not hidden.at_end:
         note = f"truncated: {len(stamps)} of {declared} frames are in the file"
     known = [stamp for stamp in stamps if stamp is not None]
     if counted and known == sorted(known):

@@ -86,6 +86,31 @@ class DropinTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             cv2.CascadeClassifier(3)
 
+    def test_errors_are_those_of_cv2(self):
+        empty, faces = cv2.CascadeClassifier(), cv2.CascadeClassifier("eye")
+        for make, kind in ((lambda: empty.detectMultiScale(self.gray), ct.error), (empty.getOriginalWindowSize, ct.error), (empty.getFeatureType, ct.error),
+                           (empty.isOldFormatCascade, ct.error), (lambda: faces.detectMultiScale(self.gray, .5), ct.ArgumentError), (lambda: faces.detectMultiScale2("x"), TypeError),
+                           (lambda: faces.detectMultiScale3(self.gray.astype(complex)), TypeError), (lambda: cv2.CascadeClassifier(IMAGE), ct.error),
+                           (lambda: faces.read("x"), TypeError), (lambda: cv2.CascadeClassifier.convert("a.xml", "b.xml"), ct.error),
+                           (lambda: cv2.groupRectangles([[1, 2]], 1), ValueError)):
+            for caught in (cv2.error, installed.error, kind):
+                with self.assertRaises(caught):
+                    make()
+
+    def test_nodes(self):
+        for name in ("haarcascade_frontalface_default", "haarcascade_eye_tree_eyeglasses", "lbpcascade_frontalface"):
+            file = cv2.FileStorage(cv2.data.haarcascades + name + ".xml", cv2.FILE_STORAGE_READ)
+            faces, wanted = cv2.CascadeClassifier(), cv2.CascadeClassifier(name + ".xml")
+            self.assertTrue(faces.read(file.getFirstTopLevelNode()))
+            self.assertEqual(faces.detectMultiScale3(self.gray, outputRejectLevels=True)[2].tolist(), wanted.detectMultiScale3(self.gray, outputRejectLevels=True)[2].tolist())
+            self.assertFalse(faces.read(file.getNode("none")) or not faces.empty())
+
+    def test_all_methods(self):
+        if not hasattr(installed, "CascadeClassifier"):
+            self.skipTest(f"cv2 {installed.__version__} has no CascadeClassifier to compare with")
+        missing = [name for name in dir(installed.CascadeClassifier) if not name.startswith("_") and not hasattr(cv2.CascadeClassifier, name)]
+        self.assertEqual(missing, [])
+
     def test_each_argument_in_each_form_of_cv2(self):
         if not hasattr(installed, "CascadeClassifier"):
             self.skipTest(f"cv2 {installed.__version__} has no CascadeClassifier to compare with")
