@@ -173,15 +173,10 @@ A lack of host memory can also throw std::bad_alloc.
 - The ending of a name selects the format: .xml and .json these, every other one YAML; .gz is refused. save() and
   saveObject() of TrackerTLD and MultiTrackerTLD accept only .xml, .yml, .yaml and .json, and names below /dev/ and
   /proc/.
-- Methods that write files write them completely or leave the old file unchanged. A new file takes the name of the old
-  one and has its permissions from the first byte on. The owner, other hard links and access control lists of the old
-  file are lost. A symbolic link is kept, and the file that it leads to is written.
-- A write-protected file is refused, except to root, also where its folder can be written.
-- A file that cannot be replaced, because it is a mount point or its folder cannot be written, is written over; it
-  keeps its owner, hard links and access control lists. A full disk leaves it as it was; a crash in mid-write can leave
-  a mixture of old and new.
-- /dev/stdout, /dev/stderr, /dev/fd/N, pipes and devices are written directly. Where a shell has redirected them to a
-  file, the bytes are appended to it.
+- Methods that write files write a new file beside the old one, which takes its name and permissions when it is
+  complete, or leave the old file unchanged. The owner and other hard links of the old file are lost. A symbolic link
+  is kept, and the file that it leads to is written. Pipes, devices and names below /dev/ are written directly: the
+  bytes are appended.
 - A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
   the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read(), the

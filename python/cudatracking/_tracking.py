@@ -455,7 +455,7 @@ class Tracker(_Frames):
 
         Args:
             path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written
-                completely, or the old one is unchanged. One that is write-protected is refused.
+                completely, or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
 

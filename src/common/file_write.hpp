@@ -14,17 +14,9 @@ namespace cv { namespace cuda { namespace detail {
 //! Beginnings and ends of maps and lists for FileStorage; ROW: a list in one line.
 const char *const MAP = "{", *const MAP_END = "}", *const LIST = "[", *const ROW = "[:", *const LIST_END = "]";
 
-/** Writes a file of these bytes. They go to a new file beside it, which takes its name when all of it is on the disk.
-So whatever fails, and wherever the program or the machine stops, the file is either the new one or what it was. Its
-permissions stay, and hold from the first byte on; its owner, its other hard links, and attributes such as access
-control lists do not. A symbolic link stays one, and what it leads to is written.
-
-- A file that cannot be replaced, because its folder cannot be written or it is a mount point, is written over, which
-  keeps all of these. A full disk then still leaves it as it was, but when the program or the machine stops while it is
-  written, a mixture of both stays.
-- What is no regular file, such as a FIFO, and what a process has open, such as /dev/stdout or /dev/fd/3, also where
-  that was redirected to a file, is written directly: the bytes come behind what is there.
-
+/** Writes a file of these bytes: they go to a new file beside it, which takes its name and permissions when all of it
+is on the disk. What is no regular file, such as a FIFO, and names below /dev/ are written directly: the bytes come
+behind what is there.
 @throws cv::Exception naming the file and the reason; nothing else is left behind then. */
 void writeWholeFile(const std::string& filename, const std::string& bytes);
 

@@ -333,7 +333,7 @@ public:
     the old one is unchanged. Waits.
     @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
     refused.
-    @throws cv::Exception naming the file if it cannot be written or is write-protected. */
+    @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
     /** @brief Reads parameters and model from a file written by save(), TrackerTLD.save() or
     MultiTrackerTLD.saveObject(), of at most 64 MiB. Either backend can use the model afterwards. The file is checked
