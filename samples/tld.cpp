@@ -27,13 +27,13 @@ Options makeOptions()
         "Tracks objects that are learned on the way: an annotated video, a table, templates, learned objects.",
         {"--box=253,219,30,90 vtest.avi", "\"--box=580,157,34,80;616,157,32,78\" --first-frame=300 vtest.avi",
          "--box=253,219,30,90 --save=person --output-dir=out vtest.avi",
-         "--load=out/person0.yml --output-dir=later vtest.avi", "--box=10,20,50,60 --output-dir=out folder_of_images"},
+         "--load=out/person0.xml --output-dir=later vtest.avi", "--box=10,20,50,60 --output-dir=out folder_of_images"},
         {argument("input", SAMPLE_INPUT_HELP),
          text("box", "",
               "first boxes: x,y,width,height, several with semicolons between them" +
                   std::string(hasWindows() ? "; without it and without --load they are drawn with the mouse" : "")),
          text("load", "", "files of learned objects, with commas between them"),
-         text("save", "", "write learned objects to files of this name with the id and .yml added, in --output-dir"),
+         text("save", "", "write learned objects to files of this name with the id and .xml added, in --output-dir"),
          integer("first-frame", 0, 0, INT_MAX, "number of the frame to begin with"), framesOption(),
          integer("seed", 1, 0, INT_MAX, "seed of all random choices"),
          flag("no-learning", "keep the detectors as they are"), imageOption(), backendOption(), windowOption(),
@@ -187,7 +187,7 @@ Mat sheetOf(MultiTrackerTLD& tracker, int id)
     return all;
 }
 
-//! Returns the begin of the names of learned objects; the id and .yml follow.
+//! Returns the begin of the names of learned objects; the id and .xml follow.
 std::string savedFiles(const Options& options)
 {
     return (std::filesystem::path(options.text("output-dir")) / options.text("save")).string();
@@ -201,7 +201,7 @@ void checkOutputs(const Options& options)
         inputs.push_back(file);
     std::vector<Output> outputs = outputsOf(options, {"tracks.csv", "frame_#.jpg", "templates_#.png"});
     if (options.given("save"))
-        outputs.push_back({"--save", savedFiles(options) + "#.yml"});
+        outputs.push_back({"--save", savedFiles(options) + "#.xml"});
     refuseOverwriting(inputs, outputs);
 }
 
@@ -252,7 +252,7 @@ public:
     double share() const { return objects_ ? 100. * double(located_) / double(objects_) : 0.; }
 
 private:
-    std::string nameOf(int id) const { return saved_ + std::to_string(id) + ".yml"; }
+    std::string nameOf(int id) const { return saved_ + std::to_string(id) + ".xml"; }
 
     const std::string folder_, videoName_, saved_;
     Table table_;

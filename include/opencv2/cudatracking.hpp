@@ -170,9 +170,8 @@ Errors are cv::Exception; the message names the argument and its value. The inst
 A lack of host memory can also throw std::bad_alloc.
 
 ### Files
-- The ending of a name selects the format: .xml and .json these, every other one YAML; .gz is refused. save() and
-  saveObject() of TrackerTLD and MultiTrackerTLD accept only .xml, .yml, .yaml and .json, and names below /dev/ and
-  /proc/.
+- Files are XML, and names of files to write end with .xml. Others, such as .yml, .json and .gz, are refused; write()
+  and read() take a FileStorage of any format.
 - Methods that write files write a new file beside the old one, which takes its name and permissions when it is
   complete, or leave the old file unchanged. The owner and other hard links of the old file are lost. A symbolic link
   is kept, and the file that it leads to is written. Pipes, devices and names below /dev/ are written directly: the

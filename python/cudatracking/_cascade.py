@@ -99,7 +99,7 @@ class CascadeClassifier(Worker):
         array([[177,  66,  95,  95]], dtype=int32)
 
     Args:
-        cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
+        cascade: a name of cascades(), a path (str or pathlib.Path) of an XML file in the old or the new format, or the
             bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path. Where the path of a str has no
             file, but the package has a cascade of that file's name, that one is read: cv2.data.haarcascades +
             "haarcascade_eye.xml" works also where the installed cv2 has no such folder. None (default): no cascade until load() reads one.

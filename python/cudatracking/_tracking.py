@@ -267,8 +267,8 @@ class _Frames(Worker):
         if not os.path.isdir(folder):
             raise ArgumentError(f"path: there is no folder {shown(folder)}", "path", path)
         device = path.startswith(("/dev/", "/proc/")) or (os.path.exists(path) and not os.path.isfile(path))
-        if not device and os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
-            raise ArgumentError(f"path: {shown(path)}: must end with .xml, .yml, .yaml or .json", "path", path)
+        if not device and os.path.splitext(path)[1].lower() != ".xml":
+            raise ArgumentError(f"path: {shown(path)}: must end with .xml: files are written as XML", "path", path)
         self._ask(write, path)
 
     def _read(self, path: str) -> None:
@@ -454,7 +454,7 @@ class Tracker(_Frames):
         """Writes parameters, learned model and position. A tracker that loads the file continues with the next frame, with identical results.
 
         Args:
-            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written
+            path: a name that ends with .xml. The file is written
                 completely, or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
@@ -635,7 +635,7 @@ class MultiTracker(_Frames):
 
         Args:
             id: id that add() has returned.
-            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+            path: a name that ends with .xml. The file is written completely,
                 or the old one is unchanged.
         """
         number = _arrays.number(id, "id", whole=True)
@@ -659,7 +659,7 @@ class MultiTracker(_Frames):
         """Writes all objects. A tracker that loads the file continues with identical results. Waits.
 
         Args:
-            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+            path: a name that ends with .xml. The file is written completely,
                 or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)
@@ -775,7 +775,7 @@ class Detector(_Frames):
         """Writes parameters and learned model. Waits.
 
         Args:
-            path: a name that ends with .xml or .json selects that format, every other one YAML; .gz is refused. The file is written completely,
+            path: a name that ends with .xml. The file is written completely,
                 or the old one is unchanged.
         """
         self._save(_arrays.file_name(path, "path"), self._native.save)

@@ -50,7 +50,7 @@ def call(made, name, choose, folder):
     if "image" in given or "frame" in given:
         given["image" if "image" in given else "frame"] = choose.choice(FRAMES)
     if "path" in given:
-        given["path"] = os.path.join(folder, f"{choose.randrange(3)}.yml")
+        given["path"] = os.path.join(folder, f"{choose.randrange(3)}.xml")
     method(**given)
 
 

@@ -966,7 +966,7 @@ class DeviceDecodeTest(ScanTest):
         index = os.path.join(out, "index", "i.npz")
         self.assertEqual(self.worker.call("index", {"path": video, "index": index}), {"kind": "ok"})
         task = {"path": video, "video": "v", "index": index, "boxes": [[first, *box(first)]] if job == "track" else [], "first": first, "begin": first,
-                "last": last or load_index(index).frames, "state": None, "whole": False, "audit": False, "state_after": "s.yml"}
+                "last": last or load_index(index).frames, "state": None, "whole": False, "audit": False, "state_after": "s.xml"}
         return self.worker.call("segment", task)
 
     def test_equal(self):

@@ -281,9 +281,9 @@ class Cases(OnDevice):
                     detector.templates(False).tolist(), tracker.detections().boxes.tolist(), several.detections(0).boxes.tolist()]
             tracker.reset_to(box)
             several.reset_to(0, box)
-            several.save_object(1, os.path.join(folder, "object.yml"))
+            several.save_object(1, os.path.join(folder, "object.xml"))
             several.remove(1)
-            for name, made in (("tracker.yml", tracker), ("several.yml", several), ("detector.yml", detector)):
+            for name, made in (("tracker.xml", tracker), ("several.xml", several), ("detector.xml", detector)):
                 made.save(os.path.join(folder, name))
                 made.load(os.path.join(folder, name))
             seen += [repr(tracker).split(",")[0], len(several), detector.empty]

@@ -109,8 +109,8 @@ def wrong_values():
         np.zeros((72, 96), object), np.zeros((72, 96), "S1"), np.zeros(4, [("a", int)]), np.zeros((72, 96), np.float16), np.zeros((72, 96), ">u2"), np.zeros((1, 1), np.uint8),
         np.zeros((72, 96), bool), image[::-1, ::-2], image.T, image[:, :1], read_only, np.broadcast_to(np.uint8(3), (72, 96)), np.zeros((3, 2**20), np.uint8),
         [image, image], [image, None], [image, 3], [image, image[:5]], (image, image.astype(float)), np.array([BOX, BOX]), np.array([[1e20, 0, 1, 1]]), np.array(BOX, np.uint64) + 2**63,
-        np.datetime64("2020-01-01"), np.array(["2020"], "M8[Y]"), "auto", "cuda", "cuda:9", "cuda:-1", "cpu", "sad", "zncc", "full", "strict", pathlib.Path("/"), pathlib.Path("/nowhere/x.yml"),
-        pathlib.Path("/dev/zero"), "/dev/zero", "/dev/stdin", os.path.join(tempfile.gettempdir(), "x.yml"), ct.State.LOST, ct.TLDParams(), np.ma.masked_array(image, image > 3),
+        np.datetime64("2020-01-01"), np.array(["2020"], "M8[Y]"), "auto", "cuda", "cuda:9", "cuda:-1", "cpu", "sad", "zncc", "full", "strict", pathlib.Path("/"), pathlib.Path("/nowhere/x.xml"),
+        pathlib.Path("/dev/zero"), "/dev/zero", "/dev/stdin", os.path.join(tempfile.gettempdir(), "x.xml"), ct.State.LOST, ct.TLDParams(), np.ma.masked_array(image, image > 3),
         memoryview(b"abc"), bytearray(b"<?xml"), b"<opencv_storage>" * 3, ct.cv2.cuda.GpuMat(),
     ]
 
@@ -120,7 +120,7 @@ ON_A_DEVICE = on_a_device()
 # Right values by the parameter's name, so that one wrong one is looked at alone.
 RIGHT = {
     "image": IMAGE, "frame": IMAGE, "template": IMAGE[16:30, 20:34], "images": [IMAGE], "templates": [IMAGE[16:30, 20:34]], "box": BOX, "regions": [BOX], "area": (0, 0, 90, 70),
-    "areas": [(0, 0, 90, 70)], "cascade": "lbp_silverware", "tau": 3., "number": 5, "index": 0, "id": 0, "value": 1, "path": "/nowhere/x.yml", "locations": np.array([[3, 4]]),
+    "areas": [(0, 0, 90, 70)], "cascade": "lbp_silverware", "tau": 3., "number": 5, "index": 0, "id": 0, "value": 1, "path": "/nowhere/x.xml", "locations": np.array([[3, 4]]),
     "boxes": [BOX], "radius": 3, "frame_size": (96, 72), "angle": 10., "scale": 1.1, "name": "frontalface_alt", "image_size": (96, 72), "message": "x", "positive": True,
     "shape": (72, 96), "size": 16, "step": 8, "reach": 4, "grid": ct.windows((32, 32), 32, 1, 4),
 }

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FileStorage's parsers may use up the stack, never return, or read beyond the end of untrusted texts: those that they
-// would not survive are refused before they see them.
+// FileStorage's parser may use up the stack, never return, or read beyond the end of untrusted texts: those that it
+// would not survive are refused before it sees them.
 #include "../precomp.hpp"
 #include "file_text.hpp"
 #include "text_cursor.hpp"
@@ -74,27 +74,18 @@ void checkBytes(const std::string& text)
 
 void check(const std::string& text, const std::string& name)
 {
-    const struct
+    TextCursor cursor(text);
+    if (cursor.follows("%YAML") || cursor.follows("{"))
+        refuse(name, "is YAML or JSON; only XML is read, such as save() writes to names that end with .xml");
+    try
     {
-        const char *format, *begin;
-        void (*check)(TextCursor&);
-    } FORMATS[] = {{"XML", "<?xml", checkXml}, {"YAML", "%YAML", checkYaml}, {"JSON", "{", checkJson}};
-    for (const auto& kind : FORMATS)
-    {
-        TextCursor cursor(text);
-        if (!cursor.follows(kind.begin))
-            continue;
-        try
-        {
-            checkBytes(text);
-            return kind.check(cursor);
-        }
-        catch (const TextFault& fault)
-        {
-            refuse(name, format("is no %s of OpenCV: line %zu: %s", kind.format, fault.line, fault.why.c_str()));
-        }
+        checkBytes(text);
+        checkXml(cursor);
     }
-    refuse(name, "is no XML, YAML or JSON of OpenCV: it begins with none of <?xml, %YAML and {");
+    catch (const TextFault& fault)
+    {
+        refuse(name, format("is no XML of OpenCV: line %zu: %s", fault.line, fault.why.c_str()));
+    }
 }
 
 } // namespace
@@ -113,14 +104,14 @@ FileStorage parseText(const char* bytes, size_t count, const std::string& name, 
     }
     catch (const cv::Exception& e) // what() names a source file of OpenCV, too
     {
-        refuse(name, "is no XML, YAML or JSON of OpenCV: " + e.err);
+        refuse(name, "is no XML of OpenCV: " + e.err);
     }
     catch (const std::exception& e)
     {
-        refuse(name, std::string("is no XML, YAML or JSON of OpenCV: ") + e.what());
+        refuse(name, std::string("is no XML of OpenCV: ") + e.what());
     }
     if (!storage.isOpened())
-        refuse(name, "is no XML, YAML or JSON of OpenCV");
+        refuse(name, "is no XML of OpenCV");
     return storage;
 }
 

@@ -18,7 +18,7 @@ struct TextLimits
 };
 
 std::string readText(const std::string& filename, const TextLimits& limits);
-//! XML, YAML or JSON. @param name of the file, for messages. @throws cv::Exception naming it.
+//! XML. @param name of the file, for messages. @throws cv::Exception naming it.
 FileStorage parseText(const char* bytes, size_t count, const std::string& name, const TextLimits& limits);
 
 }}} // namespace cv::cuda::detail

@@ -5,8 +5,8 @@
 // text, '<' always begins markup, also inside of quotes; in attributes, quotes hide all but the end of the line.
 //
 // Refused although it is XML: empty elements, directives, CDATA and processing instructions (FileStorage has none of
-// these), and a type_id other than opencv-...: with "binary" FileStorage may never return, with "str" and an empty
-// element it reads a length nobody wrote.
+// these), and a type_id other than opencv-... and "binary": with "str" and an empty element it reads a length nobody
+// wrote. Decimal commas, with which it would read two numbers.
 #include "text_cursor.hpp"
 #include <algorithm>
 #include <iterator>
@@ -36,7 +36,8 @@ bool isBasedOnAscii(std::string encoding)
                        [&](std::string_view word) { return encoding.compare(0, word.size(), word) == 0; });
 }
 
-void takeAttribute(TextCursor& at)
+//! @return whether it makes the element binary.
+bool takeAttribute(TextCursor& at)
 {
     const std::string_view name = takeName(at);
     at.run(isSpace);
@@ -51,25 +52,53 @@ void takeAttribute(TextCursor& at)
         at.fail("an attribute's value has no end in its line");
     if (name == "encoding" && !isBasedOnAscii(value))
         at.fail("encoding=\"" + value.substr(0, 20) + "\": save the text as UTF-8, or in an encoding based on ASCII");
-    if (name == "type_id" && value.compare(0, 7, "opencv-") != 0)
-        at.fail("type_id=\"" + value.substr(0, 20) + "\": only OpenCV's own types (opencv-...) are read" +
-                (value == "binary" ? ", no binary data" : ""));
+    const bool binary = name == "type_id" && value == "binary";
+    if (name == "type_id" && !binary && value.compare(0, 7, "opencv-") != 0)
+        at.fail("type_id=\"" + value.substr(0, 20) + "\": only OpenCV's own types (opencv-...) are read");
     at.skip(1);
+    return binary;
 }
 
-//! @param end of the tag: > or ?>
-void takeAttributes(TextCursor& at, std::string_view end)
+//! @param end of the tag: > or ?> @return whether the element is binary.
+bool takeAttributes(TextCursor& at, std::string_view end)
 {
-    for (;;)
+    for (bool binary = false;;)
     {
         const bool space = !at.run(isSpace).empty();
         if (at.take(end))
-            return;
+            return binary;
         if (at.follows("/>"))
             at.fail("empty elements such as <a/> cannot be read");
         if (!space)
             at.fail("a tag is broken");
-        takeAttribute(at);
+        binary |= takeAttribute(at);
+    }
+}
+
+/** Takes base64, and a header that says bytes or floats. With other types FileStorage may never return, and it takes all of a
+line for base64. */
+void takeBinary(TextCursor& at)
+{
+    const std::string rest = "gICAgICAgICAgICAgICAgICAgICAg"; // of 24 bytes, 1u or 1f and spaces
+    at.run(isSpace);
+    if (!at.take("MXU" + rest) && !at.take("MWY" + rest))
+        at.fail("binary data must be those of a matrix of bytes or floats");
+    const std::string_view rows = at.run(
+        [](char c) { return isTextLetter(c) || isTextDigit(c) || c == '+' || c == '/' || c == '=' || isSpace(c); });
+    const size_t last = rows.find_last_not_of(" \t");
+    if (rows.find_first_not_of(" \t\r\n") == std::string_view::npos || rows[last] != '\n' || !at.follows("</"))
+        at.fail("binary data must be lines of base64");
+}
+
+//! Takes text up to the next tag.
+void takeText(TextCursor& at)
+{
+    for (char before = ' '; !at.ended() && at.peek() != '<'; at.skip(1))
+    {
+        const bool comma = at.peek() == ',' && isTextDigit(before);
+        before = at.peek();
+        if (comma && isTextDigit(at.peek(1)))
+            at.fail("a number has a comma; the decimal separator must be a point");
     }
 }
 
@@ -93,7 +122,8 @@ void takeOpeningTag(TextCursor& at, std::vector<std::string_view>& open)
     if (open.back() != "_") // an element of a list
         at.note(open.back());
     at.enter();
-    takeAttributes(at, ">");
+    if (takeAttributes(at, ">"))
+        takeBinary(at);
 }
 
 void takeClosingTag(TextCursor& at, std::vector<std::string_view>& open)
@@ -118,7 +148,7 @@ void checkXml(TextCursor& at)
     takeOpeningTag(at, open);
     while (!open.empty())
     {
-        at.run([](char c) { return c != '<'; });
+        takeText(at);
         if (at.ended())
             at.fail("<" + std::string(open.back().substr(0, 40)) + "> has no end");
         if (at.take("<!--"))

@@ -28,6 +28,12 @@ static int writeBytes(const fs::path& path, const char* mode, const fs::file_sta
     return std::fclose(file) != 0 && !failed ? errno : failed;
 }
 
+//! Returns whether a name is that of a file, which need not exist, and not that of a pipe, a device or the like.
+static bool isFile(const std::string& filename, const fs::file_status& old)
+{
+    return filename.compare(0, 5, "/dev/") != 0 && (!fs::exists(old) || fs::is_regular_file(old));
+}
+
 void writeWholeFile(const std::string& filename, const std::string& bytes)
 {
     static std::atomic<unsigned> number;
@@ -36,7 +42,7 @@ void writeWholeFile(const std::string& filename, const std::string& bytes)
     std::error_code error;
     const fs::file_status old = fs::status(filename, error);
     int failed = 0;
-    if (filename.compare(0, 5, "/dev/") != 0 && (!fs::exists(old) || fs::is_regular_file(old)))
+    if (isFile(filename, old))
     {
         const fs::path target = fs::exists(old) ? fs::canonical(filename, error) : fs::path(filename);
         const fs::path path = target.parent_path() / format(".cudatracking-%llx-%u.tmp",
@@ -57,13 +63,14 @@ void writeWholeFile(const std::string& filename, const std::string& bytes)
                   ("%s: cannot be written: %s", filename.c_str(), std::generic_category().message(failed).c_str()));
 }
 
-void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write)
+void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write,
+                  int flags)
 {
-    const std::string ending = toLowerCase(fs::path(filename).extension().string());
-    if (ending == ".gz")
-        CV_Error_(Error::StsBadArg, ("filename: %s: compressed files are not written", filename.c_str()));
-    FileStorage storage(ending == ".xml" || ending == ".json" ? ending : ".yml",
-                        FileStorage::WRITE | FileStorage::MEMORY);
+    std::error_code error;
+    if (!filename.empty() && isFile(filename, fs::status(filename, error)) &&
+        toLowerCase(fs::path(filename).extension().string()) != ".xml")
+        CV_Error_(Error::StsBadArg, ("filename: %s must end with .xml: files are written as XML", filename.c_str()));
+    FileStorage storage(".xml", FileStorage::WRITE | FileStorage::MEMORY | flags);
     storage << name << "{";
     write(storage);
     storage << "}";

@@ -20,9 +20,10 @@ behind what is there.
 @throws cv::Exception naming the file and the reason; nothing else is left behind then. */
 void writeWholeFile(const std::string& filename, const std::string& bytes);
 
-/** writeWholeFile() of what a FileStorage makes of a map. The ending decides the format: .xml, .json, or else YAML.
-@param name of the map. @param write its content. */
-void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write);
+/** writeWholeFile() of the XML that a FileStorage makes of a map. Names of files must end with .xml.
+@param name of the map. @param write its content. @param flags FileStorage::BASE64 for matrices in base64, or 0. */
+void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write,
+                  int flags = 0);
 
 //! Writes the file that Algorithm::save() would write, which reports no failure.
 void saveAlgorithm(const Algorithm& algorithm, const std::string& filename);

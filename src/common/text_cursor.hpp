@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Position in an untrusted text, for the checks of XML, YAML and JSON. Free of OpenCV.
+// Position in an untrusted text, for the check of XML. Free of OpenCV.
 #ifndef OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
 #define OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
 
@@ -14,7 +14,7 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Thrown by the checks: the line, from 1, and what is wrong with it.
+//! Thrown by the check: the line, from 1, and what is wrong with it.
 struct TextFault
 {
     size_t line;
@@ -40,7 +40,6 @@ public:
     }
 
     bool ended() const { return at_ == text_.size(); }
-    size_t position() const { return at_; }
     //! Returns the byte at the position or `ahead` bytes further; 0 beyond the end.
     char peek(size_t ahead = 0) const { return ahead < text_.size() - at_ ? text_[at_ + ahead] : '\0'; }
     bool follows(std::string_view word) const { return text_.compare(at_, word.size(), word) == 0; }
@@ -74,10 +73,8 @@ public:
             ++at_;
         return text_.substr(begin, at_ - begin);
     }
-    //! Returns the bytes from here on that belong to a class of characters, without taking them.
-    template <typename Kind> std::string_view ahead(const Kind& kind) const { return TextCursor(*this, at_).run(kind); }
 
-    //! FileStorage's parsers call themselves for each level.
+    //! FileStorage's parser calls itself for each level.
     void enter()
     {
         levels_.emplace_back();
@@ -98,21 +95,16 @@ public:
     }
 
 private:
-    TextCursor(const TextCursor& other, size_t at) : text_(other.text_), at_(at) {}
-
     std::string_view text_;
     size_t at_ = 0;
     std::set<std::string_view> names_;
     std::vector<std::set<std::string_view>> levels_ = {{}}; //!< names of each map that is open
 };
 
-/** Check that FileStorage's parser survives a text: that its structure is what the format allows, with limits on
-nesting and names, and without what no file of ours needs (see each). They read structure as that parser does, so that
-nothing can hide from them.
+/** Checks that FileStorage's parser survives a text: that its structure is what XML allows, with limits on nesting and
+names, and without what no file of ours needs. It reads structure as that parser does, so that nothing can hide from it.
 @throws TextFault */
 void checkXml(TextCursor& at);
-void checkYaml(TextCursor& at);
-void checkJson(TextCursor& at);
 
 }}} // namespace cv::cuda::detail
 

@@ -18,7 +18,7 @@ struct Scene
         for (uint64 seed = 1;; ++seed)
         {
             cascade = CascadeGenerator(seed, image).make();
-            ours = cascadeOf(cascade, ".yml");
+            ours = cascadeOf(cascade);
             std::vector<Rect> raw;
             ours->detectMultiScale(image, raw, 1.2, 0);
             if (cascade.haar && cascade.stages.size() > 1 && raw.size() > 30)
@@ -158,7 +158,7 @@ TEST(Cascade_Api, togetherIsApart)
     std::vector<Ptr<CascadeClassifierEx>> cascades = {s.ours};
     for (uint64 seed = 500; cascades.size() < 4; ++seed)
     {
-        cascades.push_back(cascadeOf(CascadeGenerator(seed, s.image).make(), ".json"));
+        cascades.push_back(cascadeOf(CascadeGenerator(seed, s.image).make()));
         cascades.back()->setScaleFactor(1.2);
         cascades.back()->setMinNeighbors(static_cast<int>(seed % 3));
         cascades.back()->setMinObjectSize(Size(static_cast<int>(seed % 2) * 25, 0));

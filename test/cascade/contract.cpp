@@ -25,7 +25,7 @@ struct ContractScene
         mask = randomImage(rng, images[0].size(), CV_8UC1, 9, 2);
         for (; candidates() < 20; ++seed)
         {
-            cascade = cascadeOf(CascadeGenerator(seed, images[0]).make(), ".yml");
+            cascade = cascadeOf(CascadeGenerator(seed, images[0]).make());
             cascade->setScaleFactor(1.3);
             cascade->setMinNeighbors(0);
             cascade->setMaxObjects(200);
@@ -288,7 +288,7 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
     Mat eager;
     scene->cascade->detectAsync(GpuMat(large), eager, noArray(), noArray(), noArray(), stream);
     EXPECT_TRUE(sameBits(scene->on({large}), eager));
-    const std::string text = cascadeText(CascadeGenerator(77, scene->images[0]).make(), ".yml");
+    const std::string text = cascadeText(CascadeGenerator(77, scene->images[0]).make(), ".xml");
     scene->cascade->loadBuffer(asRow(text));
     const GpuMat filler(3000, 3000, CV_8UC4, Scalar::all(255)); // would reuse memory that was freed by mistake
     graph->launch();
@@ -302,7 +302,7 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
 
 TEST_F(Cascade_CudaContract, togetherIsCaptured)
 {
-    const Ptr<CascadeClassifierEx> other = cascadeOf(CascadeGenerator(78, scene->images[0]).make(), ".yml");
+    const Ptr<CascadeClassifierEx> other = cascadeOf(CascadeGenerator(78, scene->images[0]).make());
     other->setScaleFactor(1.3);
     std::vector<Mat> expected;
     CascadeClassifierEx::detectTogether({scene->cascade, other}, scene->images, expected);

@@ -88,11 +88,6 @@ inline OracleCascade randomCascade(RNG& rng)
     return c;
 }
 
-inline std::string randomText(RNG& rng, const OracleCascade& c)
-{
-    return cascadeText(c, oneOf<std::string>(rng, {".xml", ".yml", ".json"}));
-}
-
 inline CascadeParams randomCascadeParams(RNG& rng)
 {
     CascadeParams p;
@@ -201,8 +196,8 @@ inline CascadeFuzzCase makeCascadeCaseOf(int64 seed, int64 number, bool lengthen
         c.cascade = randomCascade(rng);
     if (lengthen)
         c.cascade = lengthened(rng, c.cascade);
-    c.text = randomText(rng, c.cascade);
-    c.secondText = randomText(rng, c.second);
+    c.text = cascadeText(c.cascade, ".xml");
+    c.secondText = cascadeText(c.second, ".xml");
     c.params = randomCascadeParams(rng);
     c.before = randomCascadeParams(rng);
     c.calls = rng.uniform(0, 128) | CascadeFuzzCase::TABLES;

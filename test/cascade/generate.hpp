@@ -241,7 +241,40 @@ inline void writeOldCascade(FileStorage& fs, const OracleCascade& c)
        << "}";
 }
 
-//! @param extension ".xml", ".yml" or ".json".
+//! Writes a node of a file into another one.
+inline void copyNode(FileStorage& fs, const FileNode& node)
+{
+    if (node.isInt())
+        fs << static_cast<int>(node);
+    else if (node.isReal())
+        fs << static_cast<double>(node);
+    else if (node.isString())
+        fs << static_cast<std::string>(node);
+    else
+    {
+        fs << (node.isMap() ? "{" : "[");
+        for (const FileNode& child : node)
+        {
+            if (node.isMap())
+                fs << child.name();
+            copyNode(fs, child);
+        }
+        fs << (node.isMap() ? "}" : "]");
+    }
+}
+
+//! Returns the XML of a text in YAML, which is easier to read and to edit.
+inline std::string xmlOf(const std::string& yaml)
+{
+    const FileStorage in(yaml, FileStorage::READ | FileStorage::MEMORY);
+    FileStorage out(".xml", FileStorage::WRITE | FileStorage::MEMORY);
+    const FileNode node = in.getFirstTopLevelNode();
+    out << node.name();
+    copyNode(out, node);
+    return out.releaseAndGetString();
+}
+
+//! @param extension ".xml", or ".yml" for a text that is edited.
 inline std::string cascadeText(const OracleCascade& c, const std::string& extension, bool old = false)
 {
     FileStorage fs(extension, FileStorage::WRITE | FileStorage::MEMORY);

@@ -189,24 +189,15 @@ TEST(Cascade_Limits, numbersOfStagesAndNodes)
 TEST(Cascade_Limits, textsOfOtherPrograms)
 {
     const OracleCascade c = acceptsAll(Size(10, 8));
-    for (const char* format : {".xml", ".yml", ".json"})
-    {
-        const std::string text = cascadeText(c, format);
-        std::string lines;
-        for (char letter : text)
-            lines += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
-        for (const std::string& other :
-             {"\xef\xbb\xbf" + text, lines, "\xef\xbb\xbf" + lines, text + std::string(1, '\0'), text + "\n \n",
-              text.substr(0, text.find_last_not_of("\r\n") + 1)})
-            EXPECT_EQ(Size(10, 8), cascadeOf(other)->getOriginalWindowSize()) << format;
-    }
+    const std::string text = cascadeText(c, ".xml");
+    std::string lines;
+    for (char letter : text)
+        lines += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
+    for (const std::string& other : {"\xef\xbb\xbf" + text, lines, "\xef\xbb\xbf" + lines, text + std::string(1, '\0'),
+                                     text + "\n \n", text.substr(0, text.find_last_not_of("\r\n") + 1)})
+        EXPECT_EQ(Size(10, 8), cascadeOf(other)->getOriginalWindowSize());
     const std::string comments = "<?xml version='1.0'?>\n<!-- it's \"a <b> comment --->\n";
-    const std::string xml = cascadeText(c, ".xml");
-    EXPECT_NO_THROW(cascadeOf(comments + xml.substr(xml.find("<opencv_storage>"))));
-    const std::string json = cascadeText(c, ".json");
-    EXPECT_NO_THROW(cascadeOf("{ // \" [[\n /* \" { */" + json.substr(1)));
-    const std::string yaml = cascadeText(c, ".yml");
-    EXPECT_NO_THROW(cascadeOf(yaml + "# \" [[ : \t\n...\n"));
+    EXPECT_NO_THROW(cascadeOf(comments + text.substr(text.find("<opencv_storage>"))));
 }
 
 // --- on the device ---------------------------------------------------------------------------------------------------

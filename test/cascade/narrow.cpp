@@ -24,7 +24,7 @@ TEST(Cascade_Narrow, codesOfCellsAroundTheLimit)
     {
         SCOPED_TRACE(cell);
         const OracleCascade c = codeCascade(cell);
-        const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
+        const Ptr<CascadeClassifierEx> ours = cascadeOf(c);
         for (const Mat& image : hardImages(rng, cell))
         {
             const CascadeResults expected = oracleDetect(c, image, firstScaleOf(c));
@@ -39,7 +39,7 @@ TEST(Cascade_Narrow, everyValueOfPixels)
 {
     RNG rng(255);
     const OracleCascade c = codeCascade(Size(16, 16));
-    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c);
     for (int value = 0; value < 256; ++value)
     {
         SCOPED_TRACE(value);
@@ -61,7 +61,7 @@ TEST(Cascade_Narrow, leastLeafIsAPowerOfTwo)
     c.stages[0].threshold = -9.f;
     for (OracleTree& tree : c.stages[0].trees)
         tree.leaves = {tree.leaves[0] / 1024, -1.f};
-    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c);
     RNG rng(1024);
     for (const Mat& image : hardImages(rng, Size(2, 2)))
         ASSERT_NO_FATAL_FAILURE(
@@ -109,7 +109,7 @@ TEST(Cascade_Narrow, randomStumps)
         const Mat image = randomImage(rng, uniform(rng, Size(40, 40), Size(150, 90)), CV_8UC1, 5);
         const CascadeCase p = {rng.uniform(1.2, 1.6), 1, Size(), Size()};
         const CascadeResults expected = oracleDetect(c, image, p);
-        ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(c, ".yml"), image, p)));
+        ASSERT_NO_FATAL_FAILURE(expectSame(expected, detectAll(*cascadeOf(c), image, p)));
         candidates += expected.raw.size();
     }
     EXPECT_GT(candidates, 5000u);
@@ -144,8 +144,8 @@ TEST(Cascade_Narrow, equalsOtherForm)
     int found = 0;
     for (const OracleCascade& c : cascades)
     {
-        const Ptr<CascadeClassifierEx> narrow = cascadeOf(c, ".yml");
-        const Ptr<CascadeClassifierEx> wide = cascadeOf(wideForm(c), ".yml");
+        const Ptr<CascadeClassifierEx> narrow = cascadeOf(c);
+        const Ptr<CascadeClassifierEx> wide = cascadeOf(wideForm(c));
         for (const Ptr<CascadeClassifierEx>& cascade : {narrow, wide})
         {
             cascade->setMinNeighbors(0);
@@ -273,7 +273,7 @@ TEST(Cascade_NarrowTogether, randomCascades)
         std::vector<Ptr<CascadeClassifierEx>> cascades;
         for (const OracleCascade& c : oracles)
         {
-            cascades.push_back(cascadeOf(c, ".yml"));
+            cascades.push_back(cascadeOf(c));
             giveRandom(rng, scaleFactor, *cascades.back());
         }
         setNumThreads(1 + k % 4);
@@ -310,7 +310,7 @@ TEST(Cascade_NarrowTogether, oracle)
         std::vector<CascadeCase> params;
         for (const OracleCascade& c : oracles)
         {
-            cascades.push_back(cascadeOf(c, ".yml"));
+            cascades.push_back(cascadeOf(c));
             params.push_back(giveRandom(rng, scaleFactor, *cascades.back()));
         }
         const std::vector<Mat> images = {randomImage(rng, uniform(rng, Size(30, 30), Size(120, 90)), CV_8UC1, 5),
@@ -340,7 +340,7 @@ TEST(Cascade_NarrowTogether, instancesOnThreads)
     std::vector<Ptr<CascadeClassifierEx>> cascades;
     for (int kind : {HAAR_KIND, NARROW, WIDE, NARROW})
     {
-        cascades.push_back(cascadeOf(cascadeOfKind(rng, kind), ".yml"));
+        cascades.push_back(cascadeOf(cascadeOfKind(rng, kind)));
         giveRandom(rng, 1.2, *cascades.back());
     }
     const std::vector<Mat> images = {randomImage(rng, Size(300, 90), CV_8UC1, 5),
@@ -443,7 +443,7 @@ TEST(Cascade_NarrowTogether, masksAndCounts)
         std::vector<cascade::Task> tasks(oracles.size());
         for (size_t t = 0; t < tasks.size(); ++t)
         {
-            const std::string text = cascadeText(oracles[t], ".yml");
+            const std::string text = cascadeText(oracles[t], ".xml");
             tasks[t].model = cascade::parseModel(text.data(), text.size(), "random");
             tasks[t].settings.scaleFactor = p.scaleFactor;
         }

@@ -94,7 +94,7 @@ TEST(Cascade_Paths, cells)
                  {Size(40, 40), "one by one"}};
     for (const auto& c : cases)
     {
-        const std::string text = cascadeText(codeCascade(c.cell), ".yml");
+        const std::string text = cascadeText(codeCascade(c.cell), ".xml");
         const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "cells");
         for (const size_t bytes : plans::SHARED_BYTES)
             EXPECT_EQ(c.path, pathOf(*packed(model, bytes))) << c.cell << ", " << bytes << " bytes";
@@ -225,7 +225,7 @@ TEST(Cascade_Paths, shippedCascades) { plans::require(); }
 size_t expectSameCodes(RNG& rng, Size cell, bool stumps, size_t most)
 {
     const OracleCascade c = stumps ? codeCascade(cell) : wideForm(codeCascade(cell));
-    const Ptr<CascadeClassifierEx> ours = cascadeOf(c, ".yml");
+    const Ptr<CascadeClassifierEx> ours = cascadeOf(c);
     std::vector<Mat> images = hardImages(rng, cell);
     images.resize(std::min(images.size(), most));
     size_t windows = 0;

@@ -79,7 +79,7 @@ protected:
     void newCascade()
     {
         const Mat image = randomImage(rng_, Size(50, 40), CV_8UC1, 5);
-        state_.text = cascadeText(CascadeGenerator(rng_.next(), image).make(), ".yml");
+        state_.text = cascadeText(CascadeGenerator(rng_.next(), image).make(), ".xml");
     }
 
     void load()

@@ -184,7 +184,7 @@ TEST(Common_ErrorCodes, quickShift)
         {OUT_OF_RANGE, [&] { quick->computeTiled(image, Size(0, 8)); }},
         {TWO_MEMORIES, [&] { quick->compute(image, onDevice(image)); }, BUILT_WITH_CUDA},
         {NO_LIST, [&] { quick->computeBatch(image, noArray()); }},
-        {NO_FILE, [] { QuickShift::load("no such file.yml"); }},
+        {NO_FILE, [] { QuickShift::load("no such file.xml"); }},
     });
 }
 
@@ -216,7 +216,7 @@ TEST(Common_ErrorCodes, quickShiftTiles)
 TEST(Common_ErrorCodes, cascade)
 {
     const Mat noise = randomImage(theRNG(), Size(64, 48), CV_8UC1);
-    const Ptr<CascadeClassifierEx> classifier = cascadeOf(CascadeGenerator(5, noise).make(), ".yml"),
+    const Ptr<CascadeClassifierEx> classifier = cascadeOf(CascadeGenerator(5, noise).make()),
                                    empty = CascadeClassifierEx::create();
     const Mat image = gray(40, 30);
     std::vector<Rect> found;
@@ -252,7 +252,7 @@ TEST(Common_ErrorCodes, tld)
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(), empty = TrackerTLD::create(),
                           otherTracker = TrackerTLD::create(tld::paramsOf("scales 5"));
     const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create();
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     for (const Ptr<TrackerTLD>& one : {tracker, otherTracker})
         one->init(image, scene.box(0));
     otherTracker->save(file);
@@ -281,8 +281,8 @@ TEST(Common_ErrorCodes, tld)
         {TWO_MEMORIES, [&] { withBoxes(onDevice(gray(5, 1, CV_32SC4))); }, BUILT_WITH_CUDA},
         {FILE_ENDING, [&] { tracker->save("object.txt"); }},
         {NO_OBJECT, [&] { empty->update(image, box); }},
-        {FILE_FAILED, [&] { tracker->save("no such folder/object.yml"); }},
-        {NO_FILE, [&] { empty->load("no such file.yml"); }},
+        {FILE_FAILED, [&] { tracker->save("no such folder/object.xml"); }},
+        {NO_FILE, [&] { empty->load("no such file.xml"); }},
     });
 }
 

@@ -90,6 +90,19 @@ TEST(Common_FilesWritten, anEmptyNameIsSaid)
     expectRefused([] { cuda::TrackerTLD::create()->load(""); }, {says});
 }
 
+//! Formats that FileStorage has and the module has not.
+TEST(Common_FilesWritten, otherEndingsAreRefused)
+{
+    for (const Saver& saver : savers())
+        for (const char* const name : {"a.yml", "a.yaml", "a.json", "a.xml.gz", "a.yml.gz", "a"})
+        {
+            SCOPED_TRACE(saver.name);
+            const Folder folder;
+            expectRefused([&] { saver.save(folder.file(name)); }, {"filename", name, "must end with .xml"});
+            EXPECT_TRUE(folder.names().empty());
+        }
+}
+
 TEST(Common_FilesWritten, replacesAFile)
 {
     for (const Saver& saver : savers())
@@ -209,15 +222,16 @@ TEST(Common_FilesWritten, quickShiftIsLoaded)
     const Folder folder;
     const Ptr<cuda::QuickShift> made = cuda::QuickShift::create(4.5, 17., 0.25);
     made->setTieRule(cuda::QuickShift::STRICT);
-    made->save(folder.file("a.json"));
-    const Ptr<cuda::QuickShift> read = cuda::QuickShift::load(folder.file("a.json"));
+    made->save(folder.file("a.xml"));
+    const Ptr<cuda::QuickShift> read = cuda::QuickShift::load(folder.file("a.xml"));
     EXPECT_EQ(4.5, read->getSigma());
     EXPECT_EQ(17., read->getMaxDist());
     EXPECT_EQ(Scalar::all(0.25), read->getChannelScales());
     EXPECT_EQ(int(cuda::QuickShift::STRICT), read->getTieRule());
-    for (const std::string& file : {folder.file("missing.yml"), folder.file("other.yml")})
+    for (const std::string& file : {folder.file("missing.xml"), folder.file("other.xml")})
     {
-        std::ofstream(folder.file("other.yml")) << "%YAML:1.0\n---\nx: 3\n";
+        std::ofstream(folder.file("other.xml"))
+            << "<?xml version=\"1.0\"?>\n<opencv_storage>\n<x>3</x>\n</opencv_storage>\n";
         expectRefused([&] { cuda::QuickShift::load(file); }, {file});
     }
 }

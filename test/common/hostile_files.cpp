@@ -20,7 +20,6 @@ using cuda::MultiTrackerTLD;
 using cuda::TrackerTLD;
 
 const ChildLimits LIMITS = {20, static_cast<size_t>(512) << 20, 512 << 10};
-const char* const FORMATS[] = {".xml", ".yml", ".json"};
 
 int casesOf()
 {
@@ -28,19 +27,9 @@ int casesOf()
     return cases ? std::max(std::atoi(cases), 1) : 10000;
 }
 
-//! The least that each format can begin and end with; what hostile files have stands between.
-struct Frame
-{
-    std::string begin, end;
-};
-Frame frameOf(const std::string& format)
-{
-    if (format == ".xml")
-        return {"<?xml version=\"1.0\"?>\n<opencv_storage>\n<cascade>\n", "</cascade></opencv_storage>\n"};
-    if (format == ".yml")
-        return {"%YAML:1.0\n---\ncascade:\n   ", "\n"};
-    return {"{\n\"cascade\": ", "\n}\n"};
-}
+//! The least that a file can begin and end with; what hostile files have stands between.
+const std::string BEGIN = "<?xml version=\"1.0\"?>\n<opencv_storage>\n<cascade>\n",
+                  END = "</cascade></opencv_storage>\n";
 
 class Readers
 {
@@ -128,25 +117,25 @@ std::string repeated(const std::string& part, int count)
     return text;
 }
 
-std::vector<std::string> cascadeTexts(const std::string& format)
+std::vector<std::string> cascadeTexts()
 {
     const Mat image = randomImage(1, Size(64, 64), CV_8UC1, 3);
     std::vector<std::string> texts;
     for (uint64 seed = 0; seed < 6; ++seed)
     {
         const OracleCascade cascade = CascadeGenerator(seed, image).make();
-        texts.push_back(cascadeText(cascade, format, cascade.haar && seed % 2));
+        texts.push_back(cascadeText(cascade, ".xml", cascade.haar && seed % 2));
     }
     return texts;
 }
 
-std::string objectText(const std::string& format)
+std::string objectText()
 {
     const tld::StandardScene scene(CV_8UC1, Size(24, 24));
     const cuda::TLDParams p = tld::paramsOf("trees 2, features 3, maxPositives 4, maxNegatives 4");
     const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU, p);
     tld::follow(*tracker, scene, tld::Engine::CPU, 1, 3);
-    return tld::textOf(*tracker, format);
+    return tld::textOf(*tracker, ".xml", FileStorage::BASE64);
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with)
@@ -171,110 +160,75 @@ void expectRefused(const std::vector<std::pair<std::string, std::string>>& files
             });
 }
 
-//! FileStorage never returns from base64 whose header is blank.
+//! FileStorage never returns from base64 whose header is blank, and takes all of a line for base64.
 TEST(Common_HostileFiles, binaryData)
 {
-    const std::string blank(48, 'I'), spaces = "ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg";
-    std::vector<std::pair<std::string, std::string>> files;
-    const Frame xml = frameOf(".xml"), yaml = frameOf(".yml"), json = frameOf(".json");
-    files.emplace_back("XML", xml.begin + "<a type_id=\"binary\">\"$base64$QUFB\"</a>" + xml.end);
-    files.emplace_back("XML, other quotes", xml.begin + "<a  b='' type_id = \n'binary'>" + spaces + "</a>" + xml.end);
-    files.emplace_back("JSON", json.begin + "\"$base64$" + spaces + "\"" + json.end);
-    files.emplace_back("JSON, in a list", json.begin + "[ 1, \"$base64$" + spaces + "\" ]" + json.end);
-    files.emplace_back("YAML", yaml.begin + "a: !!binary |\n     " + spaces + yaml.end);
-    files.emplace_back("YAML, the tag in full",
-                       yaml.begin + "a: !<tag:yaml.org,2002:binary> |\n     " + spaces + yaml.end);
-    files.emplace_back("YAML, in brackets", yaml.begin + "a: [ !!binary |\n     " + spaces + " ]" + yaml.end);
-    const std::string good = cascadeTexts(".xml")[0];
-    files.emplace_back("XML, in a cascade",
-                       replaced(good, "<leafValues>", "<leafValues type_id=\"binary\">\"$base64$" + spaces + "\""));
-    files.emplace_back("XML, in an object",
-                       replaced(objectText(".xml"), "<features>", "<features type_id=\"binary\">" + spaces));
-    expectRefused(files);
+    const std::string spaces = "ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg", bytes = "MXUgICAgICAgICAgICAgICAgICAgICAg";
+    const std::string good = cascadeTexts()[0];
+    expectRefused({{"blank", BEGIN + "<a type_id=\"binary\">\"$base64$QUFB\"</a>" + END},
+                   {"other quotes", BEGIN + "<a  b='' type_id = \n'binary'>" + spaces + "</a>" + END},
+                   {"only a header", BEGIN + "<a type_id=\"binary\">\n" + bytes + "\n</a>" + END},
+                   {"no end of the line", BEGIN + "<a type_id=\"binary\">\n" + bytes + "AAAA</a>" + END},
+                   {"a space for the end of the line", BEGIN + "<a type_id=\"binary\">\n" + bytes + "AAAA </a>" + END},
+                   {"tags within", BEGIN + "<a type_id=\"binary\">\n" + bytes + "\n" + repeated("<a>\n", 40000) + END},
+                   {"in a cascade", replaced(good, "<leafValues>", "<leafValues type_id=\"binary\">" + spaces)},
+                   {"in an object", replaced(objectText(), "<features>", "<features type_id=\"binary\">" + spaces)},
+                   {"another header in an object", replaced(objectText(), bytes, spaces.substr(0, 32))}});
 }
 
-//! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of brackets must not
-//! get through.
+//! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of tags must not get
+//! through.
 TEST(Common_HostileFiles, deepNests)
 {
     const int depth = 40000;
-    std::vector<std::pair<std::string, std::string>> files;
-    const Frame xml = frameOf(".xml"), yaml = frameOf(".yml"), json = frameOf(".json");
-    const std::string bom = "\xef\xbb\xbf", tags = repeated("<a>", depth), brackets(depth, '[');
-    files.emplace_back("XML", xml.begin + tags);
-    files.emplace_back("XML behind a byte-order mark", bom + xml.begin + tags);
-    files.emplace_back("XML, a closing tag in an attribute", xml.begin + repeated("<a b=\"/>\">", depth));
-    files.emplace_back("XML, a closing tag in a comment", xml.begin + repeated("<a><!--</a>-->", depth));
-    files.emplace_back("XML, a closing tag in CDATA", xml.begin + repeated("<a><![CDATA[</a>]]>", depth));
-    files.emplace_back("XML, in quotes", xml.begin + "\"" + tags);
-    files.emplace_back("JSON", json.begin + brackets);
-    files.emplace_back("JSON behind a byte-order mark", bom + json.begin + brackets);
-    files.emplace_back("JSON, a quote in a comment", json.begin + "/* \" */ " + brackets);
-    files.emplace_back("JSON, a quote in a comment to the end of the line", json.begin + "// \"\n" + brackets);
-    files.emplace_back("JSON, closing brackets in comments", json.begin + repeated("[/*]*/", depth));
-    files.emplace_back("JSON, 3,700 brackets", "{\"cascade\": /* \" */ " + std::string(3700, '['));
-    files.emplace_back("YAML, brackets", yaml.begin + "a: " + brackets);
-    files.emplace_back("YAML, closing brackets in comments", yaml.begin + "a: " + repeated("[ # ]\n   ", depth));
-    files.emplace_back("YAML, lists in a line", "%YAML:1.0\n---\n" + repeated("- ", depth) + "1\n");
-    files.emplace_back("YAML, hyphens", "%YAML:1.0\n---\n " + std::string(depth, '-') + "\n");
-    files.emplace_back("YAML, maps in a line", "%YAML:1.0\n---\n" + repeated("a:", depth) + "1\n");
-    expectRefused(files);
+    const std::string tags = repeated("<a>", depth);
+    expectRefused({{"tags", BEGIN + tags},
+                   {"behind a byte-order mark", "\xef\xbb\xbf" + BEGIN + tags},
+                   {"a closing tag in an attribute", BEGIN + repeated("<a b=\"/>\">", depth)},
+                   {"a closing tag in a comment", BEGIN + repeated("<a><!--</a>-->", depth)},
+                   {"a closing tag in CDATA", BEGIN + repeated("<a><![CDATA[</a>]]>", depth)},
+                   {"in quotes", BEGIN + "\"" + tags}});
 }
 
 //! Further texts that FileStorage waits on, misreads, or takes much memory or time for.
 TEST(Common_HostileFiles, others)
 {
-    std::vector<std::pair<std::string, std::string>> files;
-    const Frame xml = frameOf(".xml"), json = frameOf(".json");
-    files.emplace_back("YAML, a list after the end of the document", "%YAML:1.0\n---\n- 1\n...\n- 1\n");
-    files.emplace_back("XML, a string that is not there",
-                       xml.begin + "<a>\"" + std::string(4000, 'x') + "\" 5</a><b type_id=\"str\"></b>" + xml.end);
-    files.emplace_back("JSON, a name that ends with a backslash", "{\"cascade\\");
-    files.emplace_back("a carriage return that hides the rest of the line",
-                       json.begin + "// \"\r [[[[\n" + std::string(40000, '[') + json.end);
-    files.emplace_back("a zero", json.begin + std::string(1, '\0') + json.end);
-    std::string names = xml.begin + "<!-- \" -->";
+    std::string names = BEGIN + "<!-- \" -->";
     for (int i = 0; names.size() < (7u << 20); ++i)
         names += "<n" + std::to_string(i) + ">1</n" + std::to_string(i) + ">";
-    files.emplace_back("400,000 names behind a quote in a comment", names + xml.end);
-    // Read as the name of a file with parameters.
-    files.emplace_back("one line with a question mark", "{\"a\":\"?" + repeated("&b", 3 << 20) + "\"}");
-    files.emplace_back("one line with a question mark, of 36 MiB", "{\"a\":\"?" + repeated("&b", 18 << 20) + "\"}");
-    expectRefused(files);
+    expectRefused({{"a string that is not there",
+                    BEGIN + "<a>\"" + std::string(4000, 'x') + "\" 5</a><b type_id=\"str\"></b>" + END},
+                   {"a carriage return that hides the rest of the line", BEGIN + "<!-- \r <a>" + END},
+                   {"a zero", BEGIN + std::string(1, '\0') + END},
+                   {"400,000 names behind a quote in a comment", names + END},
+                   // Read as the name of a file with parameters.
+                   {"one line with a question mark", "{\"a\":\"?" + repeated("&b", 3 << 20) + "\"}"},
+                   {"one line of 36 MiB", "{\"a\":\"?" + repeated("&b", 18 << 20) + "\"}"}});
 }
 
 // --- random files ----------------------------------------------------------------------------------------------------
 
 //! Openings of all kinds, and now and then what could hide them.
-std::string randomNest(RNG& rng, const std::string& format, int depth)
+std::string randomNest(RNG& rng, int depth)
 {
-    static const char* const xml[] = {"<a>",
-                                      "<_>",
-                                      "<a b=\"/>\">",
-                                      "<a b='</a>'>",
-                                      "<!-- \" --><a>",
-                                      "5 <a>",
-                                      "\n<b>",
-                                      "<!-- <a> --><a>",
-                                      "<a\nc = \"<!--\">",
-                                      "<!--></a>--><a>",
-                                      "\"<a>",
-                                      "</a><a>",
-                                      "<![CDATA[</a>]]>",
-                                      "<a/>",
-                                      "<!DOCTYPE a>"};
-    static const char* const yaml[] = {
-        "[ ",          "{ a: ", "- ", "a: ",     "a:",    "# ]\n      ", "[ # \"\n      ", "\"]\", ", "'#', ",
-        "!!opencv-x ", "?",     "-",  "[ ']', ", "[ 1, ", "\n      ",    "!!map ",         "&a "};
-    static const char* const json[] = {
-        "[",   "{\"a\":", "/* \" */[", "// \"\n[", "/* ] */[", "[\"]\",",   "[\"\\\"\",[", "/*/ \" */[",
-        "[1,", "[ \n[",   "//]\n[",    "{\"]\":",  "\"[",      "{\"a\\\":", "[null,",      "[/**/"};
-    const char* const* const parts = format == ".xml" ? xml : format == ".yml" ? yaml : json;
-    const int count = static_cast<int>(format == ".xml"   ? std::size(xml)
-                                       : format == ".yml" ? std::size(yaml)
-                                                          : std::size(json));
+    static const char* const parts[] = {"<a>",
+                                        "<_>",
+                                        "<a b=\"/>\">",
+                                        "<a b='</a>'>",
+                                        "<!-- \" --><a>",
+                                        "5 <a>",
+                                        "\n<b>",
+                                        "<!-- <a> --><a>",
+                                        "<a\nc = \"<!--\">",
+                                        "<!--></a>--><a>",
+                                        "\"<a>",
+                                        "</a><a>",
+                                        "<![CDATA[</a>]]>",
+                                        "<a/>",
+                                        "<!DOCTYPE a>"};
+    const int count = static_cast<int>(std::size(parts));
     const int usual = rng.uniform(0, count), other = rng.uniform(0, count), rarely = rng.uniform(2, 500);
-    std::string text = (rng.uniform(0, 8) == 0 ? "\xef\xbb\xbf" : "") + frameOf(format).begin;
+    std::string text = (rng.uniform(0, 8) == 0 ? "\xef\xbb\xbf" : "") + BEGIN;
     for (int i = 0; i < depth; ++i)
         text += parts[rng.uniform(0, rarely) == 0 ? rng.uniform(0, count) : rng.uniform(0, 3) == 0 ? other : usual];
     return text;
@@ -288,56 +242,48 @@ TEST(Common_HostileFiles, randomNests)
                 Readers readers;
                 RNG rng(theRNG().state);
                 for (int i = 0; i < casesOf() / 10; ++i)
-                    for (const char* format : FORMATS)
-                    {
-                        const uint64 seed = rng.state;
-                        const std::string text = randomNest(rng, format, rng.uniform(1000, 8000));
-                        aboutTo(cv::format("nest %d in %s, state %llu: %s", i, format,
-                                           static_cast<unsigned long long>(seed), text.substr(40, 80).c_str()));
-                        EXPECT_EQ(0, readers.buffer(text) + (i % 10 == 0 ? readers.all(text) : 0));
-                    }
+                {
+                    const uint64 seed = rng.state;
+                    const std::string text = randomNest(rng, rng.uniform(1000, 8000));
+                    aboutTo(cv::format("nest %d, state %llu: %s", i, static_cast<unsigned long long>(seed),
+                                       text.substr(40, 80).c_str()));
+                    EXPECT_EQ(0, readers.buffer(text) + (i % 10 == 0 ? readers.all(text) : 0));
+                }
             });
 }
 
 //! Mutations of files that can be read: some can still be read, none does harm.
-void readMutations(const std::function<std::vector<std::string>(const std::string&)>& textsOf,
-                   const std::function<int(Readers&, const std::string&)>& read)
+void readMutations(const std::vector<std::string>& texts, const std::function<int(Readers&, const std::string&)>& read)
 {
     ChildLimits limits = LIMITS;
-    limits.seconds += casesOf() / 50; // three formats; a text of an object takes two milliseconds
+    limits.seconds += casesOf() / 100; // a text of an object takes two milliseconds
     inChild(limits,
             [&]
             {
                 Readers readers;
                 RNG rng(theRNG().state);
-                for (const char* format : FORMATS)
+                for (const std::string& text : texts)
+                    EXPECT_EQ(1, read(readers, text));
+                int taken = 0;
+                for (int i = 0; i < casesOf(); ++i)
                 {
-                    const std::vector<std::string> texts = textsOf(format);
-                    for (const std::string& text : texts)
-                        EXPECT_EQ(1, read(readers, text)) << format;
-                    int taken = 0;
-                    for (int i = 0; i < casesOf(); ++i)
-                    {
-                        aboutTo(cv::format("mutation %d of %s, state %llu", i, format,
-                                           static_cast<unsigned long long>(rng.state)));
-                        taken += read(readers, mutatedText(texts[i % texts.size()], rng, 2500, 3));
-                    }
-                    std::cout << format << ": " << taken << " of " << casesOf() << " taken" << std::endl;
-                    EXPECT_GT(taken, 0);
-                    EXPECT_LT(taken, casesOf());
+                    aboutTo(cv::format("mutation %d, state %llu", i, static_cast<unsigned long long>(rng.state)));
+                    taken += read(readers, mutatedText(texts[i % texts.size()], rng, 2500, 3));
                 }
+                std::cout << taken << " of " << casesOf() << " taken" << std::endl;
+                EXPECT_GT(taken, 0);
+                EXPECT_LT(taken, casesOf());
             });
 }
 
 TEST(Common_HostileFiles, mutatedCascades)
 {
-    readMutations(cascadeTexts, [](Readers& readers, const std::string& text) { return readers.buffer(text); });
+    readMutations(cascadeTexts(), [](Readers& readers, const std::string& text) { return readers.buffer(text); });
 }
 
 TEST(Common_HostileFiles, mutatedObjects)
 {
-    readMutations([](const std::string& format) { return std::vector<std::string>{objectText(format)}; },
-                  [](Readers& readers, const std::string& text) { return readers.tracker(text); });
+    readMutations({objectText()}, [](Readers& readers, const std::string& text) { return readers.tracker(text); });
 }
 
 }} // namespace opencv_test

@@ -170,7 +170,7 @@ struct CascadeWorker : Worker
             RNG rng(9500);
             const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
             for (uint64 seed = 1; seed <= 5; ++seed)
-                made.push_back(cascadeOf(CascadeGenerator(seed, image).make(), ".yml"));
+                made.push_back(cascadeOf(CascadeGenerator(seed, image).make()));
             return made;
         }();
         return cascades[k];

@@ -224,7 +224,7 @@ public:
     explicit Cascade(Engine engine) : frame(randomImage(3, Size(70, 60), CV_8UC1, 5)), image(engine, frame)
     {
         for (const uint64 seed : {1, 2})
-            files.push_back(bytesOf(cascadeText(CascadeGenerator(seed, frame).make(), ".yml")));
+            files.push_back(bytesOf(cascadeText(CascadeGenerator(seed, frame).make(), ".xml")));
         one->setMinNeighbors(0);
         other->setMinNeighbors(0);
         other->loadBuffer(files[0]);
@@ -309,7 +309,7 @@ struct TldScene
 
 template <class Learned> void saveAndLoad(Learned& learned)
 {
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     learned.save(file);
     learned.load(file);
 }
@@ -418,7 +418,7 @@ public:
                  [this](Mats&, Stream&) { EXPECT_GE(1, int(tracker->empty())); },
                  [this](Mats&, Stream&)
                  {
-                     const TemporaryFile own(".yml");
+                     const TemporaryFile own(".xml");
                      tracker->saveObject(0, own);
                      saveAndLoad(*tracker);
                  }}};
@@ -426,7 +426,7 @@ public:
 
 private:
     const Ptr<tld::MultiTrackerTLD> tracker = tld::MultiTrackerTLD::create(smallParams());
-    const TemporaryFile file{".yml"};
+    const TemporaryFile file{".xml"};
     std::string one, two;
 };
 

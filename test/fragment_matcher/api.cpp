@@ -60,7 +60,7 @@ TEST(FragmentMatcher_Params, writeAndRead)
     // The same through Algorithm's own load.
     EXPECT_FALSE(matcher->getDefaultName().empty());
     const Ptr<FM> saved = FM::create(unusualParams());
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     saved->save(file);
     const FileStorage again(file, FileStorage::READ);
     EXPECT_FALSE(again[saved->getDefaultName()].empty());

@@ -207,10 +207,11 @@ TEST_F(QuickShift_Messages, files)
 //! A file that was cut off is refused: nothing is taken from the defaults. Messages name the file.
 TEST(QuickShift_Files, cutOff)
 {
-    const std::string whole = "%YAML:1.0\n---\nQuickShift:\n   sigma: 3.\n   maxDist: 7.\n"
-                              "   channelScales: [ 1., 1., 1., 1. ]\n   searchRadius: -1\n   tieRule: 1\n"
-                              "   normalizeDensity: 1\n";
-    const TemporaryFile file(".yml");
+    const std::string whole = "<?xml version=\"1.0\"?>\n<opencv_storage>\n<QuickShift>\n  <sigma>3.</sigma>\n"
+                              "  <maxDist>7.</maxDist>\n  <channelScales>1. 1. 1. 1.</channelScales>\n"
+                              "  <searchRadius>-1</searchRadius>\n  <tieRule>1</tieRule>\n"
+                              "  <normalizeDensity>1</normalizeDensity>\n</QuickShift>\n</opencv_storage>\n";
+    const TemporaryFile file(".xml");
     const auto load = [&file](const std::string& text)
     {
         file.write(text);
@@ -220,7 +221,7 @@ TEST(QuickShift_Files, cutOff)
     for (size_t end = 0; end + 2 < whole.size(); ++end)
         EXPECT_THROW(load(whole.substr(0, end)), cv::Exception) << whole.substr(0, end);
     std::string wrong = whole;
-    wrong.replace(wrong.find("sigma: 3."), 9, "sigma: -3");
+    wrong.replace(wrong.find("3.</sigma>"), 2, "-3");
     expectRefused([&] { load(wrong); }, {file.name + ": sigma: -3"}, Error::StsParseError);
 }
 

@@ -294,7 +294,7 @@ TEST_F(Tld_Cuda, objectsOfOneSize)
             pair.add(crowd.frame(t), boxOf(t, 6));
         if (t == 16 || t == 20)
         {
-            const TemporaryFile file(".yml");
+            const TemporaryFile file(".xml");
             pair.cpu->saveObject(2, file);
             if (t == 20)
             {

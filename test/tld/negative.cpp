@@ -149,10 +149,10 @@ TEST_P(Tld_Arguments, endingsOfFiles)
     tracker->init(image(scene.frame(0)).in(), scene.box(0));
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     const int id = multi->add(image(scene.frame(0)).in(), scene.box(0));
-    for (const char* name : {"object", "object.txt", "object.yml.gz", "object.yml?memory", ".", ""})
+    for (const char* name : {"object", "object.txt", "object.yml", "object.json", "object.xml.gz", "object.xml?memory"})
     {
-        expectRefused([&] { tracker->save(name); }, {"filename", ".json"});
-        expectRefused([&] { multi->saveObject(id, name); }, {"filename", ".json"});
+        expectRefused([&] { tracker->save(name); }, {"filename", ".xml"});
+        expectRefused([&] { multi->saveObject(id, name); }, {"filename", ".xml"});
     }
 }
 
@@ -160,7 +160,7 @@ TEST_P(Tld_Arguments, endingsOfFiles)
 TEST_P(Tld_Arguments, noLastFrame)
 {
     const Ptr<TLDDetector> detector = detectorOn(scene, engine());
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     detector->save(file);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     tracker->load(file);
@@ -231,11 +231,11 @@ TEST(Tld_Negative, endingsOfFiles)
     const StandardScene scene;
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     multi->add(scene.frame(0), scene.box(0));
-    for (const std::string ending : {".txt", "", ".yml.gz"})
+    for (const std::string ending : {".txt", "", ".yml", ".yaml", ".json", ".xml.gz"})
     {
         const TemporaryFile file(ending);
-        expectRefused([&] { multi->save(file); }, {"filename", ".yaml"});
-        expectRefused([&] { multi->saveObject(0, file); }, {"filename", ".yaml"});
+        expectRefused([&] { multi->save(file); }, {"filename", ".xml"});
+        expectRefused([&] { multi->saveObject(0, file); }, {"filename", ".xml"});
         EXPECT_FALSE(std::ifstream(file).good());
     }
 }
@@ -252,14 +252,14 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
         expectRefused([&] { multi->resetTo(id, scene.box(0)); }, {"id", text});
         expectRefused([&] { multi->getDetections(id, out); }, {"id", text});
         expectRefused([&] { multi->getTemplates(id, true, out); }, {"id", text});
-        expectRefused([&] { multi->saveObject(id, "/tmp/never.yml"); }, {"id", text});
+        expectRefused([&] { multi->saveObject(id, "/tmp/never.xml"); }, {"id", text});
     }
     ASSERT_EQ(0, multi->add(frame.in(), scene.box(0)));
     expectRefused([&] { multi->add(other.in(), Rect(10, 10, 30, 30)); }, {"image", "100"});
     expectRefused([&] { multi->update(other.in(), out); }, {"image", "100"});
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
-    expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
-    const TemporaryFile file(".yml");
+    expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.xml"); }, {"/nonexistent/object.xml"});
+    const TemporaryFile file(".xml");
     trackerOn(scene, engine(), paramsOf("trees 9"))->save(file);
     expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "trees is 9", "10"});
     EXPECT_EQ(1u, multi->getIds().size());

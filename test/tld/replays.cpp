@@ -134,7 +134,7 @@ TEST_F(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
     const GpuMat input(scene.frame(1));
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     tracker->save(file);
     Mat expected;
     twin->updateAsync(input, expected);
@@ -173,7 +173,7 @@ TEST_F(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
     GpuMat result(1, TrackerTLD::RESULT_COLUMNS, CV_64FC1);
     Mat expected;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CUDA), twin = trackerOn(scene, Engine::CUDA);
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     tracker->save(file);
     twin->updateAsync(input, expected);
     std::vector<std::unique_ptr<Graph>> graphs;

@@ -229,10 +229,11 @@ inline Mat templatesOf(const TrackerTLD& tracker, bool positive)
     return images;
 }
 
-//! Returns the file of a tracker or a detector as text.
-template <typename Object> std::string textOf(const Object& object, const std::string& extension = ".yml")
+//! Returns the file of a tracker or a detector as text. @param flags FileStorage::BASE64, as files have it, or 0.
+template <typename Object>
+std::string textOf(const Object& object, const std::string& extension = ".yml", int flags = 0)
 {
-    FileStorage out(extension, FileStorage::WRITE | FileStorage::MEMORY);
+    FileStorage out(extension, FileStorage::WRITE | FileStorage::MEMORY | flags);
     out << "object"
         << "{";
     object.write(out);

@@ -96,7 +96,7 @@ private:
     }
     static bool triesAgain(const MultiTrackerTLD& tracker, int id)
     {
-        const TemporaryFile file(".yml");
+        const TemporaryFile file(".xml");
         tracker.saveObject(id, file);
         const FileStorage saved(file, FileStorage::READ);
         const bool tries = static_cast<int>(saved.getFirstTopLevelNode()["place"]["retries"]) > 0;
@@ -133,7 +133,7 @@ private:
         if (alone_.empty())
             return;
         const int id = someId();
-        const TemporaryFile file(".yml"), other(".yml");
+        const TemporaryFile file(".xml"), other(".xml");
         several_->saveObject(id, file);
         alone_[id].tracker->saveObject(id, other);
         const std::string one = file.text(), two = other.text();
@@ -144,8 +144,7 @@ private:
     //! The whole tracker, in a file.
     void reload()
     {
-        const char* const extensions[] = {".yml", ".xml", ".json"};
-        const TemporaryFile file(extensions[rng_.uniform(0, 3)]);
+        const TemporaryFile file(".xml");
         several_->save(file);
         const std::vector<int> ids = several_->getIds();
         several_ = MultiTrackerTLD::create();

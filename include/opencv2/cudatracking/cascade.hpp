@@ -57,10 +57,10 @@ groups. With several threads the order of cv::CascadeClassifier varies. There ar
 - If rejectLevels and levelWeights are requested but outputRejectLevels is false, cv::CascadeClassifier throws as soon
   as it finds an object. This class returns the objects and leaves both lists empty.
 
-__Files__: XML, YAML and JSON, also as strings in memory. The new format (stageType BOOST, features HAAR or LBP, trees
+__Files__: XML, also as strings in memory. The new format (stageType BOOST, features HAAR or LBP, trees
 as well as stumps, rotated features too) is read directly; the old format of haartraining is converted. HOG cascades and
 compressed files (.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of its
-sources. Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window
+sources. Limits: 8 MiB, 100 levels of nesting, 1,000 distinct node names, window
 sides 3 to 256, 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree. Features, rotated ones included, must lie
 inside of the window; child nodes must follow their parents; all numbers must be finite. Files may be malicious:
 whatever they contain, load(), loadBuffer(), create() and convert() return or throw in a time proportional to the length
@@ -123,12 +123,12 @@ public:
     @endcode
     In Python use create(): the constructor, or each method of what it makes, raises TypeError. Calls of several
     threads on one instance are executed one after another.
-    @param filename path of a cascade: XML, YAML or JSON, new or old format, at most 8 MiB. Default: none; empty() is
+    @param filename path of a cascade: XML, new or old format, at most 8 MiB. Default: none; empty() is
     then true.
     @throws cv::Exception naming file and node if the file cannot be read or is no valid cascade. */
     CV_WRAP static Ptr<CascadeClassifierEx> create(const String& filename = String());
 
-    /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON. Safe for files from untrusted
+    /** @brief Reads a cascade: Haar or LBP, new or old format, XML. Safe for files from untrusted
     sources. Parameters of the instance are kept.
     @param filename path of a file of at most 8 MiB. A FIFO is read until its writer closes it; opening it blocks until
     there is a writer. From a file written by save(), only the cascade is read; read() restores the parameters too.
@@ -142,9 +142,8 @@ public:
     @throws cv::Exception naming the node if they are no valid cascade; the old cascade is kept then. */
     CV_WRAP virtual void loadBuffer(InputArray buffer) = 0;
     /** @brief Reads a cascade and writes it in the new format.
-    @param oldcascade path of a cascade: XML, YAML or JSON, new or old format, at most 8 MiB.
-    @param newcascade path of the file to write; .xml and .json select these formats, .gz is refused, and every other
-    ending selects YAML.
+    @param oldcascade path of a cascade: XML, new or old format, at most 8 MiB.
+    @param newcascade path of the file to write, which ends with .xml.
     @return true.
     @throws cv::Exception naming the file if the old one cannot be read or is no valid cascade, or the new one cannot be
     written. */

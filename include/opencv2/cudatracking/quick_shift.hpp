@@ -459,7 +459,7 @@ public:
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     /** @brief Creates an instance with the parameters in a file written by save(). The text is checked before
     FileStorage parses it, so the file may come from an untrusted source.
-    @param filename path of an XML, YAML or JSON file of at most 1 MiB.
+    @param filename path of an XML file of at most 1 MiB.
     @throws cv::Exception naming the file if it cannot be read, or a parameter is missing or out of its range. */
     CV_WRAP static Ptr<QuickShift> load(const String& filename);
     //! Writes the parameters.

@@ -331,8 +331,7 @@ public:
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     /** @brief Writes parameters and model to a file; before init() the parameters. The file is written completely, or
     the old one is unchanged. Waits.
-    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
-    refused.
+    @param filename path that ends with .xml.
     @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
     /** @brief Reads parameters and model from a file written by save(), TrackerTLD.save() or

@@ -335,9 +335,8 @@ public:
     /** @brief Writes parameters, model and position to a file. A tracker that reads it continues with the next frame or
     with resetTo() as if it had not been interrupted, on either backend. The file is written completely, or the old one
     is unchanged; the file that a symbolic link leads to is written. Waits.
-    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
-    refused.
-    @throws cv::Exception naming the file if it cannot be written or ends with .gz, and before init(). */
+    @param filename path that ends with .xml.
+    @throws cv::Exception naming the file if it cannot be written or does not end with .xml, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
     /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MiB. A
     file of TLDDetector has no position: the state is LOST until the object is detected. The file is checked completely
@@ -538,9 +537,9 @@ public:
     /** @brief Writes parameters, model and position of one object to a file, for TrackerTLD.load() and addFromFile().
     The file is written completely, or the old one is unchanged. Waits.
     @param id id returned by add().
-    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
-    refused.
-    @throws cv::Exception if there is no such object, or if the file cannot be written or ends with .gz. */
+    @param filename path that ends with .xml.
+    @throws cv::Exception if there is no such object, or if the file cannot be written or does not end with
+    .xml. */
     CV_WRAP virtual void saveObject(int id, const String& filename) const = 0;
     /** @brief Adds an object from a file written by TLDDetector.save(), TrackerTLD.save() or saveObject(). It is LOST
     until it is detected, or until resetTo(). The file is checked completely before it is used, so it may come from an
@@ -565,9 +564,8 @@ public:
     /** @brief Writes parameters, all objects with their ids, and their positions to a file. A tracker that reads it
     continues as if it had not been interrupted, on either backend. The file is written completely, or the old one is
     unchanged. Waits.
-    @param filename path with any ending: .xml and .json select these formats, every other one YAML; only .gz is
-    refused.
-    @throws cv::Exception naming the file if it cannot be written or ends with .gz. */
+    @param filename path that ends with .xml.
+    @throws cv::Exception naming the file if it cannot be written or does not end with .xml. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
     /** @brief Reads a file written by save(), of at most 512 MiB, and replaces all objects. The file is checked
     completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer

@@ -62,7 +62,7 @@ class ProgramFilesTest(Programs):
             return [(os.path.join(out, "x.avi"), self.call(name, os.path.join(out, "x.avi"), "--video-file=x.avi")),
                     (os.path.join(out, "y_002.avi"), self.call(name, os.path.join(out, "y_002.avi"), "--video-file=y.avi"))]
         if option == "save":
-            return [(os.path.join(out, "x3.yml"), self.call(name, video, "--save=x", "--load=" + os.path.join(out, "x3.yml")))]
+            return [(os.path.join(out, "x3.xml"), self.call(name, video, "--save=x", "--load=" + os.path.join(out, "x3.xml")))]
         found = [(os.path.join(out, VIDEOS.get(name, "follow.avi")), self.call(name, os.path.join(out, VIDEOS.get(name, "follow.avi"))))]
         if name in NUMBERED:
             found.append((os.path.join(out, NUMBERED[name]), self.call(name, out)))
@@ -146,13 +146,13 @@ class ProgramFilesTest(Programs):
     def test_saved_objects_are_in_the_folder_for_outputs(self):
         done = self.run_program("tld", *self.call("tld", self.data("in.avi"), "--save=person"), cwd=self.out())
         self.assertEqual(done.returncode, 0, done.err)
-        self.assertTrue(os.path.exists(self.out("out", "person0.yml")))
+        self.assertTrue(os.path.exists(self.out("out", "person0.xml")))
         self.assertEqual(os.listdir(self.out()), ["out"])
         save, load = (line for line in self.run_program("tld", "--help").out.splitlines() if "--save=person" in line or "--load=out" in line)
         self.assertIn("--output-dir=out", save)
-        self.assertIn("--load=out/person0.yml", load)
+        self.assertIn("--load=out/person0.xml", load)
         loaded = [argument for argument in self.arguments("tld", self.data("in.avi"), "later") if not argument.startswith("--box")]
-        done = self.run_program("tld", "--load=out/person0.yml", *loaded, cwd=self.out())
+        done = self.run_program("tld", "--load=out/person0.xml", *loaded, cwd=self.out())
         self.assertEqual(done.returncode, 0, done.err)
         self.assertEqual(frames_of(self.out("later", "tracks.avi")), 11)
 

@@ -598,14 +598,14 @@ class ProgramsTest(Programs):
         arguments = self.arguments("tld", self.data("in.avi"))
         done = self.run_program("tld", "--save=" + self.out("object"), *arguments)
         self.assertEqual(done.returncode, 0, done.err)
-        size = os.path.getsize(self.out("object0.yml"))
-        with open(self.out("object0.yml"), "w") as old:
+        size = os.path.getsize(self.out("object0.xml"))
+        with open(self.out("object0.xml"), "w") as old:
             old.write("old")
-        self.assert_fails(self.run_program("tld", "--save=" + self.out("none", "object"), *arguments), 1, "none/object0.yml")
+        self.assert_fails(self.run_program("tld", "--save=" + self.out("none", "object"), *arguments), 1, "none/object0.xml")
         # Larger than all else that this run writes, so that nothing else fails.
         done = self.run_program("tld", "--save=" + self.out("object"), "--frames=2", "--image-every=0", *arguments, file_limit=size // 2)
         self.assert_fails(done, 1, "object0")
-        with open(self.out("object0.yml")) as old:
+        with open(self.out("object0.xml")) as old:
             self.assertEqual(old.read(), "old")
         self.assertEqual(self.left_over(), [])
 
@@ -678,7 +678,7 @@ class ProgramsTest(Programs):
             with self.subTest(name):
                 self.interrupt(name, signal.SIGINT)
                 self.check_interrupted_video(name)
-        self.assertGreater(os.path.getsize(self.out("tld", "object0.yml")), 10000)
+        self.assertGreater(os.path.getsize(self.out("tld", "object0.xml")), 10000)
         for name in ("fragment_matcher.py", "tld.py"):
             with self.subTest(name):
                 self.interrupt(name, signal.SIGINT)

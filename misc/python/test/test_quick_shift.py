@@ -18,15 +18,15 @@ def random_image(height=60, width=80, seed=1, channels=3):
 class CpuTest(unittest.TestCase):
     def test_saved_and_loaded(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "parameters.yml")
+            path = os.path.join(folder, "parameters.xml")
             made = QuickShift.create(2., 8., 0.5)
             made.save(path)
-            self.assertEqual(os.listdir(folder), ["parameters.yml"])
+            self.assertEqual(os.listdir(folder), ["parameters.xml"])
             self.assertEqual(QuickShift.load(path).getSigma(), 2.)
-            with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
-                QuickShift.load(os.path.join(folder, "nowhere.yml"))
+            with self.assertRaisesRegex(cv2.error, "nowhere.xml"):
+                QuickShift.load(os.path.join(folder, "nowhere.xml"))
             with self.assertRaisesRegex(cv2.error, "cannot be written"):
-                made.save(os.path.join(folder, "missing", "parameters.yml"))
+                made.save(os.path.join(folder, "missing", "parameters.xml"))
 
     def test_outputs(self):
         image = random_image()

@@ -46,17 +46,17 @@ class Arguments:
     def __init__(self, cls, folder):
         self.cls, self.folder = cls, folder
         self.frames, self.storages = [image(1), image(2)], []
-        self.written = os.path.join(folder, f"{cls.__name__}.yml")
-        with open(os.path.join(folder, "cascade.yml"), "wb") as file:
+        self.written = os.path.join(folder, f"{cls.__name__}.xml")
+        with open(os.path.join(folder, "cascade.xml"), "wb") as file:
             file.write(CASCADE)
         self.computed = cv2.cuda.QuickShift.create(2., 6.)
         self.computed.compute(self.frames[0])
         self.labels = cv2.cuda.QuickShiftTiles.create(self.computed, (WIDTH, HEIGHT), (WIDTH, HEIGHT)).add((0, 0), self.computed)
         self.made = [self.make(), self.make()]
         if cls is cv2.cuda.CascadeClassifierEx:
-            self.written = os.path.join(folder, "cascade.yml")
+            self.written = os.path.join(folder, "cascade.xml")
         elif cls is cv2.cuda.MultiTrackerTLD:
-            self.object = os.path.join(folder, "object.yml")
+            self.object = os.path.join(folder, "object.xml")
             self.made[0].saveObject(0, self.object)
         if hasattr(cls, "save") and not os.path.exists(self.written):
             self.made[0].save(self.written)
@@ -73,7 +73,7 @@ class Arguments:
     def make(self, method=None):
         """An object in a state in which all methods succeed, or the one that is named."""
         if self.cls is cv2.cuda.CascadeClassifierEx:
-            return self.cls.create(os.path.join(self.folder, "cascade.yml"))
+            return self.cls.create(os.path.join(self.folder, "cascade.xml"))
         if self.cls is cv2.cuda.QuickShift:
             made = self.cls.create(2., 6.)
             made.compute(self.frames[0])
@@ -99,7 +99,7 @@ class Arguments:
         frame, cls = self.frames[0], self.cls
         if name == "filename":
             if method.startswith("save"):
-                return os.path.join(self.folder, f"{cls.__name__}{thread}.yml")
+                return os.path.join(self.folder, f"{cls.__name__}{thread}.xml")
             return self.object if method == "addFromFile" else self.written
         if name == "fs":
             return cv2.FileStorage(".yml", cv2.FILE_STORAGE_WRITE | cv2.FILE_STORAGE_MEMORY)
@@ -124,7 +124,7 @@ class Arguments:
             "tau": 4., "number": 20, "thickLine": True, "quickShift": self.computed, "computed": self.computed, "tileSize": (40, 40),
             "labels": self.labels.copy(),
             "buffer": np.frombuffer(CASCADE, np.uint8), "cascades": self.made[::-1] if thread % 2 else self.made,
-            "oldcascade": self.written, "newcascade": os.path.join(self.folder, f"new{thread}.yml"),
+            "oldcascade": self.written, "newcascade": os.path.join(self.folder, f"new{thread}.xml"),
             "scaleFactor": 1.3, "minNeighbors": 1, "flags": 0, "maxSize": (60, 60), "outputRejectLevels": True, "row": 0,
             "factor": 1.3, "count": 5000, "size": (20, 20), "find": False, "imageSize": (WIDTH, HEIGHT),
             "box": BOX, "boundingBox": BOX, "boxes": [BOX, (50, 40, 24, 24)], "all": True, "positive": True, "learning": True, "id": 0, "name": "a",

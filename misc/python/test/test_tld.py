@@ -119,13 +119,13 @@ class TLDTest(unittest.TestCase):
         tracker.init(frame(0), box(0))
         for t in range(1, 8):
             tracker.update(frame(t))
-        tracker.save(self.path("object.yml"))
-        second.load(self.path("object.yml"))
+        tracker.save(self.path("object.xml"))
+        second.load(self.path("object.xml"))
         for t in range(8, 14):
             self.assertEqual(tracker.update(frame(t)), second.update(frame(t)))
             self.assertEqual(tracker.getBox(), second.getBox())
-        with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
-            tracker.load(self.path("nowhere.yml"))
+        with self.assertRaisesRegex(cv2.error, "nowhere.xml"):
+            tracker.load(self.path("nowhere.xml"))
 
     def test_names_of_cv2_trackers(self):
         tracker, other = TrackerTLD.create(), TrackerTLD.create()
@@ -179,13 +179,13 @@ class TLDTest(unittest.TestCase):
     def test_detector_is_loaded(self):
         detector, other = TLDDetector.create(), TLDDetector.create()
         detector.init(frame(0), box(0))
-        detector.save(self.path("detector.yml"))
-        other.load(self.path("detector.yml"))
+        detector.save(self.path("detector.xml"))
+        other.load(self.path("detector.xml"))
         np.testing.assert_array_equal(detector.detect(frame(1)), other.detect(frame(1)))
-        with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
-            other.load(self.path("nowhere.yml"))
+        with self.assertRaisesRegex(cv2.error, "nowhere.xml"):
+            other.load(self.path("nowhere.xml"))
         with self.assertRaisesRegex(cv2.error, "missing.*cannot be written"):
-            detector.save(self.path("missing/detector.yml"))
+            detector.save(self.path("missing/detector.xml"))
 
     def test_several_saved_as_a_whole(self):
         tracker, other = MultiTrackerTLD.create(), MultiTrackerTLD.create()
@@ -193,15 +193,15 @@ class TLDTest(unittest.TestCase):
             tracker.add(frame(0), box(0, which))
         tracker.update(frame(1))
         tracker.remove(0)
-        tracker.save(self.path("all.json"))
-        other.load(self.path("all.json"))
+        tracker.save(self.path("all.xml"))
+        other.load(self.path("all.xml"))
         self.assertEqual(list(other.getIds()), [1])
         self.assertEqual(tracker.add(frame(2), box(2, 0)), 2)  # the next frame, before update() has it
         self.assertEqual(other.add(frame(2), box(2, 0)), 2)
         for t in range(2, 6):
             np.testing.assert_array_equal(tracker.update(frame(t)), other.update(frame(t)))
         with self.assertRaisesRegex(cv2.error, "object"):
-            other.addFromFile(frame(5), self.path("all.json"))
+            other.addFromFile(frame(5), self.path("all.xml"))
 
     def test_several_objects(self):
         tracker = MultiTrackerTLD.create()
@@ -213,9 +213,9 @@ class TLDTest(unittest.TestCase):
             self.assertEqual(results.shape, (2, 12))
             for which in (0, 1):
                 self.assertGreater(overlap(results[which, :4], box(t, which)), 0.5)
-        tracker.saveObject(1, self.path("second.yml"))
+        tracker.saveObject(1, self.path("second.xml"))
         tracker.remove(0)
-        self.assertEqual(tracker.addFromFile(frame(9), self.path("second.yml")), 2)
+        self.assertEqual(tracker.addFromFile(frame(9), self.path("second.xml")), 2)
         self.assertEqual(list(tracker.getIds()), [1, 2])
         with self.assertRaisesRegex(cv2.error, "id"):
             tracker.getDetections(0)

@@ -122,7 +122,7 @@ class Track(Job):
         if not len(self._tracker):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "state.yml")
+            path = os.path.join(folder, "state.xml")
             self._tracker.save(path)
             with open(path, "rb") as file:
                 return file.read()

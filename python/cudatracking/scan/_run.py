@@ -499,7 +499,7 @@ class Scan:
             return "index", {"path": video.path, "index": video.index_file}
         first, last = video.segments[task.segment]
         message = {"path": video.path, "video": video.name, "index": video.index_file, "boxes": video.boxes, "first": first, "last": last, "begin": first,
-                   "state": None, "whole": task.whole, "audit": task.audit, "state_after": f"{self._key(video, task.segment)[:32]}.yml"}
+                   "state": None, "whole": task.whole, "audit": task.audit, "state_after": f"{self._key(video, task.segment)[:32]}.xml"}
         if JOBS[self._job].ORDERED and task.segment:
             before = video.done[task.segment - 1]
             if self._has_state(before):
