@@ -32,14 +32,14 @@ void writePosition(FileStorage& fs, const LearnedObject& o, const History& histo
     writeState(fs, o);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(s, age))
-            writeFrame(fs, "frame", history.frames[age]);
+            writeMatrix(fs, "frame", history.frames[age], o.cols);
     if (!needsFrame(s, 0) && !history.frames[0].empty())
-        writeFrame(fs, "lastFrame", history.frames[0]);
+        writeMatrix(fs, "lastFrame", history.frames[0], o.cols);
 }
 
-void readPosition(const Item& root, int version, const Settings& settings, LearnedObject& o, History& history)
+void readPosition(const Item& root, const Settings& settings, LearnedObject& o, History& history)
 {
-    readState(root, version, settings, o);
+    readState(root, settings, o);
     history.frames.resize(KEPT_FRAMES + 1);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(o.state, age))
@@ -67,7 +67,7 @@ bool isNeeded(const SavedTracker& saved, int age)
                        [&](const LearnedObject& o) { return needsFrame(o.state, age); });
 }
 
-void writeFrames(FileStorage& fs, const History& history)
+void writeFrames(FileStorage& fs, const History& history, int cols)
 {
     fs << "frames" << LIST;
     for (int age = 0; age <= KEPT_FRAMES; ++age)
@@ -75,7 +75,7 @@ void writeFrames(FileStorage& fs, const History& history)
         if (history.frames[age].empty())
             continue;
         fs << MAP << "age" << age;
-        writeFrame(fs, "frame", history.frames[age]);
+        writeMatrix(fs, "frame", history.frames[age], cols);
         fs << MAP_END;
     }
     fs << LIST_END;
@@ -99,7 +99,6 @@ void readFrames(const Item& root, SavedTracker& saved)
 
 void readObjects(const Item& root, const Settings& settings, SavedTracker& saved)
 {
-    const int version = versionOf(root);
     int64_t bytes = 0;
     readList(root, "objects", 0, MAX_OBJECTS,
              [&](const Item& item, int)
@@ -110,10 +109,10 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                  item.with("place",
                            [&](const Item& place)
                            {
-                               readState(place, version, settings, o);
+                               readState(place, settings, o);
                                o.state.started = place.integerOf("started", 0, 1);
                                o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
-                               saved.misses.push_back(version == 1 ? 0 : place.integerOf("misses", 0, INT_MAX));
+                               saved.misses.push_back(place.integerOf("misses", 0, INT_MAX));
                            });
                  const LearnedObject* const before = first ? nullptr : &saved.objects.back();
                  if (static_cast<int>(o.state.number) >= saved.next ||
@@ -132,21 +131,7 @@ void checkVersion(const FileNode& node, const Item& root)
 {
     if (!node.isMap())
         root.fail("there is no object here");
-    if (versionOf(root) > VERSION)
-        root.fail("version is newer than this program");
-    checkEnd(root);
-}
-
-void checkEnding(const std::string& filename)
-{
-    if (filename.empty())
-        CV_Error(Error::StsBadArg, "filename: the file name is empty; it must end with .xml, .yml, .yaml or .json");
-    if (filename.compare(0, 5, "/dev/") == 0 || filename.compare(0, 6, "/proc/") == 0) // /dev/stdout gets YAML
-        return;
-    const size_t point = filename.find_last_of('.');
-    const std::string ending = point == std::string::npos ? "" : toLowerCase(filename.substr(point));
-    if (ending != ".xml" && ending != ".yml" && ending != ".yaml" && ending != ".json")
-        CV_Error_(Error::StsBadArg, ("filename: %s must end with .xml, .yml, .yaml or .json", filename.c_str()));
+    root.integerOf("version", VERSION, VERSION);
 }
 
 } // namespace
@@ -178,14 +163,9 @@ void writeObject(FileStorage& fs, const SavedObject& saved)
         writePosition(fs, saved.object, saved.history);
         fs << MAP_END;
     }
-    writeEnd(fs);
 }
 
-void writeNoObject(FileStorage& fs, const TLDParams& params)
-{
-    writeParams(fs, params);
-    writeEnd(fs);
-}
+void writeNoObject(FileStorage& fs, const TLDParams& params) { writeParams(fs, params); }
 
 SavedObject readObject(const FileNode& node, const std::string& name)
 {
@@ -202,8 +182,7 @@ SavedObject readObject(const FileNode& node, const std::string& name)
         return saved;
     root.with("object", [&](const Item& item) { readLearned(item, settings, saved.object); });
     if (root.has("place"))
-        root.with("place", [&](const Item& item)
-                  { readPosition(item, versionOf(root), settings, saved.object, saved.history); });
+        root.with("place", [&](const Item& item) { readPosition(item, settings, saved.object, saved.history); });
     return saved;
 }
 
@@ -223,8 +202,7 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
     }
     fs << LIST_END;
     if (!saved.objects.empty())
-        writeFrames(fs, saved.history);
-    writeEnd(fs);
+        writeFrames(fs, saved.history, saved.objects[0].cols);
 }
 
 SavedTracker readTracker(const FileNode& node, const std::string& name)
@@ -247,14 +225,14 @@ SavedTracker readTracker(const FileNode& node, const std::string& name)
 
 void saveFile(const std::string& filename, const SavedObject& saved)
 {
-    checkEnding(filename);
-    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeObject(fs, saved); });
+    detail::writeStorage(
+        filename, "tld", [&](FileStorage& fs) { writeObject(fs, saved); }, FileStorage::BASE64);
 }
 
 void saveFile(const std::string& filename, const SavedTracker& saved)
 {
-    checkEnding(filename);
-    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeTracker(fs, saved); });
+    detail::writeStorage(
+        filename, "tld", [&](FileStorage& fs) { writeTracker(fs, saved); }, FileStorage::BASE64);
 }
 
 SavedObject loadObject(const std::string& filename)

@@ -1,12 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Files of learned objects: the correlation filter. Floats are stored as their four bytes, the least significant first.
+// Files of learned objects: the correlation filter.
 #include "../common/file_write.hpp"
 #include "model_parts.hpp"
 #include <cfloat>
 #include <cmath>
-#include <cstring>
 
 namespace cv { namespace cuda { namespace tld {
 
@@ -16,46 +15,16 @@ namespace {
 
 const float MAX_VALUE = 1e6f; //!< largest magnitude of a value of a model
 
-//! Calls visit(name, values, count, least, most) for the parts of a model, except the histograms. @tparam Model
+//! Calls visit(name, values, rows, cols, least, most) for the parts of a model, except the histograms. @tparam Model
 //! FilterModel, const or not.
 template <typename Model, typename Visit> void eachPart(Model& m, const Visit& visit)
 {
-    visit("re", m.re[0], FILTER_CHANNELS * FILTER_SPECTRUM, -MAX_VALUE, MAX_VALUE);
-    visit("im", m.im[0], FILTER_CHANNELS * FILTER_SPECTRUM, -MAX_VALUE, MAX_VALUE);
-    visit("energy", m.energy, FILTER_SPECTRUM, 0.f, MAX_VALUE);
-    visit("scaleRe", m.scaleRe[0], SCALE_FREQUENCIES * SCALE_ROWS, -MAX_VALUE, MAX_VALUE);
-    visit("scaleIm", m.scaleIm[0], SCALE_FREQUENCIES * SCALE_ROWS, -MAX_VALUE, MAX_VALUE);
-    visit("scaleEnergy", m.scaleEnergy, SCALE_FREQUENCIES, 0.f, MAX_VALUE);
-}
-
-void writeFloats(FileStorage& fs, const char* name, const float* values, size_t count)
-{
-    std::vector<uint8_t> bytes;
-    bytes.reserve(4 * count);
-    for (size_t i = 0; i < count; ++i)
-    {
-        uint32_t bits = 0;
-        std::memcpy(&bits, &values[i], sizeof(bits));
-        for (int shift = 0; shift < 32; shift += 8)
-            bytes.push_back(static_cast<uint8_t>(bits >> shift));
-    }
-    fs << name;
-    writeBytes(fs, bytes, CHUNK_BYTES);
-}
-
-void readFloats(const Item& root, const char* name, float* values, size_t count, float least, float most)
-{
-    std::vector<uint8_t> bytes;
-    readBytes(root, name, 4 * count, bytes);
-    for (size_t i = 0; i < count; ++i)
-    {
-        uint32_t bits = 0;
-        for (int k = 3; k >= 0; --k)
-            bits = bits << 8 | bytes[4 * i + k];
-        std::memcpy(&values[i], &bits, sizeof(bits));
-        if (!(values[i] >= least && values[i] <= most))
-            root.failBelow(std::string(".") + name, format("value %zu must be %g to %g", i, least, most));
-    }
+    visit("re", m.re[0], FILTER_CHANNELS, FILTER_SPECTRUM, -MAX_VALUE, MAX_VALUE);
+    visit("im", m.im[0], FILTER_CHANNELS, FILTER_SPECTRUM, -MAX_VALUE, MAX_VALUE);
+    visit("energy", m.energy, 1, FILTER_SPECTRUM, 0.f, MAX_VALUE);
+    visit("scaleRe", m.scaleRe[0], SCALE_FREQUENCIES, SCALE_ROWS, -MAX_VALUE, MAX_VALUE);
+    visit("scaleIm", m.scaleIm[0], SCALE_FREQUENCIES, SCALE_ROWS, -MAX_VALUE, MAX_VALUE);
+    visit("scaleEnergy", m.scaleEnergy, 1, SCALE_FREQUENCIES, 0.f, MAX_VALUE);
 }
 
 } // namespace
@@ -66,8 +35,8 @@ void writeFilter(FileStorage& fs, const LearnedObject& o)
     const FilterModel& m = o.filter.at(0);
     fs << "filter" << MAP << "x" << f.x << "y" << f.y << "scale" << f.scale << "confidence" << f.confidence
        << "meanConfidence" << f.meanConfidence << "confidences" << f.confidences << "colour" << f.colour;
-    eachPart(m, [&](const char* name, const float* values, int count, float, float)
-             { writeFloats(fs, name, values, static_cast<size_t>(count)); });
+    eachPart(m, [&](const char* name, const float* values, int rows, int cols, float, float)
+             { writeMatrix(fs, name, std::vector<float>(values, values + rows * cols), cols); });
     std::vector<float> parts;
     fs << "bins" << ROW;
     for (int b = 0; b < HISTOGRAM_BINS; ++b)
@@ -77,7 +46,7 @@ void writeFilter(FileStorage& fs, const LearnedObject& o)
             parts.insert(parts.end(), {m.foreground[b], m.background[b]});
         }
     fs << LIST_END;
-    writeFloats(fs, "parts", parts.data(), parts.size());
+    writeMatrix(fs, "parts", parts, 2);
     fs << MAP_END;
 }
 
@@ -97,12 +66,17 @@ void readFilter(const Item& root, LearnedObject& o)
     f.started = 1;
     o.filter.resize(1);
     FilterModel& m = o.filter[0];
-    eachPart(m, [&](const char* name, float* values, int count, float least, float most)
-             { readFloats(root, name, values, static_cast<size_t>(count), least, most); });
+    std::vector<float> parts;
+    eachPart(m,
+             [&](const char* name, float* values, int rows, int cols, float least, float most)
+             {
+                 readMatrix(root, name, rows, rows, cols, least, most, parts);
+                 std::copy(parts.begin(), parts.end(), values);
+             });
     std::vector<int> bins;
     readIntegers(root, "bins", 0, HISTOGRAM_BINS, 0, HISTOGRAM_BINS - 1, bins);
-    std::vector<float> parts(2 * bins.size());
-    readFloats(root, "parts", parts.data(), parts.size(), 0.f, 1.f);
+    const int count = static_cast<int>(bins.size());
+    readMatrix(root, "parts", count, count, 2, 0.f, 1.f, parts);
     for (size_t i = 0; i < bins.size(); ++i)
     {
         if (i > 0 && bins[i] <= bins[i - 1])

@@ -6,7 +6,6 @@
 #include "arguments.hpp"
 #include "model.hpp"
 #include <algorithm>
-#include <cstring>
 
 namespace cv { namespace cuda { namespace tld {
 
@@ -18,35 +17,21 @@ const int MAX_COUNT = 1 << 30; //!< largest count of a leaf
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
-//! Reads the members of TLDParams. Files of older versions lack newer members, which keep their values.
+//! Reads the members of TLDParams.
 struct ParamReader
 {
     const Item& item;
-    bool older; //!< the file has an older version
 
     void operator()(const char* name, int& value, int, int, int) const
     {
-        if (isThere(name))
-            value = item.integerOf(name, INT_MIN, INT_MAX);
+        value = item.integerOf(name, INT_MIN, INT_MAX);
     }
-    void operator()(const char* name, bool& value, bool, bool, bool) const
-    {
-        if (isThere(name))
-            value = item.integerOf(name, 0, 1) != 0;
-    }
-    void operator()(const char* name, float& value, float, float, float) const
-    {
-        if (isThere(name))
-            value = item.finiteOf(name);
-    }
+    void operator()(const char* name, bool& value, bool, bool, bool) const { value = item.integerOf(name, 0, 1) != 0; }
+    void operator()(const char* name, float& value, float, float, float) const { value = item.finiteOf(name); }
     void operator()(const char* name, double& value, double, double, double) const
     {
-        if (isThere(name))
-            item.with(name, [&](const Item& number) { value = number.real(); });
+        item.with(name, [&](const Item& number) { value = number.real(); });
     }
-
-private:
-    bool isThere(const char* name) const { return !older || item.has(name); }
 };
 
 //! Returns names and values of all parameters; those that a tracker may change for an object of a file have one value
@@ -92,81 +77,14 @@ void writeParams(FileStorage& fs, const TLDParams& params)
     fs << MAP_END;
 }
 
-void writeEnd(FileStorage& fs) { fs << "complete" << 1; }
-
-void checkEnd(const Item& root)
-{
-    if (versionOf(root) > 3 && !root.has("complete"))
-        root.fail("the file ends too early");
-}
-
-int versionOf(const Item& root) { return root.integerOf("version", 1, INT_MAX); }
-
 TLDParams readParams(const Item& root)
 {
     TLDParams params;
-    const bool older = versionOf(root) < VERSION;
-    params.filter = params.filter && !older; // what an older version has learned goes on as it was
-    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item, older}); });
+    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item}); });
     return params;
 }
 
-// --- bytes as base64 text, for FileStorage ---------------------------------------------------------------------------
-
-namespace {
-
-const char BASE64_DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
-
-//! Returns four base64 digits per three bytes; the last two of all digits are + and -. @param count number of bytes,
-//! a multiple of 3.
-std::string base64Of(const uint8_t* bytes, size_t count)
-{
-    std::string text;
-    for (size_t i = 0; i < count; i += 3)
-    {
-        const unsigned all = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
-        for (int shift = 18; shift >= 0; shift -= 6)
-            text += BASE64_DIGITS[all >> shift & 63];
-    }
-    return text;
-}
-
-//! Appends the bytes of a base64 text. @param count number of bytes, a multiple of 3.
-void appendBytes(const Item& item, size_t count, std::vector<uint8_t>& bytes)
-{
-    const std::string text = item.string();
-    if (text.size() != count / 3 * 4)
-        item.fail(format("has %zu base64 digits, and must have %zu", text.size(), count / 3 * 4).c_str());
-    for (size_t i = 0; i < text.size(); i += 4)
-    {
-        unsigned all = 0;
-        for (size_t k = i; k < i + 4; ++k)
-        {
-            const char* const digit = text[k] ? std::strchr(BASE64_DIGITS, text[k]) : nullptr;
-            if (!digit)
-                item.fail("is not base64 text");
-            all = all << 6 | static_cast<unsigned>(digit - BASE64_DIGITS);
-        }
-        for (int shift = 16; shift >= 0; shift -= 8)
-            bytes.push_back(static_cast<uint8_t>(all >> shift));
-    }
-}
-
-} // namespace
-
 // --- writing ---------------------------------------------------------------------------------------------------------
-
-void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk)
-{
-    fs << LIST;
-    for (size_t i = 0; i < bytes.size(); i += chunk)
-    {
-        std::vector<uint8_t> part(bytes.begin() + i, bytes.begin() + std::min(bytes.size(), i + chunk));
-        part.resize((part.size() + 2) / 3 * 3, 0);
-        fs << base64Of(part.data(), part.size());
-    }
-    fs << LIST_END;
-}
 
 namespace {
 
@@ -199,18 +117,10 @@ void writeLearned(FileStorage& fs, const LearnedObject& o)
             leaves.insert(leaves.end(), {static_cast<int>(i), o.leaves[i].positives, o.leaves[i].negatives});
     writeValues(fs, "leaves", leaves);
     writeValues(fs, "order", std::vector<int>(o.order.begin(), o.order.end()));
-    fs << "positives";
-    writeBytes(fs, o.positives, PATCH_PIXELS);
-    fs << "negatives";
-    writeBytes(fs, o.negatives, PATCH_PIXELS);
+    writeMatrix(fs, "positives", o.positives, PATCH_PIXELS);
+    writeMatrix(fs, "negatives", o.negatives, PATCH_PIXELS);
     if (s.filter.started)
         writeFilter(fs, o);
-}
-
-void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray)
-{
-    fs << name;
-    writeBytes(fs, gray, CHUNK_BYTES);
 }
 
 void writeState(FileStorage& fs, const LearnedObject& o)
@@ -259,11 +169,6 @@ Box readBox(const Item& root, const char* name, bool real)
                           list.fail("is not a box");
               });
     return {v[0], v[1], v[2], v[3]};
-}
-
-void readTemplates(const Item& root, const char* name, int most, std::vector<uint8_t>& out)
-{
-    readList(root, name, 0, most, [&](const Item& item, int) { appendBytes(item, PATCH_PIXELS, out); });
 }
 
 void readLeaves(const Item& root, std::vector<Leaf>& leaves)
@@ -321,8 +226,8 @@ void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
     }
     o.leaves.resize(static_cast<size_t>(settings.trees) << settings.features, Leaf());
     readLeaves(root, o.leaves);
-    readTemplates(root, "positives", settings.maxPositives, o.positives);
-    readTemplates(root, "negatives", settings.maxNegatives, o.negatives);
+    readMatrix(root, "positives", 0, settings.maxPositives, PATCH_PIXELS, 0, 255, o.positives);
+    readMatrix(root, "negatives", 0, settings.maxNegatives, PATCH_PIXELS, 0, 255, o.negatives);
     s.positives = static_cast<int32_t>(o.positives.size() / PATCH_PIXELS);
     s.negatives = static_cast<int32_t>(o.negatives.size() / PATCH_PIXELS);
     readIntegers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);
@@ -336,53 +241,31 @@ void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
         root.with("filter", [&](const Item& item) { readFilter(item, o); });
 }
 
-void readBytes(const Item& root, const char* name, size_t bytes, std::vector<uint8_t>& out)
-{
-    const size_t chunk = CHUNK_BYTES;
-    const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
-    readList(root, name, chunks, chunks,
-             [&](const Item& item, int i)
-             {
-                 const size_t part = std::min(chunk, bytes - i * chunk);
-                 appendBytes(item, (part + 2) / 3 * 3, out);
-             });
-    out.resize(bytes);
-}
-
 void readFrame(const Item& root, const char* name, const LearnedObject& o, std::vector<uint8_t>& gray)
 {
-    readBytes(root, name, static_cast<size_t>(o.cols) * o.rows, gray);
+    readMatrix(root, name, o.rows, o.rows, o.cols, 0, 255, gray);
 }
 
-/** Reads the event of the last frame, which says whether there is a box. Version 1 has none, and camera cuts, which
-versions 3 and 4 had, are none any more: an object with a box has STARTED in the file then. */
-static int readEvent(const Item& root, int version, bool alive)
+//! Reads the event of the last frame, which says whether there is a box.
+static int readEvent(const Item& root, bool alive)
 {
-    const bool cuts = version == 3 || version == 4;
-    const int last = version < 5 ? RECOGNIZED + (cuts ? 2 : 0) : FILTERED;
-    int event = version == 1 ? NO_EVENT : root.integerOf("event", NO_EVENT, last);
+    const int event = root.integerOf("event", NO_EVENT, FILTERED);
     if (event > RECOGNIZED && event < FILTERED)
-    {
-        if (!cuts)
-            root.fail("event: there is none of this number");
-        event = NO_EVENT;
-    }
-    if (alive != (event == NO_EVENT || event == BECAME_LOST))
-        return event;
-    if (version > 4)
+        root.fail("event: there is none of this number");
+    if (alive == (event == NO_EVENT || event == BECAME_LOST))
         root.fail(format("event: %d cannot be that of an object with alive %d", event, alive ? 1 : 0).c_str());
-    return alive ? STARTED : NO_EVENT;
+    return event;
 }
 
-void readState(const Item& root, int version, const Settings& settings, LearnedObject& o)
+void readState(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
     s.alive = root.integerOf("alive", 0, 1);
     s.valid = root.integerOf("valid", 0, s.alive);
     s.learned = root.integerOf("learned", 0, 1);
-    s.event = readEvent(root, version, s.alive != 0);
+    s.event = readEvent(root, s.alive != 0);
     s.score = readReal(root, "score", 0., 1.);
-    s.similarity = version > 2 ? readReal(root, "similarity", 0., 1.) : s.score; // once they were the same
+    s.similarity = readReal(root, "similarity", 0., 1.);
     s.box = readBox(root, "box", s.alive != 0);
     s.unsupported = root.integerOf("unsupported", 0, INT_MAX - 1);
     s.onProbation = root.integerOf("onProbation", 0, INT_MAX - 1);

@@ -12,31 +12,19 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-/** Version of the file format. Version 5 has no verifyBoxes; 4 has what an object was before a camera cut, which is not
-read; 3 has no mark of its end; 2 has no similarity; 1 has no events and fewer parameters. */
-const int VERSION = 6;
-const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
+const int VERSION = 1;               //!< of the file format
 const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
 
 void writeParams(FileStorage& fs, const TLDParams& params);
-//! Reads the version of a file.
-int versionOf(const detail::Item& root);
 TLDParams readParams(const detail::Item& root);
-//! Writes the last value of a file. A YAML file that was cut off lacks it; other formats are not even parsed then.
-void writeEnd(FileStorage& fs);
-void checkEnd(const detail::Item& root);
 
 void writeLearned(FileStorage& fs, const LearnedObject& object);
 void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
 //! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const LearnedObject& object);
-void readState(const detail::Item& root, int version, const Settings& settings, LearnedObject& object);
+void readState(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
-//! Writes bytes as a list of base64 texts of `chunk` bytes.
-void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk);
-//! Reads so many bytes that writeBytes() has written in chunks of CHUNK_BYTES.
-void readBytes(const detail::Item& root, const char* name, size_t bytes, std::vector<uint8_t>& out);
 //! Reads a list of `least` to `most` integers from `first` to `last`.
 void readIntegers(const detail::Item& root, const char* name, int least, int most, int first, int last,
                   std::vector<int>& out);
@@ -46,8 +34,6 @@ double readReal(const detail::Item& root, const char* name, double least, double
 void writeFilter(FileStorage& fs, const LearnedObject& object);
 void readFilter(const detail::Item& root, LearnedObject& object);
 
-//! Writes gray values as base64 chunks.
-void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);
 void readFrame(const detail::Item& root, const char* name, const LearnedObject& object, std::vector<uint8_t>& gray);
 
 //! Calls visit(Item, index) for the elements of a list. XML stores a list of one element as that element, and an empty
@@ -64,6 +50,38 @@ void readList(const detail::Item& root, const char* name, int least, int most, c
                       return visit(list, 0);
                   list.list(least, most);
                   list.each(visit);
+              });
+}
+
+//! Writes a matrix of rows of `cols` values, bytes or floats; nothing if it has no rows.
+template <typename T> void writeMatrix(FileStorage& fs, const char* name, const std::vector<T>& values, int cols)
+{
+    if (!values.empty())
+        fs << name << Mat(values).reshape(1, static_cast<int>(values.size() / cols));
+}
+
+//! Reads a matrix of `least` to `most` rows of `cols` values from `first` to `last`. Mat is not read, because its sizes
+//! could be any.
+template <typename T>
+void readMatrix(const detail::Item& root, const char* name, int least, int most, int cols, float first, float last,
+                std::vector<T>& out)
+{
+    out.clear();
+    if (least == 0 && !root.has(name))
+        return;
+    root.with(name,
+              [&](const detail::Item& matrix)
+              {
+                  const int count = matrix.integerOf("rows", least, most) * matrix.integerOf("cols", cols, cols);
+                  out.reserve(count);
+                  matrix.eachOf("data", count, count,
+                                [&](const detail::Item& item, int)
+                                {
+                                    const double value = item.real();
+                                    if (!(value >= first && value <= last))
+                                        item.fail(format("a number from %g to %g is needed here", first, last).c_str());
+                                    out.push_back(static_cast<T>(value));
+                                });
               });
 }
 

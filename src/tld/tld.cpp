@@ -64,7 +64,12 @@ public:
 
     void clear() override { locked()->objects_.clear(); }
     bool empty() const override { return locked()->objects_.empty(); }
-    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
+    void save(const String& filename) const override
+    {
+        const auto lock = locked();
+        detail::writeStorage(
+            filename, NAME, [this](FileStorage& fs) { write(fs); }, FileStorage::BASE64);
+    }
     void write(FileStorage& fs) const override
     {
         const auto lock = locked();
