@@ -95,7 +95,7 @@ sizes free and allocate nothing.
 | GpuMat input                  | when the stream has executed the call; for a graph: after the last replay  |
 | GpuMat, HostMem output        | when the stream has executed the call; for a graph: after the last replay  |
 | Mat, UMat, std::vector output | at any time; it holds the result when the call has returned                |
-| the instance                  | after the last replay of its graphs                                        |
+| the instance                  | when its graphs have been destroyed                                        |
 
 An output in a GpuMat or HostMem holds the result when the stream has executed the call.
 
@@ -126,16 +126,17 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   QuickShift and the TLD classes name exceptions. Memory that such a call needs is allocated outside of the graph.
 - In a capture in the global or thread-local mode, release no GpuMat: CUDA would end the capture with an error.
   In Python, give all outputs: those that are left out are made by the call and released after it.
-- A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
-  again and writes the same outputs.
-- Replays are not ordered with method calls (the TLD classes give an order, see TLDDetector). Before a call
-  without a Stream, or on another stream than the replay's, synchronize the replay's stream; before the next replay,
-  wait until the work of that call is done. Two graphs of one instance must not run at the same time.
+- The instance must outlive its graphs. A graph keeps the parameters, sizes, fragments, objects, addresses and host
+  inputs of its capture, and each replay reads the GpuMat inputs again and writes the same outputs: capture again after
+  other sizes, fragments or parameters. Memory that captured calls have used is kept until the instance is destroyed,
+  and later calls that need more, or other contents, get new memory. So an instance whose calls are captured again and
+  again with growing sizes, or with inputs on the host, takes more and more memory.
+- Replays are not ordered with method calls. Before a call without a Stream, or on another stream than the replay's,
+  synchronize the replay's stream; before the next replay, wait until the work of that call is done. Two graphs of one
+  instance must not run at the same time.
 - Calls of one instance on several streams of one capture are executed one after the other.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
-- Scratch memory of the first four graphs of an instance is kept as long as the instance. That of later graphs is used
-  again when the graph has been destroyed (doc/performance.md, "Cost of many CUDA graphs").
 
 ### Arrays
 - Images have two dimensions; a batch may also be one host array of three or four dimensions. They may be regions of

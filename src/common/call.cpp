@@ -57,7 +57,6 @@ Call::Call(Workspace& workspace, StreamHandle stream) : workspace_(workspace), s
         CV_Error_(Error::GpuApiCallError, ("%s: the capture of this stream has failed already", workspace.owner_));
     if (info.status == cudaStreamCaptureStatusActive)
     {
-        graph_ = workspace.graphOf(info.number, info.graph);
         make(workspace.captured_);
         // During a capture none of its streams can be destroyed, so handles tell them apart.
         if (workspace.lastCapture_ == info.number && workspace.captureStream_ != stream)

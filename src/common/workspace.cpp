@@ -11,79 +11,20 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-static bool sameGraph(const Graph& a, const Graph& b) { return !a.owner_before(b) && !b.owner_before(a); }
-
-void GraphUses::add(const Graph& graph)
-{
-    graphs_.erase(std::remove_if(graphs_.begin(), graphs_.end(),
-                                 [&](const Graph& other) { return other.expired() || sameGraph(other, graph); }),
-                  graphs_.end());
-    if (!graph.expired())
-        graphs_.push_back(graph);
-}
-
-bool GraphUses::anyBut(const Graph& graph) const
-{
-    return std::any_of(graphs_.begin(), graphs_.end(),
-                       [&](const Graph& other) { return !other.expired() && !sameGraph(other, graph); });
-}
-
 // --- Workspace -------------------------------------------------------------------------------------------------------
 
 Workspace::~Workspace()
 {
-    for (const Retired& retired : retired_)
-        free(retired.block);
+    for (const Block& block : retired_)
+        release(block, false);
     for (const cudaEvent_t event : {done_, captured_})
         if (event)
             ignore(cudaEventDestroy(event));
 }
 
-static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
-
-//! Makes a graph own the token.
-static void giveToGraph(const std::shared_ptr<char>& token, cudaGraph_t graph)
+Block Workspace::allocate(size_t bytes, const char* purpose)
 {
-    std::unique_ptr<std::shared_ptr<char>> owned(new std::shared_ptr<char>(token));
-    cudaUserObject_t object = nullptr;
-    cudaCheck(cudaUserObjectCreate(&object, owned.get(), dropToken, 1, cudaUserObjectNoDestructorSync),
-              "noting what a graph refers to");
-    owned.release();
-    const cudaError_t error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
-    if (error != cudaSuccess)
-        ignore(cudaUserObjectRelease(object, 1));
-    cudaCheck(error, "noting what a graph refers to");
-}
-
-//! All calls of a capture share a token.
-Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
-{
-    if (capture == capture_ && !captureGraph_.expired())
-        return captureGraph_;
-    const std::shared_ptr<char> token = std::make_shared<char>();
-    if (unwatched_->size() < UNWATCHED)
-        unwatched_->push_back(token);
-    else
-        giveToGraph(token, graph);
-    capture_ = capture;
-    captureGraph_ = token;
-    return captureGraph_;
-}
-
-Block Workspace::allocate(const Call& call, size_t bytes, const char* purpose)
-{
-    retired_.reserve(retired_.size() + 2); // for release()
-    // What dead graphs left behind, unless it is far too large.
-    for (size_t i = 0; i < retired_.size(); ++i)
-    {
-        const Block block = retired_[i].block;
-        if (block.bytes < bytes || block.bytes / 2 > bytes + 4096 || retired_[i].uses.any())
-            continue;
-        retired_.erase(retired_.begin() + i);
-        return block;
-    }
-    if (!call.capturing())
-        freeRetired();
+    retired_.reserve(blocks_ + 1); // for release()
     Block block;
     block.bytes = bytes;
     const cudaError_t error = cudaMalloc(&block.data, bytes);
@@ -93,49 +34,40 @@ Block Workspace::allocate(const Call& call, size_t bytes, const char* purpose)
         CV_Error_(Error::GpuApiCallError, ("%s: cannot allocate %zu bytes of device memory for %s: %s", owner_, bytes,
                                            purpose, cudaGetErrorString(error)));
     }
+    ++blocks_;
     bytes_ += bytes;
     return block;
 }
 
-void Workspace::release(const Call& call, Block block, GraphUses uses) noexcept
+void Workspace::release(Block block, bool keep) noexcept
 {
     if (!block.data)
         return;
-    if (uses.any() || call.capturing()) // freeing waits for the device, which is not for captures
-        retired_.push_back({block, std::move(uses)});
-    else
-        free(block);
-}
-
-void Workspace::free(Block block) noexcept
-{
-    if (!block.data)
+    if (keep)
+    {
+        retired_.push_back(block);
         return;
+    }
     const OutsideOfCapture outside;
-    ignore(cudaFree(block.data));
+    ignore(cudaFree(block.data)); // an error here is the context's end
     bytes_ -= block.bytes;
-}
-
-void Workspace::freeRetired()
-{
-    const auto dead = std::partition(retired_.begin(), retired_.end(), [](const Retired& r) { return r.uses.any(); });
-    std::for_each(dead, retired_.end(), [this](const Retired& r) { free(r.block); });
-    retired_.erase(dead, retired_.end());
+    --blocks_;
 }
 
 // --- DeviceBuffer ----------------------------------------------------------------------------------------------------
 
+void DeviceBuffer::replace(Block block, bool keep) noexcept
+{
+    workspace_.release(block_, keep || inGraphs_);
+    block_ = block;
+    inGraphs_ = false;
+}
+
 void* DeviceBuffer::reserve(const Call& call, size_t bytes, const char* purpose)
 {
     if (bytes > block_.bytes)
-    {
-        const Block grown = workspace_.allocate(call, bytes, purpose);
-        workspace_.release(call, block_, std::move(uses_));
-        block_ = grown;
-        uses_ = GraphUses();
-    }
-    if (call.capturing())
-        uses_.add(call.graph());
+        replace(workspace_.allocate(bytes, purpose), call.capturing()); // freeing waits, which captures may not do
+    inGraphs_ = inGraphs_ || call.capturing();
     return block_.data;
 }
 
@@ -144,29 +76,23 @@ void* DeviceBuffer::reserveKeeping(const Call& call, size_t used, size_t bytes, 
     CV_Assert(!call.capturing() && used <= block_.bytes);
     if (bytes <= block_.bytes)
         return block_.data;
-    const Block grown = workspace_.allocate(call, bytes + bytes / 2, purpose);
+    const Block grown = workspace_.allocate(bytes + bytes / 2, purpose);
     const cudaError_t error =
         used > 0 ? cudaMemcpyAsync(grown.data, block_.data, used, cudaMemcpyDeviceToDevice, call.stream())
                  : cudaSuccess;
     if (error != cudaSuccess)
     {
-        workspace_.release(call, grown, GraphUses());
+        workspace_.release(grown, false);
         cudaCheck(error, purpose);
     }
-    workspace_.release(call, block_, std::move(uses_)); // freeing waits for the copy
-    block_ = grown;
-    uses_ = GraphUses();
+    replace(grown, false); // freeing waits for the copy
     return block_.data;
 }
 
-void DeviceBuffer::leaveToGraphs(const Call& call)
+void DeviceBuffer::renew()
 {
-    if (!uses_.anyBut(call.graph()))
-        return;
-    workspace_.retired_.reserve(workspace_.retired_.size() + 1);
-    workspace_.release(call, block_, std::move(uses_));
-    block_ = Block();
-    uses_ = GraphUses();
+    if (inGraphs_)
+        replace(Block(), true);
 }
 
 // --- Uploader --------------------------------------------------------------------------------------------------------
@@ -187,7 +113,7 @@ Uploader::Pinned& Uploader::take(size_t bytes)
 {
     for (Pinned& pinned : blocks_)
     {
-        if (pinned.block.bytes < bytes || pinned.uses.any())
+        if (pinned.block.bytes < bytes || pinned.inGraph)
             continue;
         if (pinned.inFlight && cudaEventQuery(pinned.copied) != cudaSuccess)
         {
@@ -206,7 +132,7 @@ Uploader::Pinned& Uploader::take(size_t bytes)
         ignore(cudaEventDestroy(pinned.copied));
     cudaCheck(error, "allocating pinned memory for an upload");
     workspace_.bytes_ += pinned.block.bytes;
-    blocks_.push_back(std::move(pinned));
+    blocks_.push_back(pinned);
     return blocks_.back();
 }
 
@@ -216,7 +142,7 @@ void Uploader::upload(const Call& call, void* device, const void* host, size_t b
         return;
     Pinned& pinned = take(bytes);
     if (call.capturing())
-        pinned.uses.add(call.graph()); // also when the copy fails: a part of it may be in the graph
+        pinned.inGraph = true; // also when the copy fails: a part of it may be in the graph
     std::memcpy(pinned.block.data, host, bytes);
     cudaCheck(cudaMemcpyAsync(device, pinned.block.data, bytes, cudaMemcpyHostToDevice, call.stream()), "upload");
     if (!call.capturing())
@@ -229,18 +155,16 @@ const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t vers
                              const char* purpose)
 {
     if (has(version))
-        return buffer_.reserve(call, bytes, purpose); // notes that a graph uses it
+        return buffer_.reserve(call, bytes, purpose); // notes a capture
     if (call.capturing())
     {
         // Uploaded by each replay, to memory that nobody else writes.
-        GraphUses uses;
-        uses.add(call.graph());
-        const Block block = workspace_.allocate(call, bytes, purpose);
-        workspace_.release(call, block, std::move(uses));
+        const Block block = workspace_.allocate(bytes, purpose);
+        workspace_.release(block, true);
         uploader.upload(call, block.data, host, bytes);
         return block.data;
     }
-    buffer_.leaveToGraphs(call);
+    buffer_.renew();
     valid_ = false; // until the upload is on its way
     void* const device = buffer_.reserve(call, bytes, purpose);
     uploader.upload(call, device, host, bytes);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// State of an instance on a device: memory, the order of its calls on streams, and what captured graphs refer to.
+// State of an instance on a device: memory, and the order of its calls on streams.
 //
 //   Workspace     one for each engine; the others belong to it and must die before it
 //   Call          one method of the engine at work on one stream
@@ -10,12 +10,9 @@
 //   Uploader      pinned memory for asynchronous uploads
 //   Downloads     device memory for results on their way to the host
 //
-// What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured
-// call notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both
-// the graph and the instance live. CUDA tells of a graph's end by a user object that the graph owns, but such an object
-// costs each replay 1.3 us (H200, 2026-11-21). So the first graphs of an instance are taken to live as long as the
-// instance; only those after them, of programs that capture again and again, are watched, and their memory is used
-// again.
+// Captured work has not been executed: a graph is replayed perhaps never, perhaps often. So a captured call notes nothing
+// as done, and a block that a captured call has used is kept until the instance is destroyed, even when it is replaced.
+// The instance must outlive its graphs.
 #ifndef OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 #define OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 
@@ -33,37 +30,18 @@ struct CaptureInfo
 {
     cudaStreamCaptureStatus status;
     unsigned long long number;
-    cudaGraph_t graph;
 };
 
-/** Asks for the capture of a stream, without a throw. @param last,count null, or what gets the nodes on which the next
-work of the stream will depend; they belong to CUDA and hold until the stream gets work. */
-inline cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info, const cudaGraphNode_t** last = nullptr,
-                               size_t* count = nullptr)
+//! Asks for the capture of a stream, without a throw.
+inline cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info)
 {
-    info = {cudaStreamCaptureStatusNone, 0, nullptr};
+    info = {cudaStreamCaptureStatusNone, 0};
 #if CUDART_VERSION >= 13000
-    return cudaStreamGetCaptureInfo(stream, &info.status, &info.number, &info.graph, last, nullptr, count);
+    return cudaStreamGetCaptureInfo(stream, &info.status, &info.number, nullptr, nullptr, nullptr, nullptr);
 #else
-    return cudaStreamGetCaptureInfo_v2(stream, &info.status, &info.number, &info.graph, last, count);
+    return cudaStreamGetCaptureInfo_v2(stream, &info.status, &info.number, nullptr, nullptr, nullptr);
 #endif
 }
-
-//! Expired when the graph that was being captured, its clones and all executable graphs made from them are gone.
-typedef std::weak_ptr<void> Graph;
-
-//! The graphs that refer to a piece of memory.
-class GraphUses
-{
-public:
-    //! @param graph empty: none.
-    void add(const Graph& graph);
-    bool any() const { return anyBut(Graph()); }
-    bool anyBut(const Graph& graph) const;
-
-private:
-    std::vector<Graph> graphs_;
-};
 
 struct Block
 {
@@ -74,20 +52,13 @@ struct Block
 class Workspace
 {
 public:
-    static const size_t UNWATCHED = 4;
-
-    typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> Tokens;
-
-    //! @param owner the class, for messages. @param tokens of unwatched graphs, of instances that replace their
-    //! workspaces: those of all count together. Default: own ones.
-    explicit Workspace(const char* owner, const Tokens& tokens = nullptr)
-        : owner_(owner), unwatched_(tokens ? tokens : std::make_shared<Tokens::element_type>())
-    {}
+    //! @param owner the class, for messages.
+    explicit Workspace(const char* owner) : owner_(owner) {}
     ~Workspace();
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
 
-    //! Device and pinned memory, that of graphs included.
+    //! Device and pinned memory, that kept for graphs included.
     size_t bytes() const { return bytes_; }
     const char* owner() const { return owner_; }
 
@@ -98,19 +69,10 @@ private:
     friend class HostBlock;
     friend class Uploader;
 
-    struct Retired
-    {
-        Block block;
-        GraphUses uses;
-    };
-
-    Graph graphOf(unsigned long long capture, cudaGraph_t graph);
     //! @param purpose of the memory, for the out-of-memory message.
-    Block allocate(const Call& call, size_t bytes, const char* purpose);
-    //! Frees a block, or keeps it while graphs refer to it. Room for it was made by allocate().
-    void release(const Call& call, Block block, GraphUses uses) noexcept;
-    void free(Block block) noexcept;
-    void freeRetired();
+    Block allocate(size_t bytes, const char* purpose);
+    //! Frees a block. @param keep keeps it until the instance is destroyed, because captured work may refer to it.
+    void release(Block block, bool keep) noexcept;
 
     const char* owner_;
     int device_ = -1; //!< of the first call
@@ -121,10 +83,8 @@ private:
     cudaEvent_t captured_ = nullptr;    //!< the last captured call, which was in capture...
     unsigned long long lastCapture_ = 0;
     cudaStream_t captureStream_ = nullptr; //!< ... on this stream
-    unsigned long long capture_ = 0;       //!< the last one, and its graph
-    Graph captureGraph_;
-    const Tokens unwatched_; //!< identify graphs while the instance lives
-    std::vector<Retired> retired_;
+    std::vector<Block> retired_;           //!< replaced blocks that captured work may refer to
+    size_t blocks_ = 0;                    //!< of device memory, the retired ones included
     size_t bytes_ = 0;
 };
 
@@ -148,7 +108,6 @@ public:
     bool capturing() const { return capture_ != 0; }
     //! Number of the capture, equal in all of its calls; 0: none.
     unsigned long long capture() const { return capture_; }
-    const Graph& graph() const { return graph_; }
     //! For calls that have to wait: throws when the stream is being captured. @param what "getStatistics()", say.
     void refuseCapture(const char* what) const;
     //! Waits for the stream, and for nothing else.
@@ -159,7 +118,6 @@ private:
     Workspace& workspace_;
     cudaStream_t stream_;
     unsigned long long streamId_ = 0, capture_ = 0;
-    Graph graph_;
 };
 
 //! Device memory that only grows. Growing may wait for the device, so it does not happen in the steady state.
@@ -167,7 +125,7 @@ class DeviceBuffer
 {
 public:
     explicit DeviceBuffer(Workspace& workspace) : workspace_(workspace) {}
-    ~DeviceBuffer() { workspace_.free(block_); } // destructors never throw: an error here is the context's end
+    ~DeviceBuffer() { workspace_.release(block_, inGraphs_); }
     DeviceBuffer(const DeviceBuffer&) = delete;
     DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
@@ -193,17 +151,20 @@ public:
     //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not
     //! have happened.
     void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);
-    //! Leaves the block to the graphs that refer to it, if there are others than the call's; the buffer is empty then.
-    void leaveToGraphs(const Call& call);
-    bool usedByGraphs() const { return uses_.any(); }
+    //! Whether a captured call has used the block.
+    bool inGraphs() const { return inGraphs_; }
+    //! Leaves the block to graphs if a captured call has used it: the buffer is empty then.
+    void renew();
 
     template <typename T> T* as() const { return static_cast<T*>(block_.data); }
     size_t bytes() const { return block_.bytes; }
 
 private:
+    void replace(Block block, bool keep) noexcept;
+
     Workspace& workspace_;
     Block block_;
-    GraphUses uses_;
+    bool inGraphs_ = false;
 };
 
 /** Pinned host memory for asynchronous uploads. Each upload takes a block that neither a copy in flight nor a graph
@@ -224,8 +185,7 @@ private:
     {
         Block block;
         cudaEvent_t copied = nullptr;
-        bool inFlight = false;
-        GraphUses uses;
+        bool inFlight = false, inGraph = false;
     };
     Pinned& take(size_t bytes);
 

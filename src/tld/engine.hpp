@@ -77,9 +77,6 @@ struct StartDecision
     bool allowed = true, oldEnds = false;
 };
 
-//! Tokens of captured graphs, which use memory of an engine, shared by all engines of a public instance: see Workspace.
-typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> GraphTokens;
-
 /** All objects of one tracker, in the order in which they were added. All images have the size of the first one.
 Arguments have been checked. Methods wait and refuse captures unless they say otherwise. A method that throws has
 changed nothing. */
@@ -112,7 +109,7 @@ public:
     //! not wait.
     virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;
 
-    //! Puts an object on a box in the newest image, valid. Ordered after the last call and all replays before it.
+    //! Puts an object on a box in the newest image, valid. Ordered after the last call.
     virtual void reset(int index, const Box& box) = 0;
     //! Switches learning for the calls that follow. Does not wait.
     virtual void setLearning(bool learning) = 0;
@@ -126,12 +123,12 @@ public:
 
     //! Returns the bytes of device memory.
     virtual size_t workspaceBytes() const = 0;
-    //! Whether captured graphs may use its memory, so that it must be kept alive.
+    //! Whether captured work may refer to its memory, so that it must be kept alive.
     virtual bool captured() const { return false; }
 };
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
-std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens);
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings);
 
 }}} // namespace cv::cuda::tld
 

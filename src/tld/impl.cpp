@@ -34,15 +34,12 @@ void TrackedObjects::checkFormat(const InputImage& input) const
 
 std::unique_ptr<Engine> TrackedObjects::makeEngine(bool device) const
 {
-    return device ? makeCudaEngine(settings_, tokens_) : makeCpuEngine(settings_);
+    return device ? makeCudaEngine(settings_) : makeCpuEngine(settings_);
 }
 
-//! Retires the old engine while captured graphs use it, and frees those whose graphs are gone.
+//! Keeps the old engine until the end if captured work may refer to it.
 void TrackedObjects::replaceEngine(std::unique_ptr<Engine> engine)
 {
-    retired_.erase(std::remove_if(retired_.begin(), retired_.end(),
-                                  [](const std::unique_ptr<Engine>& former) { return !former->captured(); }),
-                   retired_.end());
     if (engine_ && engine_->captured())
         retired_.push_back(std::move(engine_));
     engine_ = std::move(engine);

@@ -49,14 +49,14 @@ public:
     void load(SavedObject& saved);
     //! Replaces all objects by those of a file, which it empties one by one.
     void load(SavedTracker& saved);
-    //! Takes over parameters and objects of `others`. Engines that captured graphs still use are kept alive.
+    //! Takes over parameters and objects of `others`. Engines of captured calls are kept alive.
     void replaceBy(TrackedObjects&& others);
     //! Adds an object from a file. @param input becomes START, as the image of learn().
     void add(const SavedObject& saved, const InputImage& input, Stream& stream);
     void remove(int index) noexcept { engine_->remove(index); }
     //! Puts an object on a box in the last frame.
     void reset(int index, const Rect& box);
-    //! Removes all objects. Frees all memory except that which captured graphs use.
+    //! Removes all objects. Frees all memory that no captured call has used.
     void clear();
 
     bool learning() const { return settings_.learning != 0; }
@@ -97,9 +97,8 @@ private:
     const char* owner_;
     TLDParams params_;
     Settings settings_;
-    GraphTokens tokens_ = std::make_shared<GraphTokens::element_type>();
     std::unique_ptr<Engine> engine_;
-    std::vector<std::unique_ptr<Engine>> retired_; //!< replaced engines that captured graphs still use
+    std::vector<std::unique_ptr<Engine>> retired_; //!< replaced engines that captured work may refer to
     bool device_ = false;
     bool formatKnown_ = false;  //!< an image has selected backend and type; false after loading from a file
     bool hasLastFrame_ = false; //!< an image or a file has given a last frame

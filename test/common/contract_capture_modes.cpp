@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Captures as programs make them: in each mode, beside other threads, replayed elsewhere, as parts of other graphs, and
-// graphs whose memory is given back when they are gone.
+// Captures as programs make them: in each mode, beside other threads, on two streams, replayed elsewhere.
 #include "captures.hpp"
 #include "faults.hpp"
 
@@ -29,48 +28,6 @@ protected:
     {
         CaptureTest::SetUp();
         elsewhere = Stream(static_cast<size_t>(cudaStreamNonBlocking));
-    }
-
-    //! Areas on the host: each capture has memory of its own for them.
-    void match(Matcher& m) { launch(*m.matcher, m.frame, m.scene.areas, m.result, stream); }
-
-    //! More graphs than those whose memory is kept as long as the instance, see Workspace::UNWATCHED.
-    template <typename Work> void useUpUnwatched(const Work& work)
-    {
-        for (int i = 0; i < 5; ++i)
-            drop(work);
-    }
-
-    //! A graph that lives only for the time of the call, and what it leaves is there for others.
-    template <typename Work> void captureReplayDrop(const Work& work)
-    {
-        Graph::Flag gone;
-        {
-            Graph graph(stream);
-            work();
-            graph.endCapture();
-            gone = graph.gone();
-            graph.instantiate();
-            replay(graph);
-        }
-        EXPECT_TRUE(becomesTrue(*gone));
-    }
-
-    //! Graphs with other areas that come and go, and a call that needs more memory: they take all that nobody uses.
-    void churn(Matcher& m)
-    {
-        DeviceResult result;
-        result.create(static_cast<int>(m.scene.areas.size()), m.scene.params.peaks);
-        for (int i = 0; i < 12; ++i)
-        {
-            const std::vector<Rect> areas(m.scene.areas.size(), Rect(i % 7, i % 5, 40 + i, 45));
-            captureReplayDrop([&] { launch(*m.matcher, m.frame, areas, result, stream); });
-        }
-        const GpuMat large(randomImage(theRNG(), Size(1500, 1100), m.frame.type()));
-        DeviceResult other;
-        launch(*m.matcher, large, noArray(), other, stream);
-        stream.waitForCompletion();
-        GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255)); // takes what was freed
     }
 
     Stream elsewhere = cuda::noStream();
@@ -136,119 +93,6 @@ TEST_F(Common_CudaCaptureModes, firstCallsOfOtherThreads)
             s.expectOutputs(onCpu(s.image, 2.), "QuickShift");
         }
     }
-}
-
-//! Memory of a graph beyond the first ones of its instance stays as long as the graph, and no longer.
-TEST_F(Common_CudaCaptureModes, watchedGraphs)
-{
-    for (const int metric : METRICS)
-    {
-        Matcher m(stream, metric);
-        useUpUnwatched([&] { match(m); });
-        const auto graph = capture([&] { match(m); });
-        for (int again = 0; again < 2; ++again)
-        {
-            churn(m);
-            replay(*graph);
-            m.expectRight("replayed after other graphs and growth");
-        }
-        m.expectEagerRight("eager");
-    }
-}
-
-TEST_F(Common_CudaCaptureModes, watchedGraphsOfQuickShift)
-{
-    Shift s(stream);
-    GpuMat labels(s.image.size(), CV_32SC1);
-    const auto computeAt = [&](double sigma)
-    {
-        s.q->setSigma(sigma);
-        s.q->compute(s.input, noArray(), stream);
-        s.q->getLabels(labels, stream);
-    };
-    s.compute();
-    useUpUnwatched([&] { computeAt(3.); });
-    s.q->setSigma(5.); // the capture has a table of its own
-    const auto graph = capture([&] { s.computeAndGet(); });
-    for (int i = 0; i < 12; ++i)
-        captureReplayDrop([&] { computeAt(2.5 + i % 3); });
-    const Mat large = randomImage(theRNG(), Size(400, 300), CV_8UC3, 5);
-    s.q->compute(GpuMat(large), noArray(), stream);
-    stream.waitForCompletion();
-    GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255));
-    replay(*graph);
-    s.expectOutputs(onCpu(s.image, 5.), "replayed after other graphs and growth");
-}
-
-TEST_F(Common_CudaCaptureModes, executableWithoutItsGraph)
-{
-    for (const int metric : METRICS)
-    {
-        Matcher m(stream, metric);
-        useUpUnwatched([&] { match(m); });
-        const auto graph = capture([&] { match(m); });
-        graph->destroyGraph();
-        churn(m);
-        replay(*graph);
-        m.expectRight("replayed");
-    }
-}
-
-TEST_F(Common_CudaCaptureModes, childGraphs)
-{
-    for (const int metric : METRICS)
-    {
-        Matcher m(stream, metric);
-        useUpUnwatched([&] { match(m); });
-        cudaGraph_t parent = nullptr;
-        cudaGraphExec_t executable = nullptr;
-        require(cudaGraphCreate(&parent, 0));
-        {
-            Graph child(stream);
-            match(m);
-            child.endCapture();
-            cudaGraphNode_t node = nullptr;
-            require(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, child.graph()));
-        }
-        require(cudaGraphInstantiate(&executable, parent, 0));
-        require(cudaGraphDestroy(parent));
-        churn(m);
-        require(cudaGraphLaunch(executable, cuda::StreamAccessor::getStream(stream)));
-        m.expectRight("replayed");
-        require(cudaGraphExecDestroy(executable));
-    }
-}
-
-//! An executable graph is given the parameters of another capture, which is gone then.
-TEST_F(Common_CudaCaptureModes, updatedExecutables)
-{
-    int updated = 0;
-    for (const int metric : METRICS)
-    {
-        Matcher m(stream, metric);
-        useUpUnwatched([&] { match(m); });
-        const auto graph = capture([&] { match(m); });
-        for (Rect& area : m.scene.areas)
-            area += Point(2, 1);
-        {
-            Graph second(stream);
-            match(m);
-            second.endCapture();
-            cudaGraphExecUpdateResultInfo info = {};
-            if (cudaGraphExecUpdate(graph->executable(), second.graph(), &info) != cudaSuccess)
-            {
-                cudaGetLastError(); // programs then make it anew
-                continue;
-            }
-        }
-        ++updated;
-        graph->destroyGraph();
-        churn(m);
-        replay(*graph);
-        m.expectRight("replayed with the other capture's areas");
-    }
-    if (updated == 0)
-        throw SkipTestException("this driver updates none of these graphs");
 }
 
 //! The user forks a capture: calls of one instance on both of its streams follow each other, as they share memory.

@@ -3,7 +3,7 @@
 
 // A CUDA runtime without a device, for tests of what src/common/ asks of the runtime and when. It stands in the place
 // of the wrapped calls of one thread (see test/common/faults.cpp): kernels do nothing, memory is the host's, streams
-// and graphs are lists.
+// are lists.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_FAKE_CUDA_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_FAKE_CUDA_HPP
 
@@ -20,21 +20,10 @@ namespace opencv_test { namespace faults {
 class FakeCuda
 {
 public:
-    //! A capture becomes one. It owns user objects, which go with it.
-    struct FakeGraph
-    {
-        std::vector<std::pair<cudaHostFn_t, void*>> objects;
-        ~FakeGraph()
-        {
-            for (const auto& object : objects)
-                object.first(object.second);
-        }
-    };
     struct FakeStream
     {
         unsigned long long id = 0, capture = 0;
         int device = 0;
-        FakeGraph* graph = nullptr;
     };
     struct FakeEvent
     {
@@ -76,17 +65,15 @@ public:
         return stream;
     }
     //! Streams of equal numbers belong to one capture.
-    std::unique_ptr<FakeGraph> begin(unsigned long long number, const std::vector<cudaStream_t>& streams)
+    void begin(unsigned long long number, const std::vector<cudaStream_t>& streams)
     {
-        std::unique_ptr<FakeGraph> graph(new FakeGraph);
         for (const cudaStream_t stream : streams)
-            of(stream).capture = number, of(stream).graph = graph.get();
-        return graph;
+            of(stream).capture = number;
     }
     void end(const std::vector<cudaStream_t>& streams)
     {
         for (const cudaStream_t stream : streams)
-            of(stream).capture = 0, of(stream).graph = nullptr;
+            of(stream).capture = 0;
     }
 
     // --- the runtime ----------------------------------------------------------------------------------------------
@@ -147,11 +134,9 @@ public:
         return cudaSuccess;
     }
     template <typename... Rest>
-    cudaError_t captureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* capture,
-                            cudaGraph_t* graph, Rest...)
+    cudaError_t captureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* capture, Rest...)
     {
         *capture = of(stream).capture;
-        *graph = reinterpret_cast<cudaGraph_t>(of(stream).graph);
         return cudaStreamIsCapturing(stream, status);
     }
     template <typename... All> cudaError_t cudaStreamGetCaptureInfo(All... all) { return captureInfo(all...); }
@@ -172,10 +157,6 @@ public:
     cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     {
         reinterpret_cast<FakeEvent*>(event)->recordedOn = stream;
-        return cudaSuccess;
-    }
-    cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t)
-    {
         return cudaSuccess;
     }
     cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
@@ -218,19 +199,6 @@ public:
         return cudaSuccess;
     }
 
-    cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data, cudaHostFn_t destroy, unsigned, unsigned)
-    {
-        objects_.emplace_back(new std::pair<cudaHostFn_t, void*>(destroy, data));
-        *object = reinterpret_cast<cudaUserObject_t>(objects_.back().get());
-        return cudaSuccess;
-    }
-    cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned, unsigned)
-    {
-        reinterpret_cast<FakeGraph*>(graph)->objects.push_back(
-            *reinterpret_cast<std::pair<cudaHostFn_t, void*>*>(object));
-        return cudaSuccess;
-    }
-
     // Not needed by tests of src/common/.
 #define FAKE_NONE(function)                                                                                            \
     template <typename... All> cudaError_t function(All...) { return cudaErrorNotSupported; }
@@ -250,7 +218,6 @@ private:
     FakeStream null_;
     std::vector<std::unique_ptr<FakeStream>> streams_;
     std::vector<std::unique_ptr<FakeEvent>> events_;
-    std::vector<std::unique_ptr<std::pair<cudaHostFn_t, void*>>> objects_;
 };
 
 }} // namespace opencv_test::faults

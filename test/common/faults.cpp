@@ -465,9 +465,6 @@ WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
      (int* blocks, const void* kernel, int threads, size_t sharedBytes, unsigned flags),
      (blocks, kernel, threads, sharedBytes, flags), cudaErrorInvalidValue)
 WRAP(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream), cudaErrorLaunchFailure)
-WRAP(cudaGraphAddEventRecordNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count, cudaEvent_t event),
-     (node, graph, before, count, event), cudaErrorInvalidValue)
 WRAP(cudaEventQuery, (cudaEvent_t event), (event), cudaErrorLaunchFailure)
 WRAP(cudaEventSynchronize, (cudaEvent_t event), (event), cudaErrorLaunchFailure)
 WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), (stream, event, flags),
@@ -481,11 +478,6 @@ WRAP(cudaStreamGetDevice, (cudaStream_t stream, int* device), (stream, device), 
 #endif
 WRAP(cudaGetDevice, (int* device), (device), cudaErrorNoDevice)
 WRAP(cudaDriverGetVersion, (int* version), (version), cudaErrorInvalidValue)
-WRAP(cudaUserObjectCreate,
-     (cudaUserObject_t * object, void* data, cudaHostFn_t destroy, unsigned count, unsigned flags),
-     (object, data, destroy, count, flags), cudaErrorMemoryAllocation)
-WRAP(cudaGraphRetainUserObject, (cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags),
-     (graph, object, count, flags), cudaErrorInvalidValue)
 #if CUDART_VERSION >= 13000
 WRAP(cudaStreamGetCaptureInfo,
      (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,

@@ -41,7 +41,8 @@ public:
             cudaStreamEndCapture(stream_, &graph_);
         if (executable_)
             cudaGraphExecDestroy(executable_);
-        destroyGraph();
+        if (graph_)
+            cudaGraphDestroy(graph_);
         cudaGetLastError();
     }
     Graph(const Graph&) = delete;
@@ -49,30 +50,16 @@ public:
 
     void end()
     {
-        endCapture();
-        instantiate();
-    }
-    void endCapture()
-    {
         ended_ = true;
         require(cudaStreamEndCapture(stream_, &graph_));
+        require(cudaGraphInstantiate(&executable_, graph_, 0));
     }
-    void instantiate() { require(cudaGraphInstantiate(&executable_, graph_, 0)); }
 
     void launch() { require(cudaGraphLaunch(executable_, stream_)); }
     void launch(cuda::Stream& stream)
     {
         require(cudaGraphLaunch(executable_, cuda::StreamAccessor::getStream(stream)));
     }
-    //! The executable graph goes on.
-    void destroyGraph()
-    {
-        if (graph_)
-            cudaGraphDestroy(graph_);
-        graph_ = nullptr;
-    }
-    cudaGraph_t graph() const { return graph_; }
-    cudaGraphExec_t executable() const { return executable_; }
 
     size_t nodes() const
     {
@@ -100,22 +87,6 @@ public:
         size_t count = 0;
         require(cudaGraphGetRootNodes(graph_, nullptr, &count));
         return count;
-    }
-
-    typedef std::shared_ptr<std::atomic<bool>> Flag;
-    //! Becomes true when CUDA has told that the graph and what was made executable of it are gone. After endCapture().
-    Flag gone() const
-    {
-        const Flag flag = std::make_shared<std::atomic<bool>>(false);
-        const cudaHostFn_t tell = [](void* data)
-        {
-            const std::unique_ptr<Flag> told(static_cast<Flag*>(data));
-            **told = true;
-        };
-        cudaUserObject_t object = nullptr;
-        require(cudaUserObjectCreate(&object, new Flag(flag), tell, 1, cudaUserObjectNoDestructorSync));
-        require(cudaGraphRetainUserObject(graph_, object, 1, cudaGraphUserObjectMove));
-        return flag;
     }
 
 private:
@@ -158,15 +129,6 @@ private:
 
     std::atomic<bool> open_{false}, gaveUp_{false};
 };
-
-//! Waits for what another thread, such as CUDA's own, is about to do. False when it has not done it for very long.
-inline bool becomesTrue(const std::atomic<bool>& flag)
-{
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!flag && std::chrono::steady_clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-    return flag;
-}
 
 //! Clears the error of a failed call, which must not be taken for the next call's.
 inline void forgetCudaErrors() { cudaGetLastError(); }

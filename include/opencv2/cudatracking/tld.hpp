@@ -197,10 +197,6 @@ __CUDA graphs__ (all TLD classes): each replay reads the image again and continu
 keeps the objects and the setting of setLearning() of its capture: capture again after init(), load(), add(), remove()
 and setLearning().
 
-__Order__ (all TLD classes): a direct call, that is one on a stream that is not being captured, begins after all direct
-calls before it and after all replays launched before it, on any stream. What the caller must order, by streams or
-events: replays with each other, and a replay after a direct call that did not wait.
-
 Definition in full, quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection,
 PAMI 2012. */
 class CV_EXPORTS_W TLDDetector : public Algorithm
@@ -323,7 +319,7 @@ public:
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
-    /** @brief Forgets the object and frees all memory that no graph refers to; parameters are kept. */
+    /** @brief Forgets the object and frees all memory that no captured call has used; parameters are kept. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief Returns true if no object has been learned. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;

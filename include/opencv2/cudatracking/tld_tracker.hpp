@@ -76,7 +76,7 @@ Rules in full: doc/tld.md, "The filter beside flow", "One frame", "States", "Eve
 The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
 outside of it, unless TLDParams.clipBoxes is set.
 
-__Images, determinism, CUDA graphs, order of replays__: see TLDDetector. All frames must have the size, type and memory
+__Images, determinism, CUDA graphs__: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
 
 __Waiting, lifetimes, threads__: see the tables in cudatracking.hpp. Calls of several threads are executed one after
@@ -556,7 +556,7 @@ public:
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
-    /** @brief Removes all objects and frees all memory that no graph refers to. The next add() may use images of
+    /** @brief Removes all objects and frees all memory that no captured call has used. The next add() may use images of
     another size. Ids continue: they are not used again. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief Returns true if there are no objects. */

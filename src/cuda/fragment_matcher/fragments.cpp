@@ -19,11 +19,7 @@ using gpu::DeviceFragment;
 using gpu::PackJob;
 
 DeviceFragments::DeviceFragments(detail::Workspace& workspace, detail::Uploader& uploader)
-    : uploader_(uploader),
-      store_(new Store(workspace)),
-      spare_(new Store(workspace)),
-      jobs_(workspace),
-      order_(workspace)
+    : workspace_(workspace), uploader_(uploader), store_(new Store(workspace)), jobs_(workspace), order_(workspace)
 {}
 
 FragmentSizes DeviceFragments::sizesOf(const Fragments& fragments)
@@ -85,14 +81,12 @@ std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& 
     return changed;
 }
 
-/** Assigns a free slot to each fragment without one, or a new slot after all others. @param graphs captured graphs
-refer to the store. */
-void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs,
-                                  State& next)
+//! Assigns a free slot to each fragment without one, or a new slot after all others.
+void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, State& next)
 {
     FreeSlots free;
     for (size_t k = 0; k < next.slots.size(); ++k)
-        if (!next.slots[k].used && !(graphs && next.slots[k].inGraph))
+        if (!next.slots[k].used)
             free.add(static_cast<int>(k), next.slots[k].capacity);
     for (const int i : unassigned)
     {
@@ -102,7 +96,7 @@ void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<
         if (at < 0)
         {
             at = static_cast<int>(next.slots.size());
-            next.slots.push_back({0, 0, false, next.words, words, true, false});
+            next.slots.push_back({0, 0, false, next.words, words, true});
             next.words += words;
         }
         Slot& slot = next.slots[at];
@@ -136,8 +130,7 @@ bool DeviceFragments::synchronize(const Call& call, const Fragments& fragments, 
         next.channels = fragments.list[0].source.templ.channels;
         next.deep = fragments.list[0].source.templ.deep();
     }
-    const bool graphs = store_->usedByGraphs();
-    assignSlots(fragments, unassigned, graphs, next);
+    assignSlots(fragments, unassigned, next);
     if (next.order != state_.order)
     {
         next.sizes = sizesOf(fragments);
@@ -148,18 +141,15 @@ bool DeviceFragments::synchronize(const Call& call, const Fragments& fragments, 
     next.version = fragments.version;
     if (!changed.empty())
     {
-        // Captured graphs keep the table and the arena that they were captured with, always both.
-        const bool grows = next.words * sizeof(uint32_t) > store_->arena.bytes() ||
-                           next.slots.size() * sizeof(DeviceFragment) > store_->table.bytes();
-        const bool moves = graphs && (fresh || grows);
-        if (!graphs || moves)
-            for (Slot& slot : next.slots)
-                slot.inGraph = false;
-        pack(call, fragments, next, changed, moves ? *spare_ : *store_, !fresh);
+        // Graphs keep the table and the arena that they were captured with, always both.
+        std::unique_ptr<Store> other;
+        if (!unassigned.empty() && (store_->arena.inGraphs() || store_->table.inGraphs()))
+            other = std::make_unique<Store>(workspace_);
+        pack(call, fragments, next, changed, other ? *other : *store_, !fresh);
         if (call.capturing())
             return false;
-        if (moves)
-            store_.swap(spare_);
+        if (other)
+            store_ = std::move(other);
     }
     state_ = std::move(next);
     return true;
@@ -175,8 +165,6 @@ void DeviceFragments::reserve(const Call& call, const State& next, Store& store,
     {
         store.arena.reserve(call, arenaBytes, "fragments");
         store.table.reserve(call, tableBytes, "fragments");
-        for (const int slot : next.order)
-            state_.slots[slot].inGraph = true;
         return;
     }
     if (&store == store_.get())
@@ -185,8 +173,6 @@ void DeviceFragments::reserve(const Call& call, const State& next, Store& store,
         store.table.reserveKeeping(call, usedTable, tableBytes, "fragments");
         return;
     }
-    store.arena.leaveToGraphs(call);
-    store.table.leaveToGraphs(call);
     store.arena.reserve(call, arenaBytes, "fragments");
     store.table.reserve(call, tableBytes, "fragments");
     if (!keep)
@@ -257,14 +243,11 @@ gpu::Batch DeviceFragments::batch(const Call& call, bool weighted)
 {
     const int count = static_cast<int>(state_.order.size());
     gpu::Batch batch = {};
-    batch.fragments = store_->table.reserve<DeviceFragment>(
-        call, state_.slots.size(), "fragments"); // reserve() notes the use by a graph being captured
+    batch.fragments =
+        store_->table.reserve<DeviceFragment>(call, state_.slots.size(), "fragments"); // reserve() notes a capture
     batch.arena = store_->arena.reserve<uint32_t>(call, state_.words, "fragments");
     batch.slots = static_cast<const int*>(order_.put(call, uploader_, state_.orderVersion, state_.order.data(),
                                                      count * sizeof(int), "the order of fragments"));
-    if (call.capturing())
-        for (const int slot : state_.order)
-            state_.slots[slot].inGraph = true;
     batch.count = count;
     batch.limitWidth = batch.limitHeight = INT_MAX;
     batch.channels = state_.channels;

@@ -4,9 +4,8 @@
 // fragments.
 //
 // A fragment has a slot: an entry of the table and a block of the arena. New content of the same layout (size and
-// presence of weights) is stored in the same slot, where captured graphs see it at their next replay. Everything else
-// that captured graphs may read stays unchanged while they live: a fragment of another layout gets another slot, and a
-// new list of fragments another store.
+// presence of weights) is stored in the same slot, where captured graphs see it at their next replay. Fragments of other
+// layouts go to a new store where a captured call has used the present one.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 
@@ -38,7 +37,6 @@ private:
         bool weighted;
         size_t words, capacity; //!< offset and size of its block in the arena, words
         bool used;              //!< belongs to a fragment of the list
-        bool inGraph;           //!< captured graphs may read it: not for another fragment while they refer to the store
     };
     struct Resident
     {
@@ -60,21 +58,20 @@ private:
     struct Store
     {
         explicit Store(detail::Workspace& workspace) : arena(workspace), table(workspace) {}
-        bool usedByGraphs() const { return arena.usedByGraphs() || table.usedByGraphs(); }
 
         detail::DeviceBuffer arena, table;
     };
 
     std::vector<int> matchSlots(const Fragments& fragments, State& next, std::vector<int>& unassigned) const;
-    static void assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs, State& next);
+    static void assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, State& next);
     static FragmentSizes sizesOf(const Fragments& fragments);
     void reserve(const detail::Call& call, const State& next, Store& store, bool keep);
     void pack(const detail::Call& call, const Fragments& fragments, const State& next, const std::vector<int>& changed,
               Store& store, bool keep);
 
+    detail::Workspace& workspace_;
     detail::Uploader& uploader_;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<Store> spare_; //!< used instead of store_ when captured graphs keep that
     detail::DeviceBuffer jobs_;
     detail::DeviceTable order_;
     State state_;

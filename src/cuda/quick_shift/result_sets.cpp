@@ -6,7 +6,6 @@
 #ifdef HAVE_CUDA
 
 #include "result_sets.hpp"
-#include <algorithm>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
@@ -26,25 +25,10 @@ void ResultSet::prepare(const Call& call, const ResultKey& newKey)
     count = -1;
 }
 
-ResultSet* ResultSets::of(const Call& call) const
-{
-    // A capture may have several compute(): the last one counts.
-    for (size_t i = captured_.size(); call.capturing() && i > 0; --i)
-        if (captured_[i - 1].capture == call.capture())
-            return captured_[i - 1].set;
-    return current_;
-}
-
-bool ResultSets::captured(const Call& call) const
-{
-    return call.capturing() && std::any_of(captured_.begin(), captured_.end(),
-                                           [&](const Captured& c) { return c.capture == call.capture(); });
-}
-
 ResultSet& ResultSets::unused()
 {
     for (const std::unique_ptr<ResultSet>& set : sets_)
-        if (set.get() != current_ && !set->memory.usedByGraphs())
+        if (set.get() != current_ && !set->memory.inGraphs())
             return *set;
     std::unique_ptr<ResultSet> set(new ResultSet(workspace_));
     sets_.push_back(std::move(set));
@@ -55,10 +39,6 @@ ResultSet& ResultSets::begin(const Call& call, const ResultKey& key)
 {
     if (call.capturing())
     {
-        captured_.erase(
-            std::remove_if(captured_.begin(), captured_.end(), [](const Captured& c) { return c.graph.expired(); }),
-            captured_.end());
-        captured_.reserve(captured_.size() + 1); // finish() must not throw
         ResultSet* const last = of(call);
         if (last && last->key == key)
         {
@@ -76,10 +56,11 @@ bool ResultSets::finish(const Call& call, ResultSet& set)
     if (call.capturing())
     {
         set.count = -1; // replays will change it
-        captured_.push_back({call.capture(), call.graph(), &set});
+        capture_ = call.capture();
+        captured_ = &set;
         return false;
     }
-    if (current_ && current_->key == set.key && current_->memory.usedByGraphs())
+    if (current_ && current_->key == set.key && current_->memory.inGraphs())
     {
         cudaCheck(cudaMemcpyAsync(current_->memory.as<void>(), set.memory.as<void>(), set.bytes(),
                                   cudaMemcpyDeviceToDevice, call.stream()),

@@ -45,7 +45,7 @@ public:
 
     //! Reserves memory for results of the key; earlier results are lost.
     void prepare(const detail::Call& call, const ResultKey& newKey);
-    //! Notes, if the call is captured, that its graph uses the results. Calls that read or write them begin with this.
+    //! Notes a captured call. Calls that read or write them begin with this.
     void use(const detail::Call& call) { memory.reserve(call, bytes(), "results"); }
 
     const Extent& extent() const { return key.extent; }
@@ -91,18 +91,18 @@ private:
 
 /** Result sets of an engine. One is current: the results of the last compute() that was not captured. compute() writes
 to another set, which becomes the current one only when the call succeeds. A captured compute() of the current key
-writes to the current set, so that the getters then return what replays leave there; any other gets a set of its own. A
-set that a graph uses is not used for anything else. */
+writes to the current set, so that the getters then return what replays leave there; any other gets a set of its own,
+which is used for nothing else. */
 class ResultSets
 {
 public:
     explicit ResultSets(detail::Workspace& workspace) : workspace_(workspace) {}
 
     //! Returns the set that a call reads, or null without results.
-    ResultSet* of(const detail::Call& call) const;
+    ResultSet* of(const detail::Call& call) const { return captured(call) ? captured_ : current_; }
     //! Returns true if the call's capture has a compute().
-    bool captured(const detail::Call& call) const;
-    bool anyCaptured() const { return !captured_.empty(); }
+    bool captured(const detail::Call& call) const { return call.capturing() && call.capture() == capture_; }
+    bool anyCaptured() const { return captured_ != nullptr; }
     const ResultSet* current() const { return current_; }
 
     //! Returns the set that compute() writes to.
@@ -116,18 +116,11 @@ private:
     ResultSet& unused();
     void keepSpare(const detail::Call& call) noexcept;
 
-    //! compute() of a capture, and the set that it writes to.
-    struct Captured
-    {
-        unsigned long long capture;
-        detail::Graph graph;
-        ResultSet* set;
-    };
-
     detail::Workspace& workspace_;
     std::vector<std::unique_ptr<ResultSet>> sets_;
-    std::vector<Captured> captured_;
     ResultSet* current_ = nullptr;
+    unsigned long long capture_ = 0; //!< that of the last captured compute(), and its set
+    ResultSet* captured_ = nullptr;
 };
 
 }}} // namespace cv::cuda::quick_shift

@@ -31,7 +31,7 @@ public:
     int count() override
     {
         call_.refuseCapture("the number of superpixels");
-        const bool replayed = set_.memory.usedByGraphs();
+        const bool replayed = set_.memory.inGraphs();
         if (set_.count >= 0 && !replayed)
             return set_.count;
         const int n = downloadCounts(set_.counts(), set_.extent().count);

@@ -8,7 +8,6 @@
 
 #ifdef HAVE_CUDA
 
-#include "../../common/replays.hpp"
 #include "../../common/side_stream.hpp"
 #include "memory.hpp"
 #include <algorithm>
@@ -22,21 +21,12 @@ using detail::cudaCheck;
 
 class CudaEngine final : public Engine
 {
-    //! A call of this engine. A direct call begins after all replays of graphs that were launched before.
-    struct Ordered : Call
-    {
-        Ordered(CudaEngine& engine, StreamHandle stream) : Call(engine.workspace_, stream)
-        {
-            engine.replays_.wait(*this);
-        }
-    };
-
 public:
-    CudaEngine(const Settings& settings, const GraphTokens& tokens) : settings_(settings), workspace_("TLD", tokens) {}
+    explicit CudaEngine(const Settings& settings) : settings_(settings) {}
 
     Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) override
     {
-        const Ordered call(*this, stream);
+        const Call call(workspace_, stream);
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
         ObjectState state;
@@ -67,7 +57,7 @@ public:
 
     Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle stream) override
     {
-        const Ordered call(*this, stream);
+        const Call call(workspace_, stream);
         call.refuseCapture("reading an object");
         memory_.placeFrame(call, learned.cols, learned.rows, settings_);
         const ObjectState state = stateOf(learned, settings_);
@@ -101,7 +91,7 @@ public:
     {
         if (memory_.cols() == 0)
             return;
-        const Ordered call(*this, stream);
+        const Call call(workspace_, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -119,12 +109,11 @@ public:
         learn(call, batch, frame, rows);
         downloads.finish();
         gpu::commit(batch, gpu::UPDATING, stream);
-        replays_.end(call);
     }
 
     void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) override
     {
-        const Ordered call(*this, stream);
+        const Call call(workspace_, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> table = downloads.view<double>(objects);
         gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -136,12 +125,11 @@ public:
         gpu::integrate(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
         gpu::commit(batch, gpu::DETECTING, stream);
-        replays_.end(call);
     }
 
     void learn(const ImageView& frame, const Window& box, StreamHandle stream) override
     {
-        const Ordered call(*this, stream);
+        const Call call(workspace_, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         gpu::copyModels(batch, stream);
@@ -151,12 +139,11 @@ public:
         gpu::integrate(batch, gpu::LEARNING, box, {}, stream);
         learn(batch, call);
         gpu::commit(batch, gpu::LEARNING, stream);
-        replays_.end(call);
     }
 
     void reset(int index, const Box& box) override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         gpu::Live* const live = memory_.object(index).plan.record.live;
         gpu::reset(memory_.frame(), live, box, call.stream());
         try
@@ -173,7 +160,7 @@ public:
 
     void read(int index, LearnedObject& learned) override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         const Object& object = memory_.object(index);
         const gpu::ObjectRecord& record = object.plan.record;
         const gpu::Live live = liveOf(call, object);
@@ -196,13 +183,13 @@ public:
     }
     void readResult(int index, double* row) override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         const gpu::Live live = liveOf(call, memory_.object(index));
         resultOf(live.states[live.current], settings_, memory_.cols(), memory_.rows(), row);
     }
     void readDetections(int index, double* table) override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         const Object& object = memory_.object(index);
         const gpu::Live live = liveOf(call, object);
         const ObjectState& state = live.states[live.current];
@@ -218,7 +205,7 @@ public:
 
     History history() override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         const gpu::Ring ring = ringOf(call);
         History history;
         history.startIsLast = ring.startIsLast != 0;
@@ -245,7 +232,7 @@ public:
     }
     void setHistory(const History& history) override
     {
-        const Ordered call(*this, side_.handle());
+        const Call call(workspace_, side_.handle());
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::Ring ring = ringOf(call);
         for (int age = 0; age < static_cast<int>(history.frames.size()); ++age)
@@ -262,7 +249,7 @@ public:
         call.wait("uploading the last frames");
     }
 
-    bool captured() const override { return memory_.usedByGraphs(); }
+    bool captured() const override { return memory_.inGraphs(); }
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
@@ -440,8 +427,7 @@ private:
     }
 
     Settings settings_;
-    detail::Workspace workspace_; // outlives the others
-    detail::Replays replays_;
+    detail::Workspace workspace_{"TLD"}; // outlives the others
     detail::Downloads downloads_{workspace_};
     detail::DeviceBuffer training_{workspace_};
     detail::Uploader uploader_{workspace_};
@@ -454,9 +440,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens)
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings)
 {
-    return std::unique_ptr<Engine>(new CudaEngine(settings, tokens));
+    return std::unique_ptr<Engine>(new CudaEngine(settings));
 }
 
 }}} // namespace cv::cuda::tld
@@ -465,7 +451,7 @@ std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphToke
 
 namespace cv { namespace cuda { namespace tld {
 
-std::unique_ptr<Engine> makeCudaEngine(const Settings&, const GraphTokens&) { detail::noCuda(); }
+std::unique_ptr<Engine> makeCudaEngine(const Settings&) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::tld
 

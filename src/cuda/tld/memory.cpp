@@ -29,7 +29,7 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
     gpu::Batch frame = {};
     const size_t bytes = planFrame(nullptr, cols, rows, settings, frame);
     cols_ = 0; // until the images are complete
-    images_.leaveToGraphs(call);
+    images_.renew();
     void* const block = images_.reserve(call, bytes, "images");
     planFrame(block, cols, rows, settings, frame);
     cudaCheck(cudaMemsetAsync(block, 0, bytes, call.stream()), "clearing images");
@@ -51,7 +51,7 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
 std::unique_ptr<DeviceBuffer> DeviceMemory::takeMemory(size_t bytes)
 {
     for (size_t i = 0; i < spare_.size(); ++i)
-        if (spare_[i]->bytes() >= bytes && spare_[i]->bytes() / 2 <= bytes && !spare_[i]->usedByGraphs())
+        if (spare_[i]->bytes() >= bytes && spare_[i]->bytes() / 2 <= bytes)
         {
             std::unique_ptr<DeviceBuffer> memory = std::move(spare_[i]);
             spare_.erase(spare_.begin() + i);
@@ -92,7 +92,11 @@ void DeviceMemory::append(std::unique_ptr<Object> object) noexcept
     ++version_;
 }
 
-void DeviceMemory::discard(std::unique_ptr<Object> object) noexcept { spare_.push_back(std::move(object->memory)); }
+void DeviceMemory::discard(std::unique_ptr<Object> object) noexcept
+{
+    if (!object->memory->inGraphs())
+        spare_.push_back(std::move(object->memory));
+}
 
 void DeviceMemory::remove(int index) noexcept
 {

@@ -41,13 +41,13 @@ public:
     std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
                                        const ObjectState& state, const Settings& settings);
     void append(std::unique_ptr<Object> object) noexcept;
-    //! Keeps the memory of an object for later ones, which reuse it when no graph refers to it.
+    //! Keeps the memory of an object for later ones, unless a captured call has used it.
     void discard(std::unique_ptr<Object> object) noexcept;
     void remove(int index) noexcept;
 
-    //! Whether graphs use this memory: every captured call uses the images.
-    bool usedByGraphs() const { return images_.usedByGraphs(); }
-    //! Returns a batch of all objects. In a capture, notes the memory that its graph uses.
+    //! Whether a captured call has used this memory: every one uses the images.
+    bool inGraphs() const { return images_.inGraphs(); }
+    //! Returns a batch of all objects.
     gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
     void upload(const detail::Call& call, void* to, const void* from, size_t bytes);
@@ -66,7 +66,7 @@ private:
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
     int cols_ = 0, rows_ = 0;
-    std::vector<std::unique_ptr<detail::DeviceBuffer>> spare_; //!< memory of removed objects; graphs may use it
+    std::vector<std::unique_ptr<detail::DeviceBuffer>> spare_; //!< memory of removed objects
     std::vector<std::unique_ptr<Object>> objects_;
 
     uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists; listedVersion_ 0: none
