@@ -36,9 +36,9 @@ class CudaArray(Protocol):
 
 
 class Place(NamedTuple):
-    """Device and stream (0: the null stream) of a call; device None: the CPU."""
+    """Device and stream (0: the null stream) of a call."""
 
-    device: Optional[int]
+    device: int
     stream: int
 
 
@@ -177,22 +177,17 @@ else:
 
 
 class Kind:
-    """Arrays that a call can use as they are: types of elements, and numbers of channels where there is a third axis."""
+    """Images that a call takes: types of elements, and numbers of channels where there is a third axis."""
 
-    def __init__(self, dtypes: Sequence[str], channels: tuple[int, ...] = ()) -> None:
-        self.dtypes, self.channels = frozenset(map(np.dtype, dtypes)), channels
+    def __init__(self, dtypes: tuple[str, ...], channels: tuple[int, ...]) -> None:
+        self.dtypes, self.channels = dtypes, channels
         # The same for the extension, which takes integers of at most 32 bits.
         self.depths = sum(1 << DEPTHS[text] for text in dtypes if text[0] in "iu")
         self.channel_bits = sum(1 << number for number in channels)
 
-    def at(self, place: Place, value: Any, rows: int = 0, columns: int = 0) -> Any:
-        """The array for the extension where nothing has to be converted, uploaded, ordered or refused: a GpuMat for a tensor on the device of a place
-        if torch works on its stream now, a numpy array itself for the CPU. Else None. rows, columns: sides that are needed, 0: any."""
-        if place.device is not None:
-            return cv2.cuda.createGpuMatFromTensor(value, self.depths, self.channel_bits, rows, columns, place.device, place.stream)
-        if type(value) is not np.ndarray or value.dtype not in self.dtypes or not value.size or not _is_image(value.shape, self.channels):
-            return None
-        return value if not rows or value.shape == (rows, columns) else None
+    def at(self, place: Place, value: Any) -> Any:
+        """A tensor on the device of a place as a GpuMat, if torch works on its stream now, so that nothing has to be ordered or refused. Else None."""
+        return cv2.cuda.createGpuMatFromTensor(value, self.depths, self.channel_bits, 0, 0, place.device, place.stream)
 
 
 def either(value: Any) -> Array:

@@ -15,7 +15,7 @@ from ._arrays import Array, ImageLike, Kind
 from ._errors import ArgumentError, call, error, shown
 from ._native import cv2
 from ._results import Form, table
-from ._work import Worker
+from ._work import Work, Worker
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cascades")
 
@@ -252,8 +252,7 @@ class CascadeClassifier(Worker):
             scale_factor, min_neighbors, min_size, max_size: values for this call; None (default): those of this object. find_largest is
                 always that of this object; max_objects does not matter here.
             mask: bool or uint8, height x width. Candidates whose centre is at a 0 are ignored. Default: none.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         found = self._detect(self._native.detectMultiScale, image, (scale_factor, min_neighbors, min_size, max_size), mask, stream)
         return np.asarray(found, np.int32).reshape(-1, 4)
@@ -261,12 +260,6 @@ class CascadeClassifier(Worker):
     def _detect(self, method: Any, image: ImageLike, settings: tuple[Any, Any, Any, Any], mask: Optional[ImageLike] = None, stream: Any = None,
                 names: Sequence[str] = ("scale_factor", "min_neighbors", "min_size", "max_size"), **options: Any) -> Any:
         """Calls a method with settings for this call: scale factor, neighbours, smallest and largest size; None: those of this object."""
-        place = self._place if mask is None and stream is None else None
-        pixels = None if place is None else _IMAGE.at(place, image)
-        source = over = None
-        if pixels is None:
-            source = _arrays.image(image, "image", ("u1",))
-            over = None if mask is None else _arrays.mask(mask, "mask", source.shape[:2])
         scale_factor, min_neighbors, min_size, max_size = settings
         native = self._native
         arguments = (
@@ -276,13 +269,7 @@ class CascadeClassifier(Worker):
             native.getMinObjectSize() if min_size is None else _arrays.size(min_size, names[2]),
             native.getMaxObjectSize() if max_size is None else _arrays.size(max_size, names[3]),
         )
-        if source is None:
-            assert place is not None
-            return self._at(place, method, pixels, *arguments, held=(image,), **options)
-        with self._work((source, over), stream) as work:
-            pixels = work.array(source, slot="image")
-            masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
-            return call(method, pixels, *arguments, **options, **masked, **work.named)
+        return self._run(method, image, _IMAGE, *arguments, mask=mask, stream=stream, **options)
 
     def load(self, filename: Union[str, "os.PathLike[str]", bytes]) -> bool:
         """Reads another cascade, as cv2.CascadeClassifier.load() does. Returns False, and has no cascade then, if there is no valid one.
@@ -350,8 +337,7 @@ class CascadeClassifier(Worker):
         Args:
             images: list of images, uint8, height x width, x 3 (BGR) or x 4 (BGRA), all on the host or all on one device.
             masks: one mask per image, bool or uint8, of its height x width: candidates whose centre is at a 0 are ignored. Default: none.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         limit = self.max_objects
         try:
@@ -382,8 +368,7 @@ class CascadeClassifier(Worker):
         Args:
             images: list of images, uint8, height x width, x 3 (BGR) or x 4 (BGRA), all on the host or all on one device.
             masks: one mask per image, bool or uint8, of its height x width: candidates whose centre is at a 0 are ignored. Default: none.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
             out: Tables of an earlier call, or three arrays in the order of its members, for new results; on the device of the images, or numpy
                 arrays if they are on the host. Default: new ones.
         """
@@ -405,7 +390,7 @@ class CascadeClassifier(Worker):
         for array in pixel_arrays + (covers or []):
             if (array.device is None) != (pixel_arrays[0].device is None):
                 raise ArgumentError(f"{array.name}: images and masks must all lie on the host or all on one device", array.name)
-        with self._work(pixel_arrays + (covers or []), stream) as work:
+        with Work(self, pixel_arrays + (covers or []), stream) as work:
             # Images of the host have a place on the device each, which later calls use again.
             pixels = [work.array(array, slot=array.name) for array in pixel_arrays]
             masked = {"masks": [work.array(array, slot=array.name) for array in covers]} if covers is not None else {}

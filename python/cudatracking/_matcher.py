@@ -15,18 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays
-from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Kind, Place
+from ._arrays import Array, BoxesLike, BoxLike, DeviceArray, Given, ImageLike, Place
 from ._devices import enter, leave, native_stream, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
 from ._quickshift import _choice
 from ._results import Form, Memory, column, places, table, taken, views
 from ._windows import Field, Windows, field_of
-from ._work import Work, Worker, fit, on_host
+from ._work import Work, Worker
 
 _METRICS = ("sad", "ssd", "zncc")
 _PIXELS = ("u1", "u2")
-_FRAME, _BOXES = Kind(_PIXELS, (1, 3, 4)), Kind(("i4",))
 _EXCLUSIONS = ("square", "cross")
 _SEARCHES = ("full", "three_step")
 _FITS = ("parabola", "gaussian")
@@ -253,8 +252,7 @@ class FragmentMatcher(Worker):
             weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1; None, also for one of them: full
                 weight (default). Of a PNG with alpha: set([png[..., :3]], weights=[png[..., 3]]).
                 On the host, other values and weights of sum 0 are refused; on a device, other values count as 0.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         several: Any = [templates] if hasattr(templates, "shape") else templates
         if not isinstance(several, (list, tuple)):
@@ -276,7 +274,7 @@ class FragmentMatcher(Worker):
             weights: Any = None if covers is None else [np.ascontiguousarray(array.host) for array in covers]
             made = call(method, *before, pixels if many else pixels[0], weights if many or weights is None else weights[0])
         else:
-            with self._work(arrays, stream) as work:
+            with Work(self, arrays, stream) as work:
                 pixels = [work.array(array) for array in images]
                 weights = [work.array(array) for array in covers] if covers is not None else None
                 named = dict(work.named)
@@ -296,8 +294,7 @@ class FragmentMatcher(Worker):
             regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; edges are rounded.
             weights: one array per region, of its size, where the frame is: bool, uint8 (255 is full weight) or float from 0 to 1; None, also
                 for one of them: full weight (default).
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         image = _arrays.image(frame, "frame", _PIXELS)
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
@@ -313,7 +310,7 @@ class FragmentMatcher(Worker):
             host = np.ascontiguousarray(image.host)
             call(self._native.cutFragments, host, boxes, None if covers is None else [np.ascontiguousarray(array.host) for array in covers])
         else:
-            with self._work([image] + (covers or []), stream) as work:
+            with Work(self, [image] + (covers or []), stream) as work:
                 named = dict(work.named)
                 if covers is not None:
                     named["weights"] = [work.array(array) for array in covers]
@@ -326,8 +323,7 @@ class FragmentMatcher(Worker):
         Args:
             template: image of the type of the other fragments, on the host or on their device.
             weights: array of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         image = _arrays.image(template, "template", _PIXELS, wanted=self._kind)
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
@@ -340,8 +336,7 @@ class FragmentMatcher(Worker):
             index: index of the fragment, from 0.
             template: image of the type of the other fragments, on the host or on their device.
             weights: array of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(template, "template", _PIXELS, wanted=self._kind)
@@ -398,7 +393,7 @@ class FragmentMatcher(Worker):
             if out is not None:
                 raise ArgumentError("frame: is empty, so that there is nothing to write to out", "frame", image.shape)
             return self._without_positions()
-        with self._work((image, where, starts), stream) as work:
+        with Work(self, (image, where, starts), stream) as work:
             if work.device is not None:
                 _check_sizes(where)
             pixels = work.array(image, slot="frame")
@@ -419,30 +414,11 @@ class FragmentMatcher(Worker):
             return Matches(*found, _regions=self._regions)
 
     def _match_at(self, place: Place, frame: Any, areas: Any, out: Any) -> Optional[Matches]:
-        """match() at the place of the last call; None where it has to go the long way."""
+        """match() with tensors of torch, and areas of predict_areas(), that are on the device and used on the stream of the last call. None where it has
+        to go the long way."""
         count = self._native.getFragmentCount()
         forms = _forms(count, self._peaks)
-        if place.device is not None:
-            return self._match_tensors(place, frame, areas, count, forms, out) if count else None
-        if _FRAME.at(place, frame) is None:
-            return None
-        if type(areas) is not list and areas is not None and _BOXES.at(place, areas, count, 4) is None:
-            return None
-        targets = () if out is None else _parts(out)
-        if targets and not (count and fit(targets, forms)):
-            return None
-        try:
-            values = self._native.match(frame, areas, *targets)  # writes to targets
-        except Exception:  # lists of numbers that are no integers of 32 bits, and all that is wrong: the long way converts them, or says what it is
-            return None
-        if type(out) is Matches and out._regions is self._regions:
-            return out
-        return Matches(*(targets or on_host(values, forms)), _regions=self._regions)
-
-    def _match_tensors(self, place: Place, frame: Any, areas: Any, count: int, forms: tuple[Form, ...], out: Any) -> Optional[Matches]:
-        """match() with tensors of torch, and areas of predict_areas(), that are on the device and used on the stream of the last call."""
-        assert place.device is not None
-        if _arrays.torch_stream(sys.modules["torch"], place.device) != place.stream:  # memory of results would be that of another stream
+        if not count or _arrays.torch_stream(sys.modules["torch"], place.device) != place.stream:  # memory of results would be that of another stream
             return None
         where, largest, stream = areas, None, place.stream or None
         if areas is None:
@@ -503,14 +479,13 @@ class FragmentMatcher(Worker):
             frame: image to search, of the type of the fragments, on the host or a device.
             area: search area (x, y, width, height), in which the whole fragment must lie; intersected with the frame. Default: the whole
                 frame.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
-            out: array for the result, of its shape and type, on the frame's device or a numpy array. Default: a new one.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(frame, "frame", _PIXELS, wanted=self._kind)
         box = (0, 0, 0, 0) if area is None else _arrays.box(area, "area")
-        with self._work([image], stream) as work:
+        with Work(self, [image], stream) as work:
             rows, columns = self._positions(index, image.shape, box)
             return work.call(self._native.scoreMap, index, work.array(image, slot="frame"), box, forms=(table(rows, columns, "f4"),),
                              out=None if out is None else [out])[0]
@@ -542,7 +517,7 @@ class FragmentMatcher(Worker):
             points: Any = array
         else:
             points = _arrays.integers_of(_first_peaks(array, len(self)), 2)
-        with self._work([array], stream) if array.host is None else Work(self, [], stream) as work:
+        with Work(self, [array], stream) if array.host is None else Work(self, [], stream) as work:
             made = work.call(self._native.predictAreas, work.array(points) if array.host is None else points, radius, limits,
                              forms=(column(points.shape[0], "i4", 4),), out=None if out is None else [out])[0]
         if out is None and isinstance(made, DeviceArray):
@@ -605,7 +580,6 @@ def _forms(count: int, peaks: int) -> tuple[Form, ...]:
 def _part(mats: Sequence[Any], forms: tuple[Form, ...], memory: Memory, place: Place, index: int) -> DeviceArray:
     """A result of match() in memory that holds all of them."""
     form = forms[index]
-    assert place.device is not None
     return DeviceArray(mats[index], place.device, place.stream or None, form.shape, form.strides, memory, form.kind, form, place)
 
 

@@ -141,8 +141,7 @@ class QuickShift(Worker):
             mask: bool or uint8, height x width. Pixels at a 0 belong to no superpixel (label -1). Default: none.
             noise: height x width numbers, added to the densities in double precision before pixels are linked; scikit-image adds normal noise
                 of standard deviation 1e-5. Only for objects with device="cpu". Default: none.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         place = self._place if mask is None and noise is None and stream is None else None
         pixels = None if place is None else _IMAGE.at(place, image)
@@ -150,7 +149,7 @@ class QuickShift(Worker):
             self._set_scale(_arrays._type_of(image.dtype, "image"), image)  # type: ignore[union-attr]
             self._at(place, self._native.compute, pixels, held=(image,))
             shape: Any = image.shape  # type: ignore[union-attr]
-            self._host, self._size = place.device is None, (shape[0], shape[1])
+            self._host, self._size = False, (shape[0], shape[1])
             return self
         source, kind = _source(image)
         self._set_scale(kind, source.host)
@@ -158,7 +157,7 @@ class QuickShift(Worker):
         added = None if noise is None else _arrays.reals(noise, "noise", source.shape[:2])
         if added is not None and self.device != "cpu":
             raise ArgumentError('noise: is added on the CPU; make the object with device="cpu"', "noise")
-        with self._work((source, over), stream) as work:
+        with Work(self, (source, over), stream) as work:
             pixels = work.array(source, slot="image")
             masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
             if added is None:
@@ -190,9 +189,8 @@ class QuickShift(Worker):
         return self._results(stream)
 
     def _get(self, method: Any, *args: Any, dtype: str, stream: Any, out: Any, **named: Any) -> Array:
-        place = self._place if stream is None and self._size is not None else None
-        if place is not None and (place.device is None or torch_stream(sys.modules["torch"], place.device) == place.stream):
-            assert self._size is not None
+        place = self._place if stream is None else None
+        if place is not None and self._size is not None and torch_stream(sys.modules["torch"], place.device) == place.stream:
             forms = (table(*self._size, dtype),)
             results = self._results_at(place, method, *args, held=(), forms=forms, out=None if out is None else [out], **named)
             if results is not None:
@@ -213,8 +211,7 @@ class QuickShift(Worker):
 
         Args:
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.getLabels, dtype="i4", stream=stream, out=out)
 
@@ -223,8 +220,7 @@ class QuickShift(Worker):
 
         Args:
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.getDensity, dtype="f4", stream=stream, out=out)
 
@@ -233,8 +229,7 @@ class QuickShift(Worker):
 
         Args:
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.getParents, dtype="i4", stream=stream, out=out)
 
@@ -244,8 +239,7 @@ class QuickShift(Worker):
 
         Args:
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.getDistances, dtype="f4", stream=stream, out=out)
 
@@ -269,8 +263,7 @@ class QuickShift(Worker):
         Args:
             tau: the smaller max_dist; above 0, at most max_dist.
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.segment, _arrays.number(tau, "tau"), dtype="i4", stream=stream, out=out)
 
@@ -313,8 +306,7 @@ class QuickShift(Worker):
         Args:
             thick: True (default): pixels with more than one 8-neighbour of another label; False: thin lines.
             stream: of torch, CuPy or OpenCV, or its address. Default: that of compute().
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
         """
         return self._get(self._native.getLabelContourMask, dtype="u1", stream=stream, out=out, thickLine=_arrays.flag(thick, "thick"))
 
@@ -368,7 +360,7 @@ class QuickShift(Worker):
             return results
         if (source.device is None) != self._host:
             raise ArgumentError(f"image: lies on {'the host' if source.device is None else 'a device'}, the one of compute() did not", "image")
-        return self._work((source,), stream)
+        return Work(self, (source,), stream)
 
     def adjacency(self, *, stream: Any = None) -> npt.NDArray[np.int32]:
         """Returns the pairs of superpixels with 4-adjacent pixels: n x 2 int32, labels a < b, ascending. Waits."""

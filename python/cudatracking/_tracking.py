@@ -225,17 +225,8 @@ class _Frames(Worker):
     _instead_of_copy = "save() it to a file, and load() that into another one"
     _instead_of_pickle = "save() it to a file, and load() that in the other process"
 
-    def _call(self, method: Callable[..., Any], image: Any, *args: Any, stream: Any = None, takes_stream: bool = True) -> Any:
-        place = self._place if stream is None else None
-        if place is not None and (takes_stream or not place.stream):
-            pixels = _IMAGE.at(place, image)
-            if pixels is not None:
-                return self._at(place, method, pixels, *args, held=(image,))
-        frame = _arrays.image(image, "image", ("u1",))
-        # Without a stream of its own a method works on the null stream.
-        with self._work((frame,), stream if takes_stream else 0) as work:
-            pixels = work.array(frame, slot="image")
-            return call(method, pixels, *args, **(work.named if takes_stream else {}))
+    def _call(self, method: Callable[..., Any], image: Any, *args: Any, stream: Any = None) -> Any:
+        return self._run(method, image, _IMAGE, *args, stream=stream)
 
     @staticmethod
     def _box(image: Any, box: BoxLike, clip: Any) -> Box:
@@ -251,15 +242,8 @@ class _Frames(Worker):
 
     def _table(self, method: Callable[..., Any], image: Any, form: Form, stream: Any, out: Any) -> Array:
         """Calls a method whose result has a form."""
-        place = self._place if stream is None else None
-        pixels = None if place is None else _IMAGE.at(place, image)
-        if place is not None and pixels is not None:
-            results = self._results_at(place, method, pixels, held=(image,), forms=(form,), out=None if out is None else [out])
-            if results is not None:
-                return results[0]
-        frame = _arrays.image(image, "image", ("u1",))
-        with self._work((frame,), stream) as work:
-            return work.call(method, work.array(frame, slot="image"), forms=(form,), out=None if out is None else [out])[0]
+        results: list[Array] = self._run(method, image, _IMAGE, stream=stream, forms=(form,), out=None if out is None else [out])
+        return results[0]
 
     def _save(self, path: str, write: Callable[[str], Any]) -> None:
         """Calls what writes a file; it does so whole or not at all."""
@@ -364,7 +348,7 @@ class Tracker(_Frames):
                 in it must not be of one gray value.
             clip: True takes the part of the box inside the image.
         """
-        self._call(self._native.init, image, self._box(image, box, clip), takes_stream=False)
+        self._call(self._native.init, image, self._box(image, box, clip), stream=0)
 
     def update(self, image: ImageLike) -> tuple[bool, Box]:
         """Tracks in the next frame. Returns (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) if the object was not located. Waits. The box
@@ -373,7 +357,7 @@ class Tracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
         """
-        located, box = self._call(self._native.update, image, takes_stream=False)
+        located, box = self._call(self._native.update, image, stream=0)
         if not located:
             return False, (0, 0, 0, 0)
         x, y, width, height = (int(value) for value in box)
@@ -384,9 +368,8 @@ class Tracker(_Frames):
 
         Args:
             image: frame, of the size and type of the first one.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a new one.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
 
         Returns 12 float64: x, y, width, height, score (that of Tracker.score before it is rounded), State, located (1 or 0), learned (1 or 0), Event, id, -1,
         confidence of the filter (0 without TLDParams.filter).
@@ -519,8 +502,7 @@ class MultiTracker(_Frames):
             box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded. What is
                 in it must not be of one gray value.
             clip: True takes the part of the box inside the image.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         made = self._call(self._native.add, image, self._box(image, box, clip), stream=stream)
         return int(made)
@@ -538,8 +520,7 @@ class MultiTracker(_Frames):
                 box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, verify_boxes,
                 correct_by_boxes, find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
 
         Returns a structured array of the type ct.TRACKS, one element per object in the order of `ids`: id, x, y, width, height, score, state,
         located, learned, event, box (index in `boxes` of the one that is associated with the object or has started it, or -1), confidence (of the
@@ -561,8 +542,7 @@ class MultiTracker(_Frames):
             image: frame, of the size and type of the first one.
             boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels. An empty list: it has found
                 nothing. Default None: it did not run.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
             out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Not possible
                 if boxes are given and start_from_boxes or end_after_misses is set. Default: a new one.
 
@@ -574,7 +554,7 @@ class MultiTracker(_Frames):
             return self._table(self._native.update, image, form, stream, out)
         frame = _arrays.image(image, "image", ("u1",))
         given = _arrays.integers(boxes, "boxes", 4)
-        with self._work((frame,), stream) as work:
+        with Work(self, (frame,), stream) as work:
             pixels = work.array(frame, slot="image")
             target = None if out is None else [out]
             params = self._native.getParams()
@@ -647,8 +627,7 @@ class MultiTracker(_Frames):
         Args:
             image: the frame that update() got last, or the one that it gets next; of the size of the images that the model was learned from.
             path: path of the file, of at most 64 MiB. It is checked completely, so it may come from an untrusted source.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         name = _arrays.file_name(path, "path")
         _arrays.check_file(name, "path")
@@ -716,8 +695,7 @@ class Detector(_Frames):
             box: (x, y, width, height) in pixels, inside the image, sides at least 12 and at least min_window; its edges are rounded. What is
                 in it must not be of one gray value.
             clip: True takes the part of the box inside the image.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         self._call(self._native.init, image, self._box(image, box, clip), stream=stream)
 
@@ -727,8 +705,7 @@ class Detector(_Frames):
         Args:
             image: image of the size and type of the one in init().
             everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         everything = _arrays.flag(everything, "everything")
         table = self.detect_async(image, stream=stream)
@@ -739,10 +716,8 @@ class Detector(_Frames):
 
         Args:
             image: image of the size and type of the one in init().
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
-            out: array for the result, of its shape and type, on the device of the image, or a numpy array for images on the host. Default: a
-                new one.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
+            out: array for the result, of its shape and type, where the image is. Default: a new one.
 
         Returns (1 + max_detections) x 8 float64. Row 0: n, then numbers of windows: all, with enough variance, passed by the ferns,
         accepted; then n rows (terms: doc/glossary.md): x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
@@ -757,8 +732,7 @@ class Detector(_Frames):
             box: (x, y, width, height) of the object in pixels, inside the image, sides at least 12 and at least min_window; its edges are
                 rounded.
             clip: True takes the part of the box inside the image.
-            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
-                current stream of torch or CuPy for their arrays, else the null stream.
+            stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
         """
         self._call(self._native.learn, image, self._box(image, box, clip), stream=stream)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _memory
-from ._arrays import Array, DeviceArray, Given, Place, order, order_back, wrapped
+from ._arrays import Array, DeviceArray, Given, Kind, Place, order, order_back, wrapped
 from ._devices import Placement, enter, leave, native_stream, new_event, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
@@ -57,7 +57,7 @@ class Worker:
         self._held: list[Any] = []
         self._last: Optional[tuple[int, Optional[int]]] = None  # device and stream of the last call on a device
         self._library: Optional[str] = None  # that gave the arrays of the last call with arrays on a device
-        self._place: Optional[Place] = None  # of the last call, where one more needs no Work: on the CPU, and on the stream on which torch works
+        self._place: Optional[Place] = None  # of the last call, where one more needs no Work: on the stream on which torch works
 
     @property
     def device(self) -> str:
@@ -78,10 +78,30 @@ class Worker:
         with on_device(self._last[0] if self._last else None):
             return call(method, *args)
 
+    def _run(self, method: Callable[..., Any], image: Any, kind: Kind, *args: Any, mask: Any = None, stream: Any = None, forms: Optional[tuple[Form, ...]] = None,
+             out: Optional[Sequence[Any]] = None, **named: Any) -> Any:
+        """Calls a method with an image. Returns what it returns, or what Work.call() returns if the method has results of these forms. stream=0 is also for
+        methods without a stream."""
+        place = self._place if mask is None and (stream is None or (type(stream) is int and stream == 0)) else None
+        pixels = None if place is None or (stream == 0 and place.stream) else kind.at(place, image)
+        if place is not None and pixels is not None:
+            if forms is None:
+                return self._at(place, method, pixels, *args, held=(image,), **named)
+            results = self._results_at(place, method, pixels, *args, held=(image,), forms=forms, out=out, **named)
+            if results is not None:
+                return results
+        source = _arrays.image(image, "image", kind.dtypes, kind.channels)
+        over = None if mask is None else _arrays.mask(mask, "mask", source.shape[:2])
+        with Work(self, (source, over), stream) as work:
+            pixels = work.array(source, slot="image")
+            if over is not None:
+                named["mask"] = work.array(over, slot="mask")
+            if forms is not None:
+                return work.call(method, pixels, *args, forms=forms, out=out, **named)
+            return call(method, pixels, *args, **named, **work.named)
+
     def _at(self, place: Place, method: Callable[..., Any], *args: Any, held: Sequence[Any], **named: Any) -> Any:
         """Calls a method with arrays of Kind.at(), at the place of the last call. `held` keeps their memory until the next one."""
-        if place.device is None:
-            return call(method, *args, **named)
         self._held = [held]
         if place.stream:
             named["stream"] = native_stream(place.stream)
@@ -94,14 +114,6 @@ class Worker:
     def _results_at(self, place: Place, method: Callable[..., Any], *args: Any, held: Sequence[Any], forms: tuple[Form, ...],
                     out: Optional[Sequence[Any]], **named: Any) -> Optional[list[Array]]:
         """As _at(), for a method that has results, with what Work.call() returns. None, and nothing was called, where that is needed for `out`."""
-        if place.device is None:
-            if out is not None and not fit(out, forms):
-                return None
-            made = on_host(self._at(place, method, *args, held=held, **named), forms)
-            if out is not None:
-                for array, value in zip(out, made):
-                    np.copyto(array, value)
-            return made if out is None else list(out)
         stream = place.stream or None
         results: list[Any]
         if out is None:
@@ -121,9 +133,6 @@ class Worker:
             if type(array) is not DeviceArray or array._form is not form or array._place != place:
                 return None
         return list(out)
-
-    def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
-        return Work(self, arrays, stream)
 
     def _results(self, stream: Any) -> Work:
         """A call about results of the last one: on its device, and on its stream unless another is given."""
@@ -149,7 +158,6 @@ class Work:
             device = worker._placement.of(first.device, first.name)
         elif arrays:
             device = worker._placement.of(None, "")
-            self._place = _CPU if device is None else None
         self.device = device
         self.from_host = first is None
         self.stream: Optional[int] = None
@@ -308,9 +316,6 @@ class Work:
         return mats, arrays
 
 
-_CPU = Place(None, 0)
-
-
 def _made(library: Optional[str], forms: tuple[Form, ...], device: int, stream: Optional[int], home: Optional[int],
           place: Optional[Place]) -> tuple[Sequence[Any], list[Any], Optional[Memory]]:
     """GpuMats for results in one new piece of memory, the arrays on them, and the memory if there is any."""
@@ -336,14 +341,6 @@ def on_host(values: Any, forms: tuple[Form, ...]) -> list[Any]:
     """Results of a call on the CPU, or with an image of the host."""
     return [value if value is not None and value.shape == form.shape else _of_form(value, form)
             for value, form in zip((values,) if len(forms) == 1 else values, forms)]
-
-
-def fit(out: Sequence[Any], forms: tuple[Form, ...]) -> bool:
-    """Whether the extension can write results of the host to arrays of the caller: a C array is contiguous and can be written."""
-    for array, form in zip(out, forms):
-        if type(array) is not np.ndarray or array.dtype != form.kind or array.shape != form.shape or not array.flags.carray:
-            return False
-    return True
 
 
 def _of_form(value: Any, form: Form) -> npt.NDArray[Any]:
