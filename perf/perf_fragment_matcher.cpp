@@ -109,12 +109,11 @@ std::vector<Case> imageCases()
 const int METRICS[] = {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC};
 
 //! Returns a case of BGR noise in 1080p, named after its metric. @param reach as in Case.
-Case bgrCase(int metric, const std::string& name, int side, int count, int reach, int peaks = 2)
+Case bgrCase(int metric, const std::string& name, int side, int count, int reach)
 {
     const char* const names[] = {"SAD", "SSD", "ZNCC"};
     Case c = {name, Size(1920, 1080), Size(side, side), CV_8UC3, count, reach, metric, false, 0};
     c.name = std::string(names[metric]) + "_" + name;
-    c.peaks = peaks;
     return c;
 }
 
@@ -124,27 +123,6 @@ std::vector<Case> areaCases()
     std::vector<Case> cases;
     for (const int metric : METRICS)
         cases.push_back(bgrCase(metric, "1000_of_64_in_96", 64, 1000, 16));
-    return cases;
-}
-
-//! Appends many, few and one, small and large. @param suffix of the names.
-void addSizes(int metric, const std::string& suffix, int peaks, std::vector<Case>& cases)
-{
-    const auto add = [&](const char* name, int side, int count, int reach)
-    { cases.push_back(bgrCase(metric, name + suffix, side, count, reach, peaks)); };
-    add("A", 16, 1000, 16);
-    add("1_of_16_in_48", 16, 1, 16);
-    add("100_of_64_in_96", 64, 100, 16);
-    add("1_of_64_in_264", 64, 1, 100);
-}
-
-//! Three-step search with one peak and with two.
-std::vector<Case> threeStepCases()
-{
-    std::vector<Case> cases;
-    for (const int metric : METRICS)
-        for (const int peaks : {1, 2})
-            addSizes(metric, cv::format("_peaks%d", peaks), peaks, cases);
     return cases;
 }
 
@@ -440,22 +418,6 @@ struct DeviceMatch
     GpuMat areas, locations, scores, confidence;
 };
 
-//! A case that is measured before its parameters change.
-struct ChangedMatch
-{
-    template <class Change>
-    ChangedMatch(const Case& c, Change change) : input(c), device(c, input), beforeUs(device.medianUs(20))
-    {
-        FragmentMatcher::Params params = device.matcher->getParams();
-        change(params);
-        device.matcher->setParams(params);
-    }
-
-    const Input input;
-    DeviceMatch device;
-    const double beforeUs;
-};
-
 #endif
 
 class FragmentMatcher_Cuda : public perf::TestBaseWithParam<Case>
@@ -556,23 +518,6 @@ PERF_TEST_P(FragmentMatcher_CudaImages, match, testing::ValuesIn(imageCases())) 
 PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaAreas, match, testing::ValuesIn(areaCases())) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
-
-//! Three-step search, beside the same call with a full search.
-class FragmentMatcher_CudaThreeStep : public perf::TestBaseWithParam<Case>
-{};
-
-PERF_TEST_P(FragmentMatcher_CudaThreeStep, match, testing::ValuesIn(threeStepCases()))
-{
-    requireDevice();
-#ifdef HAVE_CUDA
-    const auto change = [](FragmentMatcher::Params& params) { params.search = FragmentMatcher::THREE_STEP; };
-    ChangedMatch changed(GetParam(), change);
-    const double us = changed.device.medianUs(20);
-    TEST_CYCLE_N(1) changed.device.matchAndWait();
-    PerfRow(GetParam().name, "cuda", "kernel", us).set("full_us", changed.beforeUs).set("ratio", us / changed.beforeUs);
-    SANITY_CHECK_NOTHING();
-#endif
-}
 
 // --- grid of sizes ---------------------------------------------------------------------------------------------------
 

@@ -261,24 +261,6 @@ TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
                 }
 }
 
-//! More fragments than multiprocessors, for which blocks have fewer warps.
-TEST_F(FragmentMatcher_Cuda, walkOfManyFragments)
-{
-    RNG rng(6119);
-    const int count = cuda::DeviceInfo().multiProcessorCount() + 1;
-    for (const int metric : METRICS)
-        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3})
-            for (const int weightKind : {NO_WEIGHTS, WEIGHTS_32F})
-            {
-                if (!isTaken(metric, type, Size(24, 24)))
-                    continue;
-                SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, weightKind));
-                const FM::Params params = gaussianParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP);
-                if (!expectEnginesAgree(randomScene(rng, params, type, weightKind, Size(83, 61), 24, count)))
-                    return;
-            }
-}
-
 TEST_F(FragmentMatcher_Cuda, longestSides)
 {
     RNG rng(6104);

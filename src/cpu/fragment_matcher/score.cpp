@@ -15,6 +15,11 @@ void unpackBest(const ByteImageView& part, bool squares, const Planes& planes, u
     CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
 }
 
+uint64_t scoreAt(const Plan& plan, const Planes& planes)
+{
+    CV_CPU_DISPATCH(scorePosition, (plan, planes), CV_CPU_DISPATCH_MODES_ALL);
+}
+
 } // namespace
 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
@@ -91,6 +96,13 @@ template <typename V> void score(Scores<V>& scores, Scratch& memory, ScratchPool
                  });
 }
 
+template <typename V> V Scores<V>::compute(int x, int y) const
+{
+    return static_cast<V>(plan_.flat() ? znccToValue(0.f) : scoreAt(plan_, planes_.at(x, y)));
+}
+
+template uint32_t Scores<uint32_t>::compute(int, int) const;
+template uint64_t Scores<uint64_t>::compute(int, int) const;
 template void score(Scores<uint32_t>&, Scratch&, ScratchPool*);
 template void score(Scores<uint64_t>&, Scratch&, ScratchPool*);
 

@@ -25,6 +25,9 @@ void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, cons
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
                 const TermSums& given, int first, RowScratch& scratch);
 
+//! Returns the value of the position at the origin of `planes`, in the unit of the map.
+uint64_t scorePosition(const Plan& plan, const Planes& planes);
+
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
 namespace {
@@ -206,6 +209,8 @@ void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, cons
 {
     scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, given, first, scratch);
 }
+
+uint64_t scorePosition(const Plan& plan, const Planes& planes) { return positionValue(plan, planes); }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 

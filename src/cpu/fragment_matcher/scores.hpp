@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Declarations that the stages of the CPU backend and their kernels (src/cpu/fragment_matcher/score.simd.hpp,
-// src/cpu/fragment_matcher/walk.simd.hpp) share.
+// Declarations that the stages of the CPU backend and their kernels (src/cpu/fragment_matcher/score.simd.hpp) share.
 //
 // Every value is composed of two kinds of sums over the fragment's rectangle, both exact integers:
 //   terms    sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation

@@ -3,20 +3,9 @@
 
 // walk: the three-step search.
 #include "../../precomp.hpp"
-#include "walk.simd.hpp"
-#include "cpu/fragment_matcher/walk.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
+#include "scores.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
-
-static uint64_t scoreAt(const Plan& plan, const Planes& planes)
-{
-    CV_CPU_DISPATCH(scorePosition, (plan, planes), CV_CPU_DISPATCH_MODES_ALL);
-}
-
-template <typename V> V Scores<V>::compute(int x, int y) const
-{
-    return static_cast<V>(plan_.flat() ? znccToValue(0.f) : scoreAt(plan_, planes_.at(x, y)));
-}
 
 template <typename V> Peak<V> walk(const Scores<V>& scores, Position start)
 {
@@ -39,8 +28,6 @@ template <typename V> Peak<V> walk(const Scores<V>& scores, Position start)
     return best;
 }
 
-template uint32_t Scores<uint32_t>::compute(int, int) const;
-template uint64_t Scores<uint64_t>::compute(int, int) const;
 template Peak<uint32_t> walk(const Scores<uint32_t>&, Position);
 template Peak<uint64_t> walk(const Scores<uint64_t>&, Position);
 

@@ -88,13 +88,6 @@ __device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
 
 __device__ __forceinline__ uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) { return __dp4a(a, b, sum); }
 
-//! Returns the amount that a pixel of one channel and of weight 1 adds to S (SAD, SSD).
-__device__ __forceinline__ int differenceOf(Metric metric, int image, int templ)
-{
-    const int difference = image - templ;
-    return isLinear(metric) ? ::abs(difference) : difference * difference;
-}
-
 /** Four image pixels of a channel with the four template pixels above them. If SPLIT, `high` and `low` are the bytes of
 the image's squares, `templ` and `templLow` those of the template times its weights. */
 struct Pixels
