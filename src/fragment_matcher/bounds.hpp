@@ -75,13 +75,6 @@ CT_HOST_DEVICE bool surelyExcluded(const Box& box, const Box& of, int distance, 
                         farthest(box.top, box.bottom, of.top, of.bottom), distance, exclusion);
 }
 
-//! Returns true if no other peak is possible beside one at (x, y) of a window. @param distance that of the exclusion
-//! rule.
-CT_HOST_DEVICE bool zoneCoversWindow(int x, int y, int cols, int rows, int distance, int exclusion)
-{
-    return surelyExcluded({0, 0, cols - 1, rows - 1}, {x, y, x, y}, distance, exclusion);
-}
-
 //! Returns true if (x, y) lies outside the zones of all positions of `of`.
 CT_HOST_DEVICE bool surelyOutside(int x, int y, const Box& of, int distance, int exclusion)
 {

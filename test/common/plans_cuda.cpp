@@ -136,8 +136,6 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchFusedBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchFusedDeepBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchTilesKernel", plans::tuning::TILE_STATIC_BYTES},
-                       {"scoreCellsKernel", plans::tuning::TILE_STATIC_BYTES},
-                       {"computeMeansKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"matchSlicesKernel", plans::tuning::SLICE_STATIC_BYTES},
                        {"matchBandTilesKernel", plans::tuning::BAND_TILE_STATIC_BYTES},
                        {"correlateBandsKernel", plans::gpu::CORRELATE_STATIC_BYTES},
@@ -183,16 +181,6 @@ TEST_F(Common_CudaPlans, staticMemory)
     const Ptr<FM> matcher = matcherOnDevice(scene);
     const GpuMat frame(scene.frame), areas = uploadAreas(scene.areas);
     runOnDevice(*matcher, frame, areas);
-    Scene many; // FragmentMatcher_Plans.cells
-    many.params = makeParams(FM::SAD);
-    RNG rng(78);
-    many.frame = randomImage(rng, Size(300, 260), CV_8UC3);
-    for (int i = 0; i < 60; ++i)
-    {
-        many.areas.push_back(Rect(2 * i, i, 160, 160));
-        many.templates.push_back(many.frame(Rect(2 * i + 48, i + 48, 64, 64)));
-    }
-    runCuda(many);
     const size_t limit = static_cast<size_t>(attributeOf(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     std::vector<int> seen(sizeof(KNOWN) / sizeof(KNOWN[0]), 0);
     for (const faults::Launched& k : faults::launched())

@@ -64,8 +64,8 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     const int channels = std::min(c.scene.frame.channels(), 3);
     if (aim.bounded) // 4e9 byte differences, in one window or in some
     {
-        const Size size = uniform(rng, Size(50, 64), Size(150, 150));
-        const int count = onceIn(rng, 3) ? rng.uniform(2, 6) : 1;
+        const Size size = uniform(rng, Size(64, 64), Size(100, 100));
+        const int count = onceIn(rng, 3) ? 2 : 1;
         const double positions = 4.1e9 / size.area() / channels / count;
         const int cols = std::min(frame.width - size.width, static_cast<int>(std::sqrt(positions)) + 1);
         for (int i = 0; i < count; ++i)

@@ -83,18 +83,13 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const Case& c)
 }
 
 //! eliminate(): means of blocks of B x B pixels.
-inline const char* wrongWith(const gpu::BoundPlan& plan, const Case& c)
+inline const char* wrongWith(const gpu::BoundPlan&, const Case& c)
 {
-    for (const int64_t B : {plan.coarse.block, plan.fine.block})
-    {
-        if (B == 0)
-            continue;
-        CT_HOLDS(B * BYTE <= BITS_16);                 // sums of rows in shared memory
-        CT_HOLDS(4 * B * B * BYTE + B * B <= BITS_31); // blockLoss()
-        const int64_t blocks = (c.width / B) * (c.height / B) * c.channels;
-        CT_HOLDS(blocks * PRODUCT < gpu::TileBound::NO_BOUND); // LaneBounds, weighted
-    }
-    CT_HOLDS(c.channels * 4 * PRODUCT <= BITS_32); // valueOf(): four pixels, before 64 bits
+    const int64_t B = gpu::BOUND_BLOCK;
+    CT_HOLDS(B * BYTE <= BITS_16);                 // sums of rows in shared memory
+    CT_HOLDS(4 * B * B * BYTE + B * B <= BITS_31); // blockLoss()
+    const int64_t blocks = (c.width / B) * (c.height / B) * c.channels;
+    CT_HOLDS(blocks * PRODUCT < gpu::TileBound::MAX); // sums of boundTilesKernel(), weighted
     return nullptr;
 }
 
@@ -198,9 +193,7 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
         if (const char* const wrong = sums::wrongWith(*fm::planBounds(given, load), c))
             return wrong;
     if (route == "TILES" || route == "BOUNDED_TILES")
-        return sums::wrongWith(route == "BOUNDED_TILES" && fm::scoresCells(given, load) ? fm::planCells(given, load)
-                                                                                        : fm::planTiles(given, load),
-                               c);
+        return sums::wrongWith(fm::planTiles(given, load), c);
     if (route == "BANDS")
         return sums::wrongWith(*fm::planBands(given, load), c);
     if (route == "BAND_TILES")

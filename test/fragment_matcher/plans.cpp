@@ -149,61 +149,22 @@ TEST(FragmentMatcher_Plans, smallWindows)
                     "FUSED_DEEP_BANDS ZNCC weighted"});
 }
 
-//! A call with a little less work than elimination needs otherwise has it where the zone of a position in the middle of
-//! each window leaves no second peak.
-TEST(FragmentMatcher_Plans, eliminationForOnePeak)
+//! Elimination needs work, large fragments, and windows with room for the places of a limit.
+TEST(FragmentMatcher_Plans, elimination)
 {
-    const auto eliminates = [](int channels, Extent fragment, Extent window, int peaks, int exclusion, int distance)
+    const auto eliminates = [](int channels, Extent fragment, Extent window, int count)
     {
         MatchCall call(Size(1920, 1080), channels, FM::SAD, false, SHARED_BYTES[3], 132);
         call.given.fullSearch = true;
-        call.given.peaks = peaks;
-        call.given.exclusion = exclusion;
-        call.given.exclusionDistance = distance;
-        for (int i = 0; i < 100; ++i)
+        for (int i = 0; i < count; ++i)
             call.add(fragment, window);
-        call.areas[1].x = 1920 - call.areas[1].width; // the whole frame is searched
-        call.areas[1].y = 1080 - call.areas[1].height;
         return routesOf(call).count("BOUNDED_TILES") > 0;
     };
-    const Extent side = {128, 128}, small = {33, 33}, wide = {49, 49};
-    EXPECT_TRUE(eliminates(3, side, small, 2, FM::SQUARE, 0));
-    EXPECT_TRUE(eliminates(1, side, wide, 2, FM::SQUARE, 0));
-    EXPECT_TRUE(eliminates(1, side, wide, 2, FM::SQUARE, 25));
-    EXPECT_FALSE(eliminates(1, side, wide, 2, FM::SQUARE, 24));
-    EXPECT_TRUE(eliminates(1, side, wide, 1, FM::SQUARE, 24));
-    EXPECT_FALSE(eliminates(1, side, wide, 2, FM::CROSS, 24));
-    EXPECT_FALSE(eliminates(1, side, small, 1, FM::SQUARE, 0));
-}
-
-//! Cells are scored in place of strips in many small windows, unless groups of 16 columns waste much of a fragment.
-TEST(FragmentMatcher_Plans, cells)
-{
-    const auto takesCells = [](int channels, Extent fragment, int reach, int count, bool weighted, int distance = 0)
-    {
-        MatchCall call(Size(1920, 1080), channels, FM::SAD, weighted, SHARED_BYTES[3], 132);
-        call.given.fullSearch = true;
-        call.given.peaks = 2;
-        call.given.exclusionDistance = distance;
-        for (int i = 0; i < count; ++i)
-            call.add(fragment, {2 * reach + 1, 2 * reach + 1});
-        const std::vector<fm::Part> parts = partsOf(call);
-        return parts.size() == 1 && std::string(parts[0].choice.route->name) == "BOUNDED_TILES" &&
-               fm::scoresCells(call.given, parts[0].load);
-    };
-    EXPECT_TRUE(takesCells(3, {64, 64}, 48, 45, false));
-    EXPECT_TRUE(takesCells(3, {64, 64}, 48, 45, true));
-    EXPECT_TRUE(takesCells(3, {78, 63}, 44, 45, false));
-    EXPECT_TRUE(takesCells(3, {62, 85}, 45, 45, true));
-    EXPECT_TRUE(takesCells(1, {93, 98}, 48, 60, false));
-    EXPECT_TRUE(takesCells(3, {108, 108}, 48, 1000, false));
-    EXPECT_TRUE(takesCells(3, {156, 160}, 16, 190, true, 9));
-    EXPECT_TRUE(takesCells(3, {156, 160}, 16, 570, true)); // one peak per window: its tile alone counts
-    EXPECT_FALSE(takesCells(3, {156, 160}, 16, 190, true));
-    EXPECT_FALSE(takesCells(3, {75, 75}, 48, 100, false)); // 80 columns
-    EXPECT_FALSE(takesCells(3, {66, 64}, 48, 45, false));
-    EXPECT_FALSE(takesCells(3, {64, 64}, 48, 30, false));   // few tiles
-    EXPECT_FALSE(takesCells(3, {64, 64}, 100, 100, false)); // large windows
+    EXPECT_TRUE(eliminates(3, {64, 64}, {1857, 1017}, 1));
+    EXPECT_TRUE(eliminates(3, {128, 128}, {512, 128}, 2));  // 64 tiles
+    EXPECT_FALSE(eliminates(3, {128, 128}, {511, 127}, 1)); // little work
+    EXPECT_FALSE(eliminates(3, {128, 128}, {448, 128}, 9)); // 56 tiles
+    EXPECT_FALSE(eliminates(3, {63, 190}, {1857, 800}, 1));
 }
 
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.

@@ -299,47 +299,23 @@ inline const char* wrongWithTiles(const gpu::TilePlan& plan, const gpu::Windows&
 }
 
 //! eliminate()
-inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::ListedTiles& tiles, const gpu::Windows& windows,
-                             const fm::MatchCase& given, Extent fragment, int count)
+inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
+                             Extent fragment, int count)
 {
-    const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.coarse.block;
-    CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch && (B == 4 || B == 8));
-    CT_HOLDS(plan.fine.block == 0 || (plan.fine.block == 4 && B == 8));
+    const int channels = given.frame.channels, B = gpu::BOUND_BLOCK;
+    CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch);
     // Bounds of fragments with few blocks along a side would eliminate too little.
-    CT_HOLDS(std::min(fragment.width, fragment.height) >=
-             (B == 8 ? tuning::BOUND_WIDE_SIDE : tuning::BOUND_LEAST_SIDE));
-    for (const gpu::BoundLevel& level : {plan.coarse, plan.fine})
-    {
-        const int block = level.block;
-        if (block == 0)
-            continue;
-        CT_HOLDS(level.pitch % (4 * block) == 0 && level.pitch >= plan.region.width);
-        CT_HOLDS(level.planeBytes >= static_cast<size_t>(level.pitch) * plan.region.height);
-        // A lane reads a word and two more behind those of its fragment, which begins in the region.
-        const int words = ceilDiv(fragment.width / block, 4);
-        const int64_t last = static_cast<int64_t>(plan.region.width - fragment.width) / (4 * block) + words + 2;
-        CT_HOLDS(4 * block * (last + 1) <= level.pitch + 256);
-        CT_HOLDS(level.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / block));
-    }
-    CT_HOLDS(plan.otherPlaces >= 0 && plan.otherPlaces <= tuning::BOUND_OTHER_PLACES && plan.refiners >= 1);
-    for (const int exclusion : {fm::EXCLUDE_SQUARE, fm::EXCLUDE_CROSS})
-        CT_HOLDS(fm::placesNeeded(fm::MAX_PEAKS, exclusion) + plan.otherPlaces <= gpu::MOST_PLACES);
-    // Parts of a fragment's rows cover all of them, and the grid has a block for each.
-    CT_HOLDS(tiles.parts >= 1 && tiles.fewBlocks >= 1 && tiles.height >= fragment.height);
-    CT_HOLDS(tiles.mayRefine == (plan.fine.block > 0));
-    // A block of means: raw rows, from the word that holds their first byte, then sums of rows.
-    const int rows = gpu::BOUND_ROWS + B - 1, cols = gpu::BOUND_COLS + B - 1;
-    CT_HOLDS(ceilDiv(3 + cols * stride, 4) <= plan.stage.rawPitch);
-    CT_HOLDS(rows * plan.stage.rawPitch <= plan.stage.rawWords);
-    CT_HOLDS(4 * static_cast<size_t>(plan.stage.rawWords) +
-                 2 * static_cast<size_t>(channels * rows * (gpu::BOUND_COLS + 2)) <=
-             plan.sharedBytes);
-    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
-    CT_HOLDS(plan.stage.fetchThreads * plan.stage.fetchStep <= tuning::BOUND_MEANS_THREADS && plan.stage.fetchStep > 0);
-    const int64_t imageBlocks = static_cast<int64_t>(ceilDiv(plan.region.width, gpu::BOUND_COLS)) *
-                                ceilDiv(plan.region.height, gpu::BOUND_ROWS);
-    CT_HOLDS(imageBlocks + count <= MOST_BLOCKS);
-    CT_HOLDS(static_cast<int64_t>(windows.tilesX) * ceilDiv(windows.tilesY, B / 4) * count <= MOST_BLOCKS);
+    CT_HOLDS(std::min(fragment.width, fragment.height) >= tuning::BOUND_MIN_SIDE);
+    CT_HOLDS(plan.pitch % (4 * B) == 0 && plan.pitch >= plan.region.width);
+    CT_HOLDS(plan.planeBytes >= static_cast<size_t>(plan.pitch) * plan.region.height);
+    // A thread reads a word and two more behind those of its fragment, which begins in the region.
+    const int words = ceilDiv(fragment.width / B, 4);
+    const int64_t last = static_cast<int64_t>(plan.region.width - fragment.width) / (4 * B) + words + 2;
+    CT_HOLDS(4 * B * (last + 1) <= plan.pitch + 256 && plan.imageBytes >= channels * plan.planeBytes + 256);
+    CT_HOLDS(plan.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / B));
+    CT_HOLDS(ceilDiv(plan.region.height, gpu::BOUND_ROWS) <= MOST_BLOCKS_DEEP);
+    CT_HOLDS(count <= MOST_BLOCKS_DEEP);
+    CT_HOLDS(static_cast<int64_t>(windows.tilesX) * ceilDiv(windows.tilesY, 2) <= MOST_BLOCKS);
     return nullptr;
 }
 
@@ -568,19 +544,8 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
         return wrongWith(*fm::planSlices(given, load), given, load.fragment, load.window, batch);
     const gpu::Windows& windows = *choice.plan->windows();
     if (route == "BOUNDED_TILES")
-    {
-        const gpu::BoundPlan bounds = *fm::planBounds(given, load);
-        if (const char* const wrong =
-                wrongWith(bounds, fm::listedTiles(bounds, given, load), windows, given, load.fragment, batch))
+        if (const char* const wrong = wrongWith(*fm::planBounds(given, load), windows, given, load.fragment, batch))
             return wrong;
-    }
-    if (route == "BOUNDED_TILES" && fm::scoresCells(given, load))
-    {
-        const gpu::TilePlan cells = fm::planCells(given, load);
-        // The last cell of a row begins at word 14.
-        CT_HOLDS(cells.stage.units % 4 == 2 && 4 * cells.stage.units >= 14 + gpu::pitchOf(cells.chunkCols) + 2);
-        return wrongWithTiles(cells, windows, given, load.fragment, load.window, batch);
-    }
     if (route == "TILES" || route == "BOUNDED_TILES")
         return wrongWithTiles(fm::planTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "BANDS")

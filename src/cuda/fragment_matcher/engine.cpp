@@ -79,9 +79,6 @@ MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragme
                        detail::SharedLimit(detail::sharedBytesOfBlock()), detail::multiprocessors()};
     given.fullSearch = settings.search == SEARCH_FULL;
     given.fastDoubles = detail::fastDoubles();
-    given.peaks = settings.peaks;
-    given.exclusion = settings.exclusion;
-    given.exclusionDistance = settings.exclusionDistance;
     return given;
 }
 

@@ -11,35 +11,24 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Words of cells: bit by bit, those that are scored.
-const uint32_t ALL_CELLS = ~0u;
-static_assert(gpu::CELLS == 32 && gpu::CELLS_X == 8, "one bit per cell");
-
-//! A block's share of the work: rows [begin, end) of a fragment for cells of a tile of an entry.
+//! A block's share of the work: rows [begin, end) of a fragment for a tile of an entry.
 struct Share
 {
     int entry, tile;
     int begin, end;
     int parts; //!< blocks that share the tile; 0: there is nothing to do
-    uint32_t cells;
-    bool refined; //!< the tile is of ListedTiles::refined
 };
 
 //! Returns the share of this block of the tiles that a stage before has listed.
-__device__ __forceinline__ Share listedShare(const gpu::Windows& windows, const gpu::ListedTiles& tiles, int entries,
-                                             bool subpixel)
+__device__ __forceinline__ Share listedShare(const gpu::Windows& windows, const gpu::ListedTiles& tiles)
 {
-    const int gridTiles = windows.tiles();
-    const bool refined = tiles.refines(subpixel, __ldcg(tiles.listed.total), gridTiles * entries);
-    const gpu::TileList& list = refined ? tiles.refined : tiles.listed;
-    const int listed = __ldcg(list.total), parts = ::max(1, ::min(tiles.fewBlocks / ::max(listed, 1), tiles.parts));
+    const int listed = __ldcg(tiles.total), parts = ::max(1, ::min(tiles.fewBlocks / ::max(listed, 1), tiles.parts));
     const int item = blockIdx.x / parts, part = blockIdx.x - item * parts;
     if (item >= listed)
         return {};
-    const int tile = __ldcg(list.tiles + item), e = tile / gridTiles;
+    const int tile = __ldcg(tiles.tiles + item), e = tile / windows.tiles();
     const int rows = parts == 1 ? Best::NONE : detail::ceilDiv(tiles.height, parts);
-    return {e,     tile - e * gridTiles,      part * rows, parts == 1 ? rows : (part + 1) * rows,
-            parts, __ldcg(list.cells + item), refined};
+    return {e, tile - e * windows.tiles(), part * rows, parts == 1 ? rows : (part + 1) * rows, parts};
 }
 
 __device__ __forceinline__ void addAtomically(uint32_t* value, uint32_t part) { atomicAdd(value, part); }

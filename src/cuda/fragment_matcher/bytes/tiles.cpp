@@ -14,12 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 using detail::ceilDiv;
 using gpu::TilePlan;
 
-int tileUnits(int cols)
-{
-    return gpu::expandedUnits((gpu::TILE_GROUPS - 1) * gpu::TILE_POSITIONS, gpu::TILE_POSITIONS, cols);
-}
-
-TilePlan planTiles(const MatchCase& given, const Load& load, int (*unitsOf)(int cols), int rowStep)
+TilePlan planTiles(const MatchCase& given, const Load& load)
 {
     const Extent fragment = load.fragment;
     const int height = fragment.height, stride = given.frame.pixelStride;
@@ -40,18 +35,18 @@ TilePlan planTiles(const MatchCase& given, const Load& load, int (*unitsOf)(int 
     plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
     for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // chunks start at whole groups of words
     {
-        plan.stage.units = unitsOf(plan.chunkCols);
+        plan.stage.units =
+            gpu::expandedUnits((gpu::TILE_GROUPS - 1) * gpu::TILE_POSITIONS, gpu::TILE_POSITIONS, plan.chunkCols);
         plan.stage.rawPitch = gpu::rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, stride);
         templateRow = gpu::pitchOf(plan.chunkCols) * (templatePlanes(split) + 1);
-        if (4 * static_cast<size_t>(words(rowStep)) <= limit || plan.chunkCols <= 16)
+        if (4 * static_cast<size_t>(words(1)) <= limit || plan.chunkCols <= 16)
             break;
     }
-    const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols / rowStep * rowStep);
-    const auto rowsOf = [&](int chunks) { return std::min(detail::roundUp(ceilDiv(height, chunks), rowStep), height); };
+    const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
     int chunks = ceilDiv(height, most);
-    while (chunks < height && 4 * static_cast<size_t>(words(rowsOf(chunks))) > limit)
+    while (chunks < height && 4 * static_cast<size_t>(words(ceilDiv(height, chunks))) > limit)
         ++chunks; // chunks of about equal height
-    plan.chunkRows = rowsOf(chunks);
+    plan.chunkRows = ceilDiv(height, chunks);
     plan.templateWords = plan.chunkRows * templateRow;
     plan.stage.rawWords =
         gpu::rawWords(tuning::TILE_ROWS - 1 + plan.chunkRows, plan.stage.rawPitch, plan.stage.units, stride);

@@ -37,74 +37,28 @@ template <Metric METRIC, bool WEIGHTED, bool WIDE> struct Totals
     uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< without MOMENTS, covariance holds the sum
 };
 
-// A strip is 4 rows of 32 columns of a tile: the positions of 16 threads. Strip 4 h + r has the columns from 32 h and
-// the rows from 4 r on.
-const int STRIP_THREADS = 16, STRIP_ROWS = 4, STRIPS = POSITION_THREADS / STRIP_THREADS;
-const int STRIP_CHUNK_ROWS = 16; // rows of a fragment that few strips divide evenly into parts
-const uint32_t ALL_STRIPS = (1 << STRIPS) - 1;
-static_assert(tuning::TILE_ROWS == 4 * STRIP_ROWS && GROUPS == 2 && STRIPS == 8, "numbers of strips");
-
-//! Returns the strips of cells, 8 x 4 positions each.
-__device__ __forceinline__ uint32_t stripsOf(uint32_t cells)
-{
-    static_assert(gpu::CELL_ROWS == STRIP_ROWS, "half a row of cells is a strip");
-    uint32_t strips = 0;
-#pragma unroll
-    for (int r = 0; r < 4; ++r)
-        strips |= (cells >> 8 * r & 0xf ? 1u << r : 0) | (cells >> 8 * r & 0xf0 ? 16u << r : 0);
-    return strips;
-}
-
-struct StripRows
-{
-    int first, count;
-};
-
-//! Returns the rows of strips from the first to the last that has a strip.
-__device__ __forceinline__ StripRows rowsOf(uint32_t strips)
-{
-    const uint32_t rows = (strips | strips >> 4) & 0xf;
-    const int first = __ffs(rows) - 1;
-    return {first, 32 - __clz(rows) - first};
-}
-
 //! The positions of a thread in a tile, and the part of the rows that it sums up there.
 struct Slot
 {
-    int rowAndPhase, group;
-    int part, parts; //!< part >= parts: none
+    int rowAndPhase, group, part;
+
+    __device__ __forceinline__ Slot()
+        : rowAndPhase(threadIdx.x % (4 * tuning::TILE_ROWS)),
+          group(threadIdx.x / (4 * tuning::TILE_ROWS) % GROUPS),
+          part(threadIdx.x / POSITION_THREADS)
+    {}
 };
 
-//! Returns the slot of a thread. Strips without candidates leave their threads to the others, which divide rows of the
-//! fragment into more parts.
-//! @param firstRow first row of strips of the block.
-template <Metric METRIC, bool WEIGHTED, bool BOUNDED>
-__device__ __forceinline__ Slot slotOf(uint32_t strips, int firstRow)
-{
-    int strip = threadIdx.x / STRIP_THREADS, part = strip / STRIPS, parts = PARTS<METRIC, WEIGHTED>;
-    strip %= STRIPS;
-    if (BOUNDED && strips != ALL_STRIPS)
-    {
-        const int count = __popc(strips), unit = threadIdx.x / STRIP_THREADS;
-        parts = STRIPS * PARTS<METRIC, WEIGHTED> / count;
-        part = unit / count;
-        strip = __fns(strips, 0, unit - part * count + 1);
-    }
-    return {(strip % 4 - firstRow) * STRIP_THREADS + static_cast<int>(threadIdx.x) % STRIP_THREADS, strip / 4, part,
-            parts};
-}
-
 //! Returns the share of this block. @return parts = 0: there is nothing to do.
-template <bool BOUNDED>
-__device__ __forceinline__ Share shareOf(const Windows& windows, const ListedTiles& tiles, int entries, bool subpixel)
+template <bool BOUNDED> __device__ __forceinline__ Share shareOf(const Windows& windows, const ListedTiles& tiles)
 {
     if (BOUNDED)
     {
         detail::waitForKernelBefore();
-        return listedShare(windows, tiles, entries, subpixel);
+        return listedShare(windows, tiles);
     }
     const int e = blockIdx.x / windows.tiles();
-    return {e, static_cast<int>(blockIdx.x) - e * windows.tiles(), 0, Best::NONE, 1, ALL_CELLS, false};
+    return {e, static_cast<int>(blockIdx.x) - e * windows.tiles(), 0, Best::NONE, 1};
 }
 
 //! Adds one channel of a chunk whose image has been fetched.
@@ -117,9 +71,8 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
     uint32_t *tLow, *q;
     stageChunk<SPLIT, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, tLow, q);
     const int words = chunk.words();
-    if (METRIC == Metric::SAD && slot.part >= slot.parts)
-        return;
-    const int begin = slot.part * chunk.rows / slot.parts, end = (slot.part + 1) * chunk.rows / slot.parts;
+    constexpr int COUNT = PARTS<METRIC, WEIGHTED>;
+    const int begin = slot.part * chunk.rows / COUNT, end = (slot.part + 1) * chunk.rows / COUNT;
     const uint32_t* mine = stage.expanded + slot.rowAndPhase * 4 * plan.stage.units + slot.group * P;
     sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, plan.stage.expandedWords,
                  stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
@@ -159,26 +112,6 @@ template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, 
         if (gives)
             sums.clear();
     }
-}
-
-//! Adds the sums of all slots of a position to those of its first part, in place of mergeParts() where not all strips
-//! are scored.
-template <bool WEIGHTED>
-__device__ void mergeSlots(const Slot& slot, Sums<Metric::SAD, WEIGHTED, P>& sums, uint32_t* shared)
-{
-    uint32_t* const mine = shared + slot.group * (4 * tuning::TILE_ROWS) + slot.rowAndPhase;
-    __syncthreads(); // `shared` has been read
-#pragma unroll
-    for (int i = 0; slot.part == 0 && i < P; ++i)
-        mine[i * POSITION_THREADS] = sums.sum[i];
-    __syncthreads(); // the first part's sums are there
-#pragma unroll
-    for (int i = 0; slot.part > 0 && slot.part < slot.parts && i < P; ++i)
-        atomicAdd(mine + i * POSITION_THREADS, sums.sum[i]);
-    __syncthreads(); // all sums are complete
-#pragma unroll
-    for (int i = 0; slot.part == 0 && i < P; ++i)
-        sums.sum[i] = mine[i * POSITION_THREADS];
 }
 
 //! Adds the sums of a channel to the totals, and clears them.
@@ -222,24 +155,11 @@ __device__ __forceinline__ Value valueAt(const Entry& entry, const Sums<METRIC, 
         return static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
 }
 
-//! Sets the values of positions outside of `strips`, which are no peaks, to the largest.
-template <typename Value>
-__device__ void clearOthers(const Entry& entry, const Tile& tile, uint32_t strips, Value* values)
-{
-    for (int i = threadIdx.x; i < tuning::TILE_COLS * tuning::TILE_ROWS; i += blockDim.x)
-    {
-        const int column = i % tuning::TILE_COLS, row = i / tuning::TILE_COLS;
-        const int x = tile.x + column, y = tile.y / tuning::TILE_ROWS * tuning::TILE_ROWS + row;
-        if (x < entry.window.cols && y < entry.window.rows && !(strips >> (column / 32 * 4 + row / STRIP_ROWS) & 1))
-            values[y * entry.window.cols + x] = static_cast<Value>(~static_cast<Value>(0));
-    }
-}
-
 /** Stores the values of the tile and its best. Of a tile that several blocks share, adds the part of this block to the
 values, which were 0.
 @return false if other blocks have yet to add theirs: the best is not stored. */
 template <Metric METRIC, bool WEIGHTED, bool WIDE, bool BOUNDED, typename Value>
-__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, uint32_t strips, const Slot& slot,
+__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share, const Slot& slot,
                           const Sums<METRIC, WEIGHTED, P>& sums, const Totals<METRIC, WEIGHTED, WIDE>& totals,
                           Value* values, TileBest* tileBest, unsigned* finished, Best* scratch)
 {
@@ -262,8 +182,6 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
                          values[index] = value;
                          best.take(value, index);
                      });
-    if (BOUNDED && strips != ALL_STRIPS)
-        clearOthers(entry, tile, strips, values);
     best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
@@ -272,9 +190,9 @@ __device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& sha
 
 //! Computes the tile's sums over the rows of a share, chunk by chunk. The copy of the first chunk's image has been
 //! started.
-template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, bool BOUNDED>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
-                          const Tile& tile, const Share& share, uint32_t strips, const Slot& slot, const TilePlan& plan,
+                          const Tile& tile, const Share& share, const Slot& slot, const TilePlan& plan,
                           const TileStage& stage, Sums<METRIC, WEIGHTED, P>& sums,
                           Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
@@ -283,16 +201,15 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int end = ::min(share.end, entry.fragment.height);
-    const bool allStrips = !BOUNDED || strips == ALL_STRIPS;
-    const int chunkRows = allStrips ? plan.chunkRows : ::min(plan.chunkRows, STRIP_CHUNK_ROWS);
-    const int chunks = detail::ceilDiv(::max(end - share.begin, 0), chunkRows) * chunksX;
+    const int chunks = detail::ceilDiv(::max(end - share.begin, 0), plan.chunkRows) * chunksX;
     int fetched = 0;
     for (int step = 0; step < chunks * CHANNELS; ++step)
     {
         const int plane = BY_CHANNEL ? step / chunks : step % CHANNELS;
         const int index = BY_CHANNEL ? step % chunks : step / CHANNELS;
-        const int row = share.begin + index / chunksX * chunkRows, col = index % chunksX * plan.chunkCols;
-        const Chunk chunk = {row, ::min(chunkRows, end - row), col, ::min(plan.chunkCols, entry.fragment.width - col)};
+        const int row = share.begin + index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
+        const Chunk chunk = {row, ::min(plan.chunkRows, end - row), col,
+                             ::min(plan.chunkCols, entry.fragment.width - col)};
         if (index != fetched)
         {
             __syncthreads(); // the last chunk has been expanded
@@ -308,10 +225,7 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
             fold(sums, totals, entry.fragment.sums, plane);
         }
     }
-    if constexpr (BOUNDED && !FOLDS)
-        if (!allStrips)
-            mergeSlots<WEIGHTED>(slot, sums, stage.expanded);
-    if (!FOLDS && allStrips)
+    if (!FOLDS)
         mergeParts(sums, stage.expanded);
     __pipeline_wait_prior(0); // a lower fragment has no rows in this share, but the copy has been started
 }
@@ -330,17 +244,14 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     __shared__ Entry entry;
     __shared__ int status;
 
-    const Share share = shareOf<BOUNDED>(windows, tiles, batch.count, settings.subpixel);
+    const Share share = shareOf<BOUNDED>(windows, tiles);
     if (share.parts == 0)
         return;
     const int gridTiles = windows.tiles(), e = share.entry, gridTile = share.tile;
     const int i = fragmentOf(batch, e);
     const int tileY = gridTile / windows.tilesX;
-    const uint32_t strips = BOUNDED && !WIDE ? stripsOf(share.cells) : ALL_STRIPS;
-    const StripRows rowsOfStrips = rowsOf(strips);
-    const Tile tile = {(gridTile - tileY * windows.tilesX) * tuning::TILE_COLS,
-                       tileY * tuning::TILE_ROWS + STRIP_ROWS * rowsOfStrips.first, tuning::TILE_COLS,
-                       STRIP_ROWS * rowsOfStrips.count};
+    const Tile tile = {(gridTile - tileY * windows.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS,
+                       tuning::TILE_COLS, tuning::TILE_ROWS};
     const TileStage stage(shared, plan);
     Rect4 area;
     openTile(frame, batch, i, tile, share, plan, stage, area, &entry, &status);
@@ -352,23 +263,22 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
         return;
     }
 
-    const Slot slot = slotOf<METRIC, WEIGHTED, BOUNDED>(strips, rowsOfStrips.first);
+    const Slot slot;
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
     Totals<METRIC, WEIGHTED, WIDE> totals = {};
-    addChunks<METRIC, WEIGHTED, CHANNELS, WIDE, BOUNDED>(frame, area, batch, entry, tile, share, strips, slot, plan,
-                                                         stage, sums, totals);
+    addChunks<METRIC, WEIGHTED, CHANNELS, WIDE>(frame, area, batch, entry, tile, share, slot, plan, stage, sums,
+                                                totals);
     Value* values = static_cast<Value*>(windows.values) + static_cast<size_t>(e) * windows.cols * windows.rows;
     TileBest* bests = windows.bests + static_cast<size_t>(e) * gridTiles;
     const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
     const int entryTiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
     unsigned* const partsFinished = tiles.finished + static_cast<size_t>(e) * gridTiles + gridTile;
-    if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, strips, slot, sums, totals, values,
+    if (!storeTile<METRIC, WEIGHTED, WIDE, BOUNDED>(entry, tile, share, slot, sums, totals, values,
                                                     bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
                                                     scratch.warps[0]))
         return;
-    const int* const kept = share.refined ? tiles.refined.kept : tiles.listed.kept;
-    const int scored = BOUNDED ? kept[e] : entryTiles;
+    const int scored = BOUNDED ? tiles.kept[e] : entryTiles;
     if (settings.peaks == 0 || !lastOfEntry(scored, windows.finished + e))
         return;
     findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, entryTiles, tuning::TILE_ROWS, 0},
@@ -390,7 +300,7 @@ void launchTiles(const gpu::Job& job, const TilePlan& plan, const Windows& windo
                          job.batch, job.settings, plan, windows, tiles, job.walked, job.outputs);
     };
     if constexpr (METRIC == Metric::SAD)
-        if (tiles.listed.total)
+        if (tiles.total)
             return launch(std::true_type());
     launch(std::false_type());
 }

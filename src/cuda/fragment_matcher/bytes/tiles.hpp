@@ -47,36 +47,16 @@ struct TilePlan
     CT_HOST_DEVICE int expandedAt() const { return rawAt() + stage.rawWords; } //!< later the sums of parts
 };
 
-const int CELL_COLS = 8, CELL_ROWS = 4; //!< positions of a cell, the least part of a tile that can be left out
-const int CELLS_X = tuning::TILE_COLS / CELL_COLS;           //!< per row of a tile
-const int CELLS = CELLS_X * (tuning::TILE_ROWS / CELL_ROWS); //!< per tile
-
-//! Tiles to score.
-struct TileList
-{
-    int* tiles;      //!< entry * Windows::tiles() + tile
-    uint32_t* cells; //!< bit by bit, the cells of each that are scored
-    int* kept;       //!< their number, for each entry
-    int* total;      //!< their number
-};
-
-//! The tiles to score, where a stage before has left only some.
+//! Tiles to score, where a stage before has left only some.
 struct ListedTiles
 {
-    TileList listed;    //!< `total` is null: all tiles of all windows
-    TileList refined;   //!< what is left of them; set if refines()
+    int* tiles;         //!< entry * Windows::tiles() + tile
+    int* kept;          //!< their number, for each entry
+    int* total;         //!< their number; null: all tiles of all windows
     unsigned* finished; //!< counters of finished parts, Windows::tiles() per entry
-    bool mayRefine;
-    int height;    //!< height of the highest fragment, pixels
-    int parts;     //!< most parts of the rows of a fragment, each with a block of threads of its own
-    int fewBlocks; //!< number of blocks below which fragments are divided into parts
-
-    //! Returns true if `refined` is made: not if most tiles are left. @param count number of listed tiles. @param tiles
-    //! number of all.
-    CT_HOST_DEVICE bool refines(bool subpixel, int count, int tiles) const
-    {
-        return mayRefine && !subpixel && 2 * count <= tiles;
-    }
+    int height;         //!< height of the highest fragment, pixels
+    int parts;          //!< most parts of the rows of a fragment, each with a block of threads of its own
+    int fewBlocks;      //!< number of blocks below which fragments are divided into parts
 };
 
 //! Scores tiles, finds peaks and reports them.
@@ -84,29 +64,22 @@ void matchTiles(const Job& job, const TilePlan& plan, const Windows& windows, co
 
 } // namespace gpu
 
-//! Returns the pitch of an expanded row for TILES, in units of 16 bytes. @param cols columns of the fragment in shared
-//! memory at a time.
-int tileUnits(int cols);
-//! Plans windows of any size. @param unitsOf tileUnits() or that of another kernel. @param rowStep divides chunkRows,
-//! unless that is the whole height.
-gpu::TilePlan planTiles(const MatchCase& given, const Load& load, int (*unitsOf)(int cols) = tileUnits,
-                        int rowStep = 1);
+//! Plans windows of any size.
+gpu::TilePlan planTiles(const MatchCase& given, const Load& load);
 
 //! The plan of route TILES, to which other routes may add a stage.
 class TilesPlan : public TiledPlan
 {
 public:
-    TilesPlan(const MatchCase& given, const Load& load) : TilesPlan(given, load, planTiles(given, load)) {}
+    TilesPlan(const MatchCase& given, const Load& load)
+        : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
+    {}
 
     Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL_IN_TILES; }
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchTiles(job, plan, windows_, {}); }
 
 protected:
-    TilesPlan(const MatchCase& given, const Load& load, const gpu::TilePlan& thePlan)
-        : TiledPlan(windowsOf(given, load)), plan(thePlan)
-    {}
-
     const gpu::TilePlan plan;
 };
 

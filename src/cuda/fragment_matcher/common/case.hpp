@@ -61,7 +61,6 @@ struct MatchCase
     bool fullSearch = false;  //!< all peaks of the call are searched fully, and nothing but them is reported
     bool fastDoubles = false; //!< double precision has at least a quarter of the throughput of single precision
     bool scoresOnly = false;  //!< the values of all positions are wanted, not peaks
-    int peaks = 1, exclusion = EXCLUDE_SQUARE, exclusionDistance = 0; //!< those of Settings
 };
 
 namespace tuning {

@@ -1,322 +1,320 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, eliminate: lists the tiles and cells that can hold a peak of SAD, by bounds of all positions
-// (src/fragment_matcher/bounds.hpp). Means and bounds: means.cu and bounds.cu.
+// FragmentMatcher, eliminate: lists the tiles that can hold a peak of SAD, by bounds of all positions
+// (src/fragment_matcher/bounds.hpp). Four kernels: means of blocks of the fragments, means of blocks at all places of
+// the image, bounds, list.
 //
-// Cost: places are scored by a block each; the list reads 16 bytes per tile and 128 per tile that may hold a peak, by
-// one block per fragment, bound by latency.
+// Cost: about 30 operations per byte of the image; 1 / BOUND_BLOCK^2 of the byte sums of all positions; a few steps of
+// one block per fragment, bound by latency. Of fragments that are like noise nothing is computed but their means.
 
-#include "eliminate.hpp"
+#include "../../../fragment_matcher/bounds.hpp"
+#include "../common/find_peaks.hpp"
+#include "bounded_tiles.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace {
 
 using namespace device;
-using gpu::BoundLimit;
-using gpu::BoundMemory;
-using gpu::BoundPlace;
-using gpu::BoundPlan;
-using gpu::ListedTiles;
-using gpu::TileBound;
-using gpu::Windows;
+using namespace gpu;
 
-const int PLACE_THREADS = tuning::BOUND_PLACE_THREADS, LIST_THREADS = tuning::BOUND_LIST_THREADS;
+const int B = BOUND_BLOCK, MEANS_THREADS = 256, LIST_THREADS = 1024;
+const int LANE_COLS = 8, LANE_ROWS = 4, BOUND_THREADS = B * B; //!< positions per thread of boundTilesKernel(), B apart
+static_assert(LANE_COLS * B == tuning::TILE_COLS && LANE_ROWS * B == 2 * tuning::TILE_ROWS, "a block has two tiles");
 
-struct PlaceScratch
+//! Returns the sum of 64 bits of all threads of a block, in which `total` is 0 before. Two barriers.
+__device__ uint64_t sumOfBlock(uint64_t value, unsigned long long* total)
 {
-    Best bests[PLACE_THREADS / 32];
-    Peak<uint64_t> places[gpu::MOST_PLACES];
-    unsigned long long score;
-};
-
-//! Returns the exact value of a position to all threads of a block. Three barriers.
-template <int STRIDE, bool WEIGHTED>
-__device__ uint64_t valueOf(const ByteImageView& frame, const Batch& batch, const Entry& entry, int x, int y,
-                            PlaceScratch* scratch)
-{
-    constexpr int CHANNELS = STRIDE == 1 ? 1 : 3;
-    const DeviceFragment& fragment = entry.fragment;
-    const int planeWords = fragment.pitch * fragment.height;
-    const uint32_t* const templ = batch.arena + fragment.words;
-    __syncthreads(); // the last score has been read
-    if (threadIdx.x == 0)
-        scratch->score = 0;
-    __syncthreads(); // it is zero
-    uint64_t sum = 0;
-    const int columns = ::min(fragment.pitch, PLACE_THREADS), step = PLACE_THREADS / columns;
-    const int firstRow = threadIdx.x / columns, firstColumn = threadIdx.x - firstRow * columns;
-    for (int column = firstColumn; column < fragment.pitch && firstRow < step; column += columns)
-#pragma unroll 2
-        for (int v = firstRow; v < fragment.height; v += step)
-        {
-            uint32_t words[STRIDE + 1], part = 0; // of four pixels
-            const uint32_t shift =
-                loadPixels<STRIDE>(frame.data + static_cast<size_t>(entry.window.y + y + v) * frame.step,
-                                   (entry.window.x + x + 4 * column) * STRIDE, frame.cols * STRIDE, words);
-            const uint32_t* const four = templ + v * fragment.pitch + column;
-            const uint32_t weight = __ldg(four + CHANNELS * planeWords); // 0 beyond the width
-#pragma unroll
-            for (int c = 0; c < CHANNELS; ++c)
-            {
-                const uint32_t image = planeWord<STRIDE>(words, 0, shift, c), pixels = __ldg(four + c * planeWords);
-                part = WEIGHTED ? dot4(__vabsdiffu4(image, pixels), weight, part) : sad4(image & weight, pixels, part);
-            }
-            sum += part;
-        }
-    sum = detail::sumOfWarp(sum);
+    value = detail::sumOfWarp(value);
     if (threadIdx.x % 32 == 0)
-        atomicAdd(&scratch->score, static_cast<unsigned long long>(sum));
-    __syncthreads(); // the score is complete
-    return scratch->score;
+        atomicAdd(total, static_cast<unsigned long long>(value));
+    __syncthreads(); // the total is complete
+    const uint64_t sum = *total;
+    __syncthreads(); // it has been read
+    return sum;
 }
 
-/** Chooses a place and scores it, by a block. The first places are those that the limit takes: least bounds, apart from
-each other. The others are the least bounds of parts of the tiles outside the zone of the first, because the least
-bounds need not have the least values. */
-template <int STRIDE, bool WEIGHTED>
-__global__ void __launch_bounds__(PLACE_THREADS)
-    scorePlacesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
-                      const __grid_constant__ BoundPlan plan, const __grid_constant__ BoundMemory memory,
-                      const __grid_constant__ Windows windows)
+/** Computes the means and least weights of the blocks of a fragment, four neighbouring ones per word, and the loss, by a
+block of threads. Where blocks differ little from each other in comparison with their pixels, as in noise, bounds are
+too low to eliminate anything. */
+__global__ void __launch_bounds__(MEANS_THREADS)
+    fragmentMeansKernel(const Batch batch, const BoundPlan plan, const BoundMemory memory, const ListedTiles tiles)
 {
-    __shared__ PlaceScratch scratch;
+    __shared__ unsigned long long means[3], losses, inner, outer;
+    detail::letNextKernelBegin();
+    const int e = blockIdx.x, channels = batch.channels;
+    const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
+    if (threadIdx.x == 0)
+    {
+        means[0] = means[1] = means[2] = losses = inner = outer = 0;
+        *tiles.total = tiles.kept[e] = 0;
+    }
+    __syncthreads(); // the sums are 0
+    const int blocks = fragment.width / B, rows = fragment.height / B, pitch = 4 * detail::ceilDiv(blocks, 4);
+    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
+    uint8_t* const to = reinterpret_cast<uint8_t*>(memory.fragments + e * plan.wordsEach);
+    uint64_t loss = 0, aside = 0;
+    for (int i = threadIdx.x; i < channels * rows * pitch; i += MEANS_THREADS)
+    {
+        const int c = i / (rows * pitch), row = i / pitch % rows, column = i % pitch;
+        uint32_t words[2 * B], sum = 0, weights = ~0u, mean = 0, weight = 0;
+        if (column < blocks)
+        {
+            const uint32_t* const first =
+                batch.arena + fragment.words + static_cast<size_t>(B) * row * fragment.pitch + 2 * column;
+#pragma unroll
+            for (int k = 0; k < 2 * B; ++k)
+            {
+                const uint32_t* const word = first + static_cast<size_t>(k / 2) * fragment.pitch + k % 2;
+                words[k] = word[c * planeWords];
+                sum = dot4(words[k], 0x01010101u, sum);
+                weights = __vminu4(weights, word[channels * planeWords]);
+            }
+            mean = sum / (B * B);
+#pragma unroll
+            for (int k = 0; k < 2 * B; ++k)
+                aside += sad4(words[k], mean * 0x01010101u, 0);
+            weights = __vminu4(weights, weights >> 16);
+            weight = batch.weighted ? ::min(weights & 0xff, weights >> 8 & 0xff) : 1;
+            loss += static_cast<uint64_t>(weight) * blockLoss(static_cast<int>(sum), static_cast<int>(mean), B * B);
+            atomicAdd(means + c, static_cast<unsigned long long>(mean));
+        }
+        to[i] = static_cast<uint8_t>(mean);
+        if (c == 0)
+            to[channels * rows * pitch + i] = static_cast<uint8_t>(weight);
+    }
+    loss = sumOfBlock(loss, &losses);
+    aside = sumOfBlock(aside, &inner);
+    uint64_t between = 0;
+    for (int i = threadIdx.x; i < channels * rows * pitch; i += MEANS_THREADS)
+        if (i % pitch < blocks)
+            between += ::abs(to[i] - static_cast<int>(means[i / (rows * pitch)] / (rows * blocks)));
+    between = sumOfBlock(between, &outer);
+    if (threadIdx.x == 0)
+        memory.losses[e] = 4 * (B * B) * between < 3 * aside ? NOT_BOUNDED : loss;
+}
+
+/** Computes the means of the blocks that begin at BOUND_COLS x BOUND_ROWS pixels of the region. Byte k of word w B + p
+of a row is the mean of the block whose first column is 4 B w + p + k B, so that a word holds four neighbouring blocks of
+a position. */
+__global__ void __launch_bounds__(MEANS_THREADS)
+    imageMeansKernel(const ByteImageView frame, const BoundPlan plan, const BoundMemory memory, const int entries,
+                     const int channels)
+{
+    const int ROWS = BOUND_ROWS + B - 1, RUN = 8;      // rows of a thread
+    __shared__ uint16_t sums[3][ROWS][BOUND_COLS + 2]; // of B pixels of a row
     detail::letNextKernelBegin();
     detail::waitForKernelBefore();
-    const int needed = placesNeeded(settings.peaks, settings.exclusion), others = plan.otherPlaces;
-    const int e = blockIdx.x / (needed + others), mine = blockIdx.x % (needed + others);
-    Entry entry;
-    if (openEntry(frame, batch, e, entry) != STATUS_FOUND)
+    bool any = false;
+    for (int e = threadIdx.x; e < entries; e += MEANS_THREADS)
+        any = any || memory.losses[e] != NOT_BOUNDED;
+    if (!__syncthreads_or(any))
         return;
-    const int tiles =
-        detail::ceilDiv(entry.window.cols, tuning::TILE_COLS) * detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS);
-    const TileBound* const bounds = memory.bounds + static_cast<size_t>(e) * windows.tilesX * windows.tilesY;
-    const int distance = exclusionDistance(settings.exclusionDistance, entry.fragment.width, entry.fragment.height);
-    BoundPlace place = {UINT64_MAX, 0, 0};
-    const int last = mine < needed ? mine : 1;
-#pragma unroll 1
-    for (int count = 0;; ++count)
+    const int left = blockIdx.x * BOUND_COLS, top = blockIdx.y * BOUND_ROWS;
+    for (int i = threadIdx.x; i < channels * ROWS * BOUND_COLS; i += MEANS_THREADS)
     {
-        const bool other = count > 0 && mine >= needed;
-        const int apart = other ? distance : distanceOfPlaces(distance);
-        const int step = other ? others : 1;
-        Best best = Best::none();
-#pragma unroll 4
-        for (int tile = step * threadIdx.x + (other ? mine - needed : 0); tile < tiles; tile += step * PLACE_THREADS)
+        const int c = i / (ROWS * BOUND_COLS), row = i / BOUND_COLS % ROWS, column = i % BOUND_COLS;
+        const int x = plan.region.x + left + column, y = plan.region.y + top + row;
+        unsigned sum = 0; // blocks that lie beyond the frame are no blocks of a position
+        if (x + B <= frame.cols && y < frame.rows)
         {
-            const TileBound bound = bounds[tile];
-            if (allowed(bound.x, bound.y, scratch.places, count, apart, settings.exclusion))
-                best.take(bound.least, tile);
+            const uint8_t* const from = frame.pixel(x, y) + c;
+#pragma unroll
+            for (int u = 0; u < B; ++u)
+                sum += from[u * frame.pixelStride];
+        }
+        sums[c][row][column] = static_cast<uint16_t>(sum);
+    }
+    __syncthreads(); // sums of rows are complete
+    for (int i = threadIdx.x; i < channels * (BOUND_ROWS / RUN) * (BOUND_COLS / 4); i += MEANS_THREADS)
+    {
+        const int word = i % (BOUND_COLS / 4), first = i / (BOUND_COLS / 4) % (BOUND_ROWS / RUN) * RUN;
+        const int c = i / (BOUND_COLS / 4 * (BOUND_ROWS / RUN)), column = word / B * 4 * B + word % B;
+        unsigned sum[4] = {};
+#pragma unroll
+        for (int v = 0; v < RUN + B - 1; ++v)
+        {
+            uint32_t packed = 0;
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+            {
+                sum[k] += sums[c][first + v][column + B * k] - (v < B ? 0 : sums[c][first + v - B][column + B * k]);
+                packed |= sum[k] / (B * B) << 8 * k;
+            }
+            const int y = top + first + v - (B - 1), x = left + 4 * word;
+            if (v >= B - 1 && y < plan.region.height && x < plan.pitch)
+                *reinterpret_cast<uint32_t*>(memory.image + c * plan.planeBytes + static_cast<size_t>(y) * plan.pitch +
+                                             x) = packed;
+        }
+    }
+}
+
+//! Computes the least bounds of two tiles, one below the other, and clears the values that several blocks may share.
+__global__ void __launch_bounds__(BOUND_THREADS)
+    boundTilesKernel(const ByteImageView frame, const Batch batch, const __grid_constant__ BoundPlan plan,
+                     const __grid_constant__ BoundMemory memory, const __grid_constant__ Windows windows,
+                     const __grid_constant__ ListedTiles tiles)
+{
+    __shared__ unsigned long long leasts[2]; // bound and raster index
+    const int e = blockIdx.y, unitX = blockIdx.x % windows.tilesX, unitY = blockIdx.x / windows.tilesX;
+    Entry entry;
+    const int status = openEntry(frame, batch, e, entry);
+    const SearchWindow& window = entry.window;
+    const int firstX = unitX * tuning::TILE_COLS, firstY = unitY * 2 * tuning::TILE_ROWS;
+    if (threadIdx.x < 2)
+        leasts[threadIdx.x] = ~0ull;
+    detail::letNextKernelBegin();
+    detail::waitForKernelBefore();
+    if (status != STATUS_FOUND || firstX >= window.cols || firstY >= window.rows)
+        return;
+    const int tilesX = detail::ceilDiv(window.cols, tuning::TILE_COLS);
+    const bool bounded = memory.losses[e] != NOT_BOUNDED;
+    // A window with so many tiles as there are blocks, all of which are listed, is not shared.
+    const bool mayShare = bounded || tilesX * detail::ceilDiv(window.rows, tuning::TILE_ROWS) < tiles.fewBlocks;
+    for (int i = threadIdx.x; mayShare && i < 2 * tuning::TILE_ROWS * tuning::TILE_COLS; i += BOUND_THREADS)
+    {
+        const int x = firstX + i % tuning::TILE_COLS, y = firstY + i / tuning::TILE_COLS;
+        const size_t at = e * windows.positions() + static_cast<size_t>(y) * window.cols + x;
+        if (x < window.cols && y < window.rows)
+            windows.wide ? static_cast<uint64_t*>(windows.values)[at] = 0
+                         : static_cast<uint32_t*>(windows.values)[at] = 0;
+    }
+    if (!bounded)
+        return;
+    const int x = firstX + threadIdx.x % B, y = firstY + threadIdx.x / B;
+    // Positions beyond the window have no bounds; those of threads to the right of it read its first column.
+    const int column = window.x - plan.region.x + (x < window.cols ? x : 0), row = window.y - plan.region.y + y;
+    const int blocks = entry.fragment.width / B, rows = entry.fragment.height / B, words = detail::ceilDiv(blocks, 4);
+    const uint8_t* const image = memory.image + 4 * (column / B / 4 * B + column % B);
+    const uint32_t* const fragment = memory.fragments + e * plan.wordsEach;
+    uint32_t sums[LANE_ROWS][LANE_COLS] = {};
+#pragma unroll 1
+    for (int i = 0; i < batch.channels * words; ++i) // columns of words of the fragment's means
+    {
+        const int c = i / words, word = i - c * words, plane = rows * words;
+        uint32_t means[LANE_ROWS] = {}, weights[LANE_ROWS] = {};
+#pragma unroll 4
+        for (int v = 0; v < rows + LANE_ROWS - 1; ++v)
+        {
+            // Positions beyond the window may not read more rows than there are.
+            const int y0 = ::min(row + B * v, plan.region.height - 1), at = ::min(v, rows - 1) * words + word;
+            const uint32_t* const from =
+                reinterpret_cast<const uint32_t*>(image + c * plan.planeBytes + static_cast<size_t>(y0) * plan.pitch);
+            uint32_t loaded[4], aligned[4]; // words of the image serve four rows of the fragment, by shifts 8 columns
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+            {
+                loaded[k] = __ldg(from + B * (word + k));
+                aligned[k] = k > 0 ? __funnelshift_r(loaded[k - 1], loaded[k], 8 * (column / B % 4)) : 0;
+            }
+#pragma unroll
+            for (int r = LANE_ROWS - 1; r > 0; --r) // row r of positions meets row v - r of the fragment
+                means[r] = means[r - 1], weights[r] = weights[r - 1];
+            means[0] = __ldg(fragment + c * plane + at);
+            weights[0] = __ldg(fragment + batch.channels * plane + at);
+#pragma unroll
+            for (int k = 0; k < LANE_COLS; ++k)
+            {
+                const uint32_t four = __funnelshift_r(aligned[k / 4 + 1], aligned[k / 4 + 2], 8 * (k % 4));
+#pragma unroll
+                for (int r = 0; r < LANE_ROWS; ++r)
+                    if (static_cast<unsigned>(v - r) < static_cast<unsigned>(rows)) // the same in all threads
+                        sums[r][k] = dot4(__vabsdiffu4(four, means[r]), weights[r], sums[r][k]);
+            }
+        }
+    }
+    __syncthreads(); // `leasts` are set
+#pragma unroll
+    for (int t = 0; t < 2; ++t)
+    {
+        Best best = Best::none();
+#pragma unroll
+        for (int i = 0; i < LANE_ROWS / 2 * LANE_COLS; ++i)
+        {
+            const int r = t * (LANE_ROWS / 2) + i / LANE_COLS, k = i % LANE_COLS;
+            if (x + B * k < window.cols && y + B * r < window.rows)
+                best.take(sums[r][k], (y + B * r) * window.cols + x + B * k);
         }
         best = warpBest<uint32_t>(best);
         if (threadIdx.x % 32 == 0)
-            scratch.bests[threadIdx.x / 32] = best;
-        __syncthreads(); // the warps' bests are complete
-        best = warpBestOf<uint32_t>(scratch.bests, PLACE_THREADS / 32);
-        if (best.index == Best::NONE)
-            break;
-        const int x = bounds[best.index].x, y = bounds[best.index].y;
-        if (count == last)
-        {
-            place = {valueOf<STRIDE, WEIGHTED>(frame, batch, entry, x, y, &scratch), x, y};
-            break;
-        }
-        if (zoneCoversWindow(x, y, entry.window.cols, entry.window.rows, distance, settings.exclusion))
-            break;
-        if (threadIdx.x == 0)
-            scratch.places[count] = {0, x, y};
-        __syncthreads(); // the place is known, and the warps' bests have been read
+            atomicMin(leasts + t,
+                      static_cast<unsigned long long>(best.value << 32 | static_cast<unsigned>(best.index)));
     }
-    if (threadIdx.x == 0)
-        memory.places[blockIdx.x] = place;
-}
-
-/** Chooses `needed` of the places in their order, each `apart` from those before it and, unless null, outside the zones
-of the positions of `box`. @return the value of the last; UINT64_MAX: there are not enough. */
-__device__ uint64_t largestOfPlaces(const BoundPlace* places, int count, int needed, int apart, int distance,
-                                    int exclusion, const Box* box)
-{
-    Peak<uint64_t> chosen[MAX_PEAKS * 2 - 1];
-    int taken = 0;
-#pragma unroll 1
-    for (int i = 0; i < count && places[i].value != UINT64_MAX; ++i)
-    {
-        const BoundPlace place = places[i];
-        if ((box && !surelyOutside(place.x, place.y, *box, distance, exclusion)) ||
-            !allowed(place.x, place.y, chosen, taken, apart, exclusion))
-            continue;
-        if (taken + 1 == needed)
-            return place.value;
-        chosen[taken++] = {0, place.x, place.y};
-    }
-    return UINT64_MAX;
+    __syncthreads(); // the bounds of all threads are complete
+    const int tileY = 2 * unitY + static_cast<int>(threadIdx.x);
+    if (threadIdx.x >= 2 || tileY * tuning::TILE_ROWS >= window.rows)
+        return;
+    const int index = static_cast<int>(leasts[threadIdx.x]), least = static_cast<int>(leasts[threadIdx.x] >> 32);
+    memory.bounds[static_cast<size_t>(e) * windows.tiles() + tileY * tilesX + unitX] = {
+        static_cast<uint32_t>(least), index % window.cols, index / window.cols};
 }
 
 struct ListScratch
 {
-    BoundPlace places[gpu::MOST_PLACES]; //!< from the least value on
-    uint64_t values[gpu::MOST_PLACES];
-    uint64_t largest; //!< the largest value of the places that were chosen for the limit
-    BoundLimit limit;
-    int kept;
+    Best bests[LIST_THREADS / 32];
+    Peak<uint64_t> places[2 * MAX_PEAKS - 1 + tuning::BOUND_EXTRA_PLACES];
+    uint64_t values[2 * MAX_PEAKS - 1 + tuning::BOUND_EXTRA_PLACES]; //!< of the places, ascending
+    unsigned long long sum;
 };
 
-//! Copies the places of an entry in the order of their values. Two barriers.
-__device__ void sortPlaces(const BoundPlace* places, int count, int needed, ListScratch* scratch)
+/** Scores the positions of the least bounds that are so far from each other that K of them limit the values of K peaks.
+@return the largest sum of differences of means of a peak. */
+__device__ uint32_t largestOfPeaks(const ByteImageView& frame, const Batch& batch, const Settings& settings,
+                                   const Entry& entry, const TileBound* bounds, int tiles, uint64_t loss,
+                                   ListScratch* scratch)
 {
-    const int i = threadIdx.x;
-    if (i == 0)
+    const DeviceFragment& fragment = entry.fragment;
+    const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
+    const uint8_t* const templ = reinterpret_cast<const uint8_t*>(batch.arena + fragment.words);
+    const int needed = placesNeeded(settings.peaks, settings.exclusion);
+    const int apart = distanceOfPlaces(exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height));
+    int count = 0;
+    for (; count < needed + tuning::BOUND_EXTRA_PLACES; ++count)
     {
-        scratch->largest = 0;
-        scratch->limit = {0, 0, {INT_MAX, INT_MAX, -1, -1}};
-        scratch->kept = 0;
-    }
-    if (i < count)
-        scratch->values[i] = places[i].value;
-    __syncthreads(); // the scratch is ready
-    if (i < count)
-    {
-        const BoundPlace mine = places[i];
-        int rank = 0;
-#pragma unroll 4
-        for (int k = 0; k < count; ++k)
-            rank += scratch->values[k] < mine.value || (scratch->values[k] == mine.value && k < i);
-        scratch->places[rank] = mine;
-        if (i < needed)
-            atomicMax(reinterpret_cast<unsigned long long*>(&scratch->largest),
-                      static_cast<unsigned long long>(mine.value));
-    }
-    __syncthreads(); // places are in order
-}
-
-//! The tiles of an entry's window.
-struct Tiles
-{
-    const SearchWindow& window;
-    int cols, rows;
-    TileBound* bounds;
-    const uint32_t* cells;
-
-    __device__ int count() const { return cols * rows; }
-};
-
-/** Calls test(least, cell) for the cells of all tiles whose least bound is not above `largest`, and body(tile, cells
-that passed) for all tiles. A warp takes 32 tiles; its lanes test a cell each. */
-template <class Test, class Body>
-__device__ __forceinline__ void forTiles(const Tiles& tiles, uint32_t largest, const Test& test, const Body& body)
-{
-    const int LOADS = tuning::BOUND_LIST_LOADS;
-    const int lane = threadIdx.x % 32, count = tiles.count();
-#pragma unroll 1
-    for (int from = static_cast<int>(threadIdx.x) - lane; from < count; from += LIST_THREADS)
-    {
-        const uint32_t tested = __ballot_sync(~0u, from + lane < count && tiles.bounds[from + lane].least <= largest);
-        uint32_t passed = 0;
-#pragma unroll 1
-        for (int first = 0; first < 32; first += LOADS)
+        if (threadIdx.x == 0)
+            scratch->sum = 0;
+        Best best = Best::none();
+        for (int tile = threadIdx.x; tile < tiles; tile += LIST_THREADS)
+            if (allowed(bounds[tile].x, bounds[tile].y, scratch->places, count, apart, settings.exclusion))
+                best.take(bounds[tile].least, tile);
+        best = blockBest<uint32_t, LIST_THREADS>(best, scratch->bests);
+        if (best.index == Best::NONE)
+            break;
+        const TileBound place = bounds[best.index];
+        uint64_t value = 0; // of the thread's share of pixels, then of all
+        for (int i = threadIdx.x; i < fragment.width * fragment.height; i += LIST_THREADS)
         {
-            if ((tested >> first & ((1u << LOADS) - 1)) == 0)
-                continue;
-            uint32_t leasts[LOADS];
-#pragma unroll
-            for (int k = 0; k < LOADS; ++k)
-                leasts[k] = tested >> (first + k) & 1 ? tiles.cells[(from + first + k) * gpu::CELLS + lane]
-                                                      : TileBound::NO_BOUND;
-#pragma unroll
-            for (int k = 0; k < LOADS; ++k)
-            {
-                const int tile = from + first + k, y = tile / tiles.cols, x = tile - y * tiles.cols;
-                const Box cell = boxOf(x * tuning::TILE_COLS, y * tuning::TILE_ROWS, lane, tiles.window);
-                const uint32_t these = __ballot_sync(~0u, test(leasts[k], cell));
-                passed = lane == first + k ? these : passed;
-            }
+            const int row = i / fragment.width, column = i - row * fragment.width;
+            const uint8_t* const pixel = frame.pixel(entry.window.x + place.x + column, entry.window.y + place.y + row);
+            const uint8_t* const other = templ + static_cast<size_t>(row) * fragment.pitch * 4 + column;
+            const int weight = batch.weighted ? other[batch.channels * planeBytes] : 1;
+            for (int c = 0; c < batch.channels; ++c)
+                value += weight * ::abs(pixel[c] - other[c * planeBytes]);
         }
-        if (from + lane < count)
-            body(from + lane, passed);
-    }
-}
-
-//! Widens `box` by the cells whose bounds are not above `largest`.
-__device__ void widen(const Tiles& tiles, uint32_t largest, Box* box)
-{
-    const auto test = [&](uint32_t least, const Box& cell)
-    {
-        if (least <= largest)
+        value = sumOfBlock(value, &scratch->sum);
+        if (threadIdx.x == 0)
         {
-            atomicMin(&box->left, cell.left);
-            atomicMin(&box->top, cell.top);
-            atomicMax(&box->right, cell.right);
-            atomicMax(&box->bottom, cell.bottom);
+            int rank = count;
+            for (; rank > 0 && scratch->values[rank - 1] > value; --rank)
+                scratch->values[rank] = scratch->values[rank - 1];
+            scratch->values[rank] = value;
+            scratch->places[count] = {value, place.x, place.y};
         }
-        return false;
-    };
-    forTiles(tiles, largest, test, [](int, uint32_t) {});
-}
-
-//! Returns the largest value of a peak that is not the best, from the places and the box; by one thread.
-__device__ uint64_t largestOfPeaks(const ListScratch& scratch, int count, const Settings& settings, int distance,
-                                   const SearchWindow& window)
-{
-    const Box& box = scratch.limit.box;
-    if (settings.peaks == 1 ||
-        surelyExcluded({0, 0, window.cols - 1, window.rows - 1}, box, distance, settings.exclusion))
-        return 0; // there is none
-    const auto largest = [&](int peaks, const Box* outside)
-    {
-        return largestOfPlaces(scratch.places, count, placesNeeded(peaks, settings.exclusion),
-                               distanceOfPlaces(distance), distance, settings.exclusion, outside);
-    };
-    return ::min(::min(scratch.largest, largest(settings.peaks, nullptr)), largest(settings.peaks - 1, &box));
-}
-
-//! Returns true if the least bounds of more than half of the tiles are not above `largest`. @param found 0. Two
-//! barriers.
-__device__ bool mostHave(const Tiles& tiles, uint32_t largest, int* found)
-{
-    int mine = 0;
-    for (int tile = threadIdx.x; tile < tiles.count(); tile += LIST_THREADS)
-        mine += tiles.bounds[tile].least <= largest;
-    if (mine > 0)
-        atomicAdd(found, mine);
-    __syncthreads(); // the number is complete
-    const bool most = 2 * *found > tiles.count();
-    __syncthreads(); // it has been read
-    return most;
-}
-
-//! Returns true if a cell next to the tile may hold a peak.
-__device__ bool hasNeighbour(const Tiles& tiles, int tile)
-{
-    static_assert(gpu::CELLS == 32 && gpu::CELLS_X == 8, "one bit per cell");
-    const uint32_t left = 0x01010101, right = 0x80808080, top = 0xff, bottom = 0xff000000;
-    const int y = tile / tiles.cols, x = tile - y * tiles.cols;
-    const TileBound* const bounds = tiles.bounds;
-    return (x > 0 && bounds[tile - 1].cells & right) || (x < tiles.cols - 1 && bounds[tile + 1].cells & left) ||
-           (y > 0 && bounds[tile - tiles.cols].cells & bottom) ||
-           (y < tiles.rows - 1 && bounds[tile + tiles.cols].cells & top);
-}
-
-//! Returns the cells of a tile that have a position of the window.
-__device__ uint32_t cellsOf(const SearchWindow& window, int tileX, int tileY)
-{
-    const int cols = detail::ceilDiv(window.cols - tileX * tuning::TILE_COLS, gpu::CELL_COLS);
-    const int rows = detail::ceilDiv(window.rows - tileY * tuning::TILE_ROWS, gpu::CELL_ROWS);
-    const uint32_t row = cols < gpu::CELLS_X ? (1u << cols) - 1 : 0xff;
-    return 0x01010101u * row & (rows < 4 ? (1u << 8 * rows) - 1 : ~0u);
+        __syncthreads(); // the place is known
+    }
+    return count < needed ? TileBound::MAX : largestBound(scratch->values[needed - 1], loss, B * B, TileBound::MAX);
 }
 
 //! Lists the tiles of an entry, by a block. Clears the bests of all others.
 __global__ void __launch_bounds__(LIST_THREADS)
-    listTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings,
-                    const __grid_constant__ BoundPlan plan, const __grid_constant__ BoundMemory bounds,
-                    const __grid_constant__ Windows windows, const __grid_constant__ ListedTiles listed,
-                    const Outputs out)
+    listTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const BoundMemory memory,
+                    const Windows windows, const ListedTiles listed, const Outputs out)
 {
     __shared__ ListScratch scratch;
     detail::letNextKernelBegin();
     detail::waitForKernelBefore();
-    const int e = blockIdx.x, gridTiles = windows.tiles();
+    const int e = blockIdx.x;
     Entry entry;
     const int status = openEntry(frame, batch, e, entry);
     if (status != STATUS_FOUND)
@@ -325,62 +323,32 @@ __global__ void __launch_bounds__(LIST_THREADS)
             reportNothing(out, entry.i, settings.peaks, status);
         return;
     }
-    const size_t first = static_cast<size_t>(e) * gridTiles;
-    const Tiles tiles = {entry.window, detail::ceilDiv(entry.window.cols, tuning::TILE_COLS),
-                         detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS), bounds.bounds + first,
-                         bounds.cells + first * gpu::CELLS};
-    const int block = plan.coarse.block, needed = placesNeeded(settings.peaks, settings.exclusion);
-    const int count = needed + plan.otherPlaces;
-    const uint64_t loss = bounds.coarse.losses[e];
-    sortPlaces(bounds.places + static_cast<size_t>(e) * count, count, needed, &scratch);
-    const uint64_t best = scratch.places[0].value;
-    widen(tiles, boundOf(best, loss, block), &scratch.limit.box);
-    __syncthreads(); // the box is complete
-    if (threadIdx.x == 0)
+    const int cols = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS),
+              rows = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS);
+    const size_t first = static_cast<size_t>(e) * windows.tiles();
+    const TileBound* const bounds = memory.bounds + first;
+    const uint64_t loss = memory.losses[e];
+    const bool bounded = loss != NOT_BOUNDED;
+    const uint32_t largest =
+        bounded ? largestOfPeaks(frame, batch, settings, entry, bounds, cols * rows, loss, &scratch) : TileBound::MAX;
+    for (int tile = threadIdx.x; tile < cols * rows; tile += LIST_THREADS)
     {
-        const int distance = exclusionDistance(settings.exclusionDistance, entry.fragment.width, entry.fragment.height);
-        scratch.limit.best = best;
-        scratch.limit.peaks = largestOfPeaks(scratch, count, settings, distance, entry.window);
-        bounds.limits[e] = scratch.limit;
-    }
-    __syncthreads(); // the limit is complete
-    const CellTest mayHoldPeak = testOf(scratch.limit, loss, block, entry, settings);
-    const uint32_t largest = ::max(mayHoldPeak.best, mayHoldPeak.peaks);
-    // Where most tiles of few fragments are left, to compare the cells of large windows costs more than it saves. In
-    // small windows it leaves out the zone of the best position.
-    if (plan.otherPlaces > 0 && tiles.count() > tuning::BOUND_LISTED_AT_ONCE && mostHave(tiles, largest, &scratch.kept))
-        for (int tile = threadIdx.x; tile < tiles.count(); tile += LIST_THREADS)
-            tiles.bounds[tile].cells = tiles.bounds[tile].least <= largest ? ~0u : 0;
-    else
-        forTiles(tiles, largest, mayHoldPeak, [&](int tile, uint32_t passed) { tiles.bounds[tile].cells = passed; });
-    if (threadIdx.x == 0)
-        scratch.kept = 0;
-    __syncthreads(); // the cells of all tiles are known
-    int kept = 0;
-#pragma unroll 1
-    for (int tile = threadIdx.x; tile < tiles.count(); tile += LIST_THREADS)
-    {
-        const uint32_t passed = tiles.bounds[tile].cells;
-        // Sub-pixel positions need the values beside a peak, which may lie in the next cell or tile.
-        if (passed == 0 && !(settings.subpixel && hasNeighbour(tiles, tile)))
+        const int y = tile / cols, x = tile - y * cols;
+        // Sub-pixel positions need the values beside a peak, which may lie in the next tile.
+        const int reach = settings.subpixel ? 1 : 0;
+        bool kept = !bounded;
+        for (int v = ::max(y - reach, 0); v <= ::min(y + reach, rows - 1); ++v)
+            for (int u = ::max(x - reach, 0); u <= ::min(x + reach, cols - 1); ++u)
+                kept = kept || bounds[v * cols + u].least <= largest;
+        if (!kept)
         {
             windows.bests[first + tile] = {~0ull, Best::NONE, 0};
             continue;
         }
-        const int y = tile / tiles.cols, x = tile - y * tiles.cols, inGrid = y * windows.tilesX + x;
-        const int at = atomicAdd(listed.listed.total, 1);
-        listed.listed.tiles[at] = static_cast<int>(first) + inGrid;
-        listed.listed.cells[at] = cellsOf(entry.window, x, y) & (settings.subpixel ? ~0u : passed);
-        listed.finished[first + inGrid] = 0;
-        ++kept;
-    }
-    if (kept > 0)
-        atomicAdd(&scratch.kept, kept);
-    __syncthreads(); // the count is complete
-    if (threadIdx.x == 0)
-    {
-        listed.listed.kept[e] = scratch.kept;
-        listed.refined.kept[e] = 0;
+        const int inGrid = static_cast<int>(first) + y * windows.tilesX + x;
+        listed.tiles[atomicAdd(listed.total, 1)] = inGrid;
+        listed.finished[inGrid] = 0;
+        atomicAdd(listed.kept + e, 1);
     }
 }
 
@@ -391,26 +359,17 @@ namespace gpu {
 void eliminate(const Job& job, const BoundPlan& plan, const BoundMemory& memory, const Windows& windows,
                const ListedTiles& tiles)
 {
-    const bool fine = plan.fine.block > 0 && !job.settings.subpixel;
-    computeMeans(job, plan, plan.coarse, memory.coarse, false);
-    boundTiles(job, plan, memory, windows, tiles);
-    if (fine)
-        computeMeans(job, plan, plan.fine, memory.fine, true);
-    const int places = placesNeeded(job.settings.peaks, job.settings.exclusion) + plan.otherPlaces;
-    forStride(job.frame.pixelStride,
-              [&](auto stride)
-              {
-                  detail::launchEarly("scorePlaces",
-                                      job.batch.weighted ? scorePlacesKernel<stride.value, true>
-                                                         : scorePlacesKernel<stride.value, false>,
-                                      detail::linearGrid(static_cast<int64_t>(places) * job.batch.count, 1),
-                                      dim3(PLACE_THREADS), 0, job.stream, job.frame, job.batch, job.settings, plan,
-                                      memory, windows);
-              });
-    detail::launchEarly("listTiles", listTilesKernel, detail::linearGrid(job.batch.count, 1), dim3(LIST_THREADS), 0,
-                        job.stream, job.frame, job.batch, job.settings, plan, memory, windows, tiles, job.outputs);
-    if (fine)
-        refineTiles(job, plan, memory, windows, tiles);
+    const Batch& batch = job.batch;
+    const auto ceilDiv = [](int a, int b) { return static_cast<unsigned>(detail::ceilDiv(a, b)); };
+    detail::launch("fragmentMeans", fragmentMeansKernel, detail::linearGrid(batch.count, 1), dim3(MEANS_THREADS), 0,
+                   job.stream, batch, plan, memory, tiles);
+    detail::launchEarly("imageMeans", imageMeansKernel,
+                        dim3(ceilDiv(plan.region.width, BOUND_COLS), ceilDiv(plan.region.height, BOUND_ROWS)),
+                        dim3(MEANS_THREADS), 0, job.stream, job.frame, plan, memory, batch.count, batch.channels);
+    detail::launchEarly("boundTiles", boundTilesKernel, dim3(windows.tilesX * ceilDiv(windows.tilesY, 2), batch.count),
+                        dim3(BOUND_THREADS), 0, job.stream, job.frame, batch, plan, memory, windows, tiles);
+    detail::launchEarly("listTiles", listTilesKernel, detail::linearGrid(batch.count, 1), dim3(LIST_THREADS), 0,
+                        job.stream, job.frame, batch, job.settings, memory, windows, tiles, job.outputs);
 }
 
 } // namespace gpu
