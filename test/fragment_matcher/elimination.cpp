@@ -194,9 +194,8 @@ Mat blocksOf(RNG& rng, Size size, int type, int least, int end)
 }
 
 //! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for
-//! their mean. @param block side of a block, pixels: that of the bounds, 8, or of the CPU's fine bounds, 4.
-//! @param darker difference of a second patch, which has the best value too where it is 0.
-Scene tightBound(int peaks, int block, int darker)
+//! their mean. @param darker difference of a second patch, which has the best value too where it is 0.
+Scene tightBound(int peaks, int darker)
 {
     Scene scene;
     scene.params = makeParams(FM::SAD, peaks);
@@ -205,8 +204,8 @@ Scene tightBound(int peaks, int block, int darker)
     {
         Mat patch = scene.frame(Rect(i ? Point(101, 333) : Point(617, 411), Size(80, 80)));
         patch.setTo(11 - i * darker);
-        for (int y = 0; y < 80; y += block)
-            for (int x = 0; x < 80; x += block)
+        for (int y = 0; y < 80; y += 8)
+            for (int x = 0; x < 80; x += 8)
                 patch.at<uchar>(y, x) -= 1;
     }
     scene.templates = {Mat(80, 80, CV_8UC1, Scalar(40))};
@@ -251,9 +250,8 @@ Scene wideSums()
 template <class Check> void tightScenes(const Check& check)
 {
     for (const int peaks : {1, 2})
-        for (const int block : {8, 4})
-            for (const int darker : {0, 1})
-                check(tightBound(peaks, block, darker));
+        for (const int darker : {0, 1})
+            check(tightBound(peaks, darker));
     check(placesInOneZone());
     check(wideSums());
 }
@@ -321,7 +319,7 @@ TEST(FragmentMatcher_EliminationSpecial, fewPositions)
 //! Four instances, each on a thread of its own. @param run runCpu() or runCuda().
 template <class Run> void expectSameOnThreads(const Run& run)
 {
-    const Scene scenes[] = {tightBound(2, 8, 0), placesInOneZone(),
+    const Scene scenes[] = {tightBound(2, 0), placesInOneZone(),
                             fewCopies(CV_8UC3, makeParams(FM::SAD, 2), {Point(0, 0), Point(907, 731)}),
                             fewCopies(CV_8UC1, makeParams(FM::SAD, 5, FM::CROSS, 7), {Point(63, 15), Point(512, 431)})};
     Result results[4];

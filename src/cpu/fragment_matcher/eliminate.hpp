@@ -10,6 +10,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
+const int BLOCK = 8;                      // side of the square blocks of pixels that bounds are made of
 const int GROUP_COLS = 8, GROUP_ROWS = 4; // positions that are kept or left out together by the first bounds
 const int STRIP_GROUPS = 16;              // rows of groups, or groups, that a thread compares at a time
 
@@ -47,10 +48,9 @@ struct Pattern
 struct MeansOfFragment
 {
     Plan plan;
-    uint64_t loss = 0;            //!< twice the most by which the scaled sums of means exceed the value
-    std::vector<uint64_t> losses; //!< parts of `loss`, one per row of blocks
-    uint64_t scale;               //!< of sums of means to values
-    bool any = false;             //!< some block has a weight
+    uint64_t loss = 0; //!< twice the most by which the scaled sums of means exceed the value
+    uint64_t scale;    //!< of sums of means to values
+    bool any = false;  //!< some block has a weight
 
     //! Returns the largest sum of differences of means of positions whose value may be `value` or less.
     uint32_t largest(uint64_t value) const
@@ -58,7 +58,7 @@ struct MeansOfFragment
         return value == UINT64_MAX ? UINT32_MAX : largestBound(value, loss, scale, UINT32_MAX);
     }
 
-    MeansOfFragment(const Plan& of, int block);
+    explicit MeansOfFragment(const Plan& of);
 
 private:
     std::vector<uint8_t> means_, weights_;
@@ -69,12 +69,13 @@ struct MeansOfImage
 {
     const uint8_t* data;
     size_t phaseStep, planeStep;
-    int block;
 
-    //! Returns the blocks that begin in columns block * k + x and rows block * k + y as planes.
-    Planes phase(int x, int y) const
+    //! Returns the planes that the means of a fragment meet at a position.
+    Planes at(int x, int y) const
     {
-        return {data + (static_cast<size_t>(y) * block + x) * phaseStep, block * block * phaseStep, planeStep, 0};
+        const Planes phase = {data + (static_cast<size_t>(y % BLOCK) * BLOCK + x % BLOCK) * phaseStep,
+                              BLOCK * BLOCK * phaseStep, planeStep, 0};
+        return phase.at(x / BLOCK, y / BLOCK);
     }
 };
 
@@ -86,27 +87,20 @@ struct Groups
 
     int countX() const { return detail::ceilDiv(cols, GROUP_COLS); }
     int countY() const { return detail::ceilDiv(rows, GROUP_ROWS); }
-    Box whole() const { return {0, 0, cols - 1, rows - 1}; }
     //! Positions of a group.
     Box box(int group) const
     {
         const int x = group % countX() * GROUP_COLS, y = group / countX() * GROUP_ROWS;
         return {x, y, std::min(x + GROUP_COLS, cols) - 1, std::min(y + GROUP_ROWS, rows) - 1};
     }
+    template <class Body> void forPositions(int group, const Body& body) const //!< calls body(x, y)
+    {
+        const Box positions = box(group);
+        for (int y = positions.top; y <= positions.bottom; ++y)
+            for (int x = positions.left; x <= positions.right; ++x)
+                body(x, y);
+    }
 };
-
-//! Returns the pattern of a fragment, or of its means.
-Pattern patternOf(const Plan& plan);
-//! Returns the sum of the differences of rows [begin, end) of a pattern and of the bytes at the origin of `planes`.
-uint64_t sumOfRows(const Pattern& pattern, const Planes& planes, int begin, int end);
-
-//! Returns the bytes of the means of all blocks under a window.
-size_t bytesOfMeans(const Plan& plan, const SearchWindow& window, int block);
-//! Computes the means of the blocks under all positions. @param data as many bytes as bytesOfMeans().
-MeansOfImage meansOf(const Plan& plan, const Planes& planes, const SearchWindow& window, int block, uint8_t* data,
-                     Scratch& memory, ScratchPool* pool);
-//! Computes the least bounds of all groups.
-void findLeasts(const Plan& plan, const MeansOfImage& means, Groups& groups, Scratch& memory, ScratchPool* pool);
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu
 

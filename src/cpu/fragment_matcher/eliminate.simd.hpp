@@ -12,11 +12,9 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 /** Computes the means of the blocks whose first rows are the first `rows` rows of one plane, rounded down.
-@param cols pixels per row. @param block side of a block: 4 or 8. @param to rows of `block` phases: the mean of the
-block that begins in column block * k + p is byte k of phase p. @param phaseStep bytes from phase to phase, a multiple
-of ROW_UNIT. */
-void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
-                 Buffer& memory);
+@param cols pixels per row. @param to rows of BLOCK phases: the mean of the block that begins in column BLOCK * k + p is
+byte k of phase p. @param phaseStep bytes from phase to phase, a multiple of ROW_UNIT. */
+void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, uint8_t* to, size_t phaseStep, Buffer& memory);
 
 //! Returns the sum of the differences of rows [begin, end) of a pattern and of the bytes at the origin of `planes`.
 uint64_t differencesAt(const Pattern& pattern, const Planes& planes, int begin, int end);
@@ -32,20 +30,6 @@ template <int SIGN> void addToColumns(uint16_t* columns, const uint8_t* row, int
         columns[x] = static_cast<uint16_t>(columns[x] + SIGN * row[x]);
 }
 
-//! Stores the bytes of a row by their column modulo 4. @param count bytes of each quarter, a multiple of ROW_UNIT.
-void splitInFour(const uint8_t* from, size_t count, uint8_t* a, uint8_t* b, uint8_t* c, uint8_t* d)
-{
-    for (size_t k = 0; k < count; k += VTraits<v_uint8>::vlanes())
-    {
-        v_uint8 parts[4];
-        v_load_deinterleave(from + 4 * k, parts[0], parts[1], parts[2], parts[3]);
-        v_store(a + k, parts[0]);
-        v_store(b + k, parts[1]);
-        v_store(c + k, parts[2]);
-        v_store(d + k, parts[3]);
-    }
-}
-
 //! Stores the even and the odd bytes of a row.
 void splitInTwo(const uint8_t* from, size_t count, uint8_t* even, uint8_t* odd)
 {
@@ -55,45 +39,6 @@ void splitInTwo(const uint8_t* from, size_t count, uint8_t* even, uint8_t* odd)
         v_load_deinterleave(from + 2 * k, parts[0], parts[1]);
         v_store(even + k, parts[0]);
         v_store(odd + k, parts[1]);
-    }
-}
-
-//! Means of blocks from sums of columns. @param length multiple of ROW_UNIT; `columns` has 8 more.
-template <int B> void meansOfColumns(const uint16_t* columns, size_t length, uint8_t* means)
-{
-    for (size_t x = 0; x < length; ++x)
-    {
-        uint16_t sum = 0; // at most 64 * 255
-        for (int u = 0; u < B; ++u)
-            sum = static_cast<uint16_t>(sum + columns[x + u]);
-        means[x] = static_cast<uint8_t>(sum / (B * B));
-    }
-}
-
-template <int B>
-void meansOf(const uint8_t* from, size_t step, int rows, int cols, uint8_t* to, size_t phaseStep, Buffer& memory)
-{
-    const size_t length = B * phaseStep, padded = length + ROW_UNIT;
-    uint16_t* const columns = memory.get<uint16_t>(2 * padded);
-    uint8_t* const means = reinterpret_cast<uint8_t*>(columns + padded);
-    uint8_t* const quarters = means + length; // B = 8
-    std::fill(columns, columns + padded, uint16_t(0));
-    for (int y = 0; y < B - 1; ++y)
-        addToColumns<1>(columns, from + y * step, cols);
-    for (int y = 0; y < rows; ++y, from += step, to += B * phaseStep)
-    {
-        addToColumns<1>(columns, from + (B - 1) * step, cols);
-        meansOfColumns<B>(columns, length, means);
-        if (B == 4)
-            splitInFour(means, phaseStep, to, to + phaseStep, to + 2 * phaseStep, to + 3 * phaseStep);
-        else // columns 4 m + p are those of phases p and p + 4 in turn
-        {
-            const size_t quarter = 2 * phaseStep;
-            splitInFour(means, quarter, quarters, quarters + quarter, quarters + 2 * quarter, quarters + 3 * quarter);
-            for (int p = 0; p < 4; ++p)
-                splitInTwo(quarters + p * quarter, phaseStep, to + p * phaseStep, to + (p + 4) * phaseStep);
-        }
-        addToColumns<-1>(columns, from, cols);
     }
 }
 
@@ -134,31 +79,44 @@ inline v_uint64 addDifferences(v_uint64 sum, const uint8_t* bytes, const uint8_t
     return sum;
 }
 
-template <bool WEIGHTED> uint64_t sumDifferences(const Pattern& pattern, const Planes& planes, int begin, int end)
-{
-    v_uint64 sum = vx_setzero_u64();
-    for (int c = 0; c < pattern.channels; ++c)
-        for (int y = begin; y < end; ++y)
-            sum = addDifferences<WEIGHTED>(sum, pattern.row(c, y), pattern.weightsOf(y), planes.pixel(c, 0, y),
-                                           pattern.width);
-    return v_reduce_sum(sum);
-}
-
 } // namespace
 
-void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
-                 Buffer& memory)
+void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, uint8_t* to, size_t phaseStep, Buffer& memory)
 {
-    if (block == 4)
-        meansOf<4>(from, step, rows, cols, to, phaseStep, memory);
-    else
-        meansOf<8>(from, step, rows, cols, to, phaseStep, memory);
+    const size_t length = BLOCK * phaseStep, padded = length + ROW_UNIT, half = length / 2, quarter = length / 4;
+    uint16_t* const columns = memory.get<uint16_t>(3 * padded);
+    uint8_t* const means = reinterpret_cast<uint8_t*>(columns + padded);
+    uint8_t *const halves = means + length, *const quarters = halves + length;
+    std::fill(columns, columns + padded, uint16_t(0));
+    for (int y = 0; y < BLOCK - 1; ++y)
+        addToColumns<1>(columns, from + y * step, cols);
+    for (int y = 0; y < rows; ++y, from += step, to += BLOCK * phaseStep)
+    {
+        addToColumns<1>(columns, from + (BLOCK - 1) * step, cols);
+        for (size_t x = 0; x < length; ++x)
+        {
+            uint16_t sum = 0; // at most 64 * 255
+            for (int u = 0; u < BLOCK; ++u)
+                sum = static_cast<uint16_t>(sum + columns[x + u]);
+            means[x] = static_cast<uint8_t>(sum / (BLOCK * BLOCK));
+        }
+        splitInTwo(means, half, halves, halves + half);
+        for (int p = 0; p < 2; ++p)
+            splitInTwo(halves + p * half, quarter, quarters + p * quarter, quarters + (p + 2) * quarter);
+        for (int p = 0; p < 4; ++p)
+            splitInTwo(quarters + p * quarter, phaseStep, to + p * phaseStep, to + (p + 4) * phaseStep);
+        addToColumns<-1>(columns, from, cols);
+    }
 }
 
 uint64_t differencesAt(const Pattern& pattern, const Planes& planes, int begin, int end)
 {
-    return pattern.weighted ? sumDifferences<true>(pattern, planes, begin, end)
-                            : sumDifferences<false>(pattern, planes, begin, end);
+    const auto add = pattern.weighted ? addDifferences<true> : addDifferences<false>;
+    v_uint64 sum = vx_setzero_u64();
+    for (int c = 0; c < pattern.channels; ++c)
+        for (int y = begin; y < end; ++y)
+            sum = add(sum, pattern.row(c, y), pattern.weightsOf(y), planes.pixel(c, 0, y), pattern.width);
+    return v_reduce_sum(sum);
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
