@@ -10,6 +10,7 @@
 |-----------------------------------|---------------------------------------------------------------|
 | @ref cv::cuda::FragmentMatcher    | finds many small templates in an image, each in an area of it |
 | @ref cv::cuda::WindowGrid         | motion of a grid of windows, as a field, by FragmentMatcher   |
+| @ref cv::cuda::TemplateFinder     | finds all places of a template, at any angle and size         |
 | @ref cv::cuda::QuickShift         | divides an image into superpixels that follow borders         |
 | @ref cv::cuda::QuickShiftTiles    | joins superpixels of an image that is computed tile by tile   |
 | @ref cv::cuda::CascadeClassifierEx | detects faces and other objects by Haar and LBP cascades     |
@@ -58,6 +59,7 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 | FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | without waiting    |
 | FragmentMatcher     | find, convert                                             | yes          | no                 |
 | WindowGrid          | areas, field                                              | no           | yes                |
+| TemplateFinder      | setTemplate, find                                         | yes          | no                 |
 | QuickShift          | applyTau                                                  | no           | yes                |
 | QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | without waiting    |
 | QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | without waiting    |
@@ -185,6 +187,7 @@ A lack of host memory can also throw std::bad_alloc.
 
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"
+#include "opencv2/cudatracking/template_finder.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
 #include "opencv2/cudatracking/quick_shift_tiles.hpp"
 #include "opencv2/cudatracking/cascade.hpp"

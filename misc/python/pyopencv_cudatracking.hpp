@@ -11,7 +11,9 @@
 #include <string>
 
 typedef cv::cuda::FragmentMatcher::Params FragmentMatcher_Params;
+typedef cv::cuda::TemplateFinder::Params TemplateFinder_Params;
 typedef std::vector<cv::cuda::FragmentMatch> vector_FragmentMatch;
+typedef std::vector<cv::cuda::TemplatePose> vector_TemplatePose;
 typedef std::vector<cv::Ptr<cv::cuda::CascadeClassifierEx>> vector_Ptr_CascadeClassifierEx;
 
 // InputArrayOfArrays has a GpuMat overload, whose argument the generator declares as `vector_cuda::GpuMat`.
@@ -107,6 +109,7 @@ template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
         return pyopencv_cuda_##CLASS##_getp(self, pointer) && pointer->get();                                          \
     }
 CUDATRACKING_CHECKED(FragmentMatcher)
+CUDATRACKING_CHECKED(TemplateFinder)
 CUDATRACKING_CHECKED(QuickShift)
 CUDATRACKING_CHECKED(QuickShiftTiles)
 CUDATRACKING_CHECKED(CascadeClassifierEx)
@@ -128,6 +131,7 @@ template <typename Object> bool cudatracking_matcherOf(Object*, cv::Ptr<cv::cuda
 }
 
 #define pyopencv_cuda_FragmentMatcher_getp cudatracking_FragmentMatcher_getp
+#define pyopencv_cuda_TemplateFinder_getp cudatracking_TemplateFinder_getp
 #define pyopencv_cuda_QuickShift_getp cudatracking_QuickShift_getp
 #define pyopencv_cuda_QuickShiftTiles_getp cudatracking_QuickShiftTiles_getp
 #define pyopencv_cuda_CascadeClassifierEx_getp cudatracking_CascadeClassifierEx_getp

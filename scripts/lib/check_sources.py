@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 ALGORITHMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
+# Classes without backends of their own, and the algorithm on whose public header each stands.
+STANDING_ON = {"template_finder": "fragment_matcher"}
+NAMES = (*ALGORITHMS, *STANDING_ON)
 # A comment or a literal.
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\'', flags=re.S)
 
@@ -54,7 +57,7 @@ def blocks(text):
 
 def part_of(name):
     """(layer, algorithm) of a source file. Layers: common, definition, cpu, cuda, and around them include, test, perf."""
-    match = re.match(r"(?:src/(?:(cpu|cuda)/)?|(include)/opencv2/cudatracking/|(test)/|(perf)/perf_)(%s)(?=[/_.])" % "|".join(ALGORITHMS), name)
+    match = re.match(r"(?:src/(?:(cpu|cuda)/)?|(include)/opencv2/cudatracking/|(test)/|(perf)/perf_)(%s)(?=[/_.])" % "|".join(NAMES), name)
     if match:
         return match.group(1) or match.group(2) or match.group(3) or match.group(4) or "definition", match.group(5)
     return ("common", None) if name.startswith("src/common/") else (None, None)
@@ -87,6 +90,8 @@ def check_walls(root):
             if not include:
                 continue
             to_layer, to_algorithm = part_of(included_file(name, include.group(1)))
+            if to_layer == "include" and to_algorithm == STANDING_ON.get(algorithm):
+                continue
             if to_algorithm and to_algorithm != algorithm:
                 yield f"{name}:{number}: {algorithm or 'src/common/'} includes {to_algorithm} ({include.group(1)})"
             elif to_algorithm and to_layer not in MAY_INCLUDE[layer]:
@@ -152,7 +157,7 @@ def check_routes(root):
                 yield f"{path.relative_to(root)}: names route {name} of {home.parent.relative_to(root)}"
 
 
-SUITES = {algorithm: algorithm.title().replace("_", "") for algorithm in ALGORITHMS}
+SUITES = {algorithm: algorithm.title().replace("_", "") for algorithm in NAMES}
 ANY_SUITE = "(?:%s|Common)" % "|".join(SUITES.values())  # for test/common/, which has tests of single algorithms too
 
 
@@ -210,7 +215,7 @@ METHOD = re.compile(r"(?:\b(\w+)::)?\b(\w+)\([^;{}]*\)(?: const)?(?: noexcept)?(
 def check_locks(root):
     """Overrides in the classes behind public classes take the lock of their instance (src/common/lockable.hpp)."""
     public = {name for _, text in sources(root, ("include",)) for name in re.findall(r"\bclass CV_EXPORTS\w* (\w+)", text)}
-    for algorithm in ALGORITHMS:
+    for algorithm in NAMES:
         texts = [(path.relative_to(root).as_posix(), blank(path.read_text(encoding="utf-8")))
                  for path in sorted((root / "src" / algorithm).glob("*.[ch]pp"))]
         classes = []  # (file, class, first line, last line, names of overrides)

@@ -1,0 +1,367 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "search.hpp"
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace cv { namespace cuda { namespace template_finder {
+
+//! How far below the threshold a candidate may be before it is at full resolution. doc/template_finder.md has the share
+//! of poses that are lost.
+const double MARGIN = 0.2;
+const int PEAKS = 16;                //!< of each coarse copy that are asked for at first; more come from its score map
+const int EXCLUSION = 3;             //!< distance of two peaks of a coarse copy, pixels
+const int BORDER = 2;                //!< pixels by which a copy may lie outside of the image
+const int LEAST_SIDE = 4;            //!< of a template at the coarsest level, pixels
+const size_t MOST_CANDIDATES = 5000; //!< of the coarsest level, which are compared with each other
+const double MOST_PIXELS = 2e9;      //!< of all coarse copies together
+
+// --- preparation -----------------------------------------------------------------------------------------------------
+
+Search::Search(const Mat& templ, const Mat& weights, const Params& params) : params_(params), size_(templ.size())
+{
+    const double area = params.firstScale * params.firstScale * size_.area();
+    const double side = params.firstScale * std::min(size_.width, size_.height);
+    // The area nearest to the coarsest one in ratio.
+    while (std::ldexp(area, -1 - 2 * levels_) >= params.coarsestArea && std::ldexp(side, -1 - levels_) >= LEAST_SIDE)
+        ++levels_;
+
+    const int coarsest = std::max(cvRound(levels_ - std::log2(params.firstScale)), 0), border = 1 << coarsest;
+    Mat pixels, cover = weights.empty() ? Mat(size_, CV_8UC1, Scalar(255)) : weights;
+    copyMakeBorder(templ, pixels, border, border, border, border, BORDER_REPLICATE);
+    copyMakeBorder(cover, cover, border, border, border, border, BORDER_CONSTANT, Scalar(0));
+    Complex center(border + (size_.width - 1) * 0.5, border + (size_.height - 1) * 0.5);
+    const bool turns = params.firstAngle < params.lastAngle, scales = params.firstScale < params.lastScale;
+    for (int halvings = 0; halvings <= coarsest; ++halvings)
+    {
+        resolutions_.push_back({pixels, cover, center, Aligner(pixels, cover, center, turns, scales)});
+        Mat half, halfCover;
+        pyrDown(pixels, half);
+        pyrDown(cover, halfCover);
+        pixels = half;
+        cover = halfCover;
+        center *= 0.5;
+    }
+
+    FragmentMatcher::Params matching;
+    matching.metric = FragmentMatcher::ZNCC;
+    matching.peaks = 1;
+    single_ = FragmentMatcher::create(matching);
+    matching.peaks = PEAKS;
+    matching.exclusionDistance = EXCLUSION;
+    all_ = FragmentMatcher::create(matching);
+    setCoarseCopies();
+}
+
+//! Makes copies of all angles and sizes: between neighbours no pixel of the template moves by more than one.
+void Search::setCoarseCopies()
+{
+    const double longer = std::ldexp(std::max(size_.width, size_.height), -levels_);
+    const double span = (params_.lastAngle - params_.firstAngle) * CV_PI / 180.;
+    const int open = params_.lastAngle - params_.firstAngle >= 360. ? 0 : 1; // the last angle is not the first one
+    const double steps = span / std::atan(2. / (longer * params_.lastScale));
+    const double ratio = std::log(params_.lastScale / params_.firstScale);
+    const double scaleSteps = std::ceil(ratio / std::log1p(2. / (longer * params_.firstScale)));
+    const double pixels = (std::ceil(steps) + 1.) * (scaleSteps + 1.) * longer * longer * params_.lastScale;
+    if (pixels > MOST_PIXELS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("templ: %d x %d pixels at %.0f angles and %.0f sizes; lower Params::coarsestArea, or narrow the "
+                   "ranges of angles and scales",
+                   size_.width, size_.height, std::ceil(steps) + 1., scaleSteps + 1.));
+    const int angles = span > 0. ? static_cast<int>(std::ceil(steps)) + open : 1;
+    angleStep_ = angles > open ? span / (angles - open) : 0.;
+    const int sizes = static_cast<int>(scaleSteps) + 1;
+    scaleStep_ = sizes > 1 ? ratio / (sizes - 1) : 0.;
+
+    std::vector<Mat> templates, covers;
+    for (int s = 0; s < sizes; ++s)
+        for (int a = 0; a < angles; ++a)
+        {
+            const double scale = params_.firstScale * std::exp(scaleStep_ * s);
+            Pose pose = {0., std::polar(scale, -(params_.firstAngle * CV_PI / 180. + angleStep_ * a)), 0.f};
+            // Where the centre of an upright template lies between pixels, its copy needs no interpolation.
+            const Complex half = std::ldexp(scale * 0.5, -levels_) * Complex(size_.width - 1, size_.height - 1);
+            pose.center = std::ldexp(1., levels_) *
+                          Complex(half.real() - std::floor(half.real()), half.imag() - std::floor(half.imag()));
+            coarse_.push_back(pose);
+            boxes_.push_back(boxOf(levels_, pose));
+            const Copy copy = copyOf(levels_, pose, boxes_.back());
+            templates.push_back(copy.templ);
+            covers.push_back(copy.weights);
+        }
+    all_->setFragments(templates, covers);
+}
+
+//! Returns how many times the template is halved for its pixels to be as large as those of an image that is halved
+//! `level` times.
+int Search::resolutionOf(int level, double scale) const
+{
+    return std::min(std::max(cvRound(level - std::log2(scale)), 0), static_cast<int>(resolutions_.size()) - 1);
+}
+
+//! Converts a pose to pixels of a resolution and of an image that is halved `level` times.
+Pose Search::local(Pose pose, int level, int resolution) const
+{
+    pose.center *= std::ldexp(1., -level);
+    pose.linear *= std::ldexp(1., resolution - level);
+    return pose;
+}
+
+//! Returns the pixels of an image that have a weight, by interpolation also those less than a pixel beyond the template's.
+Rect Search::boxOf(int level, const Pose& given) const
+{
+    const Pose pose = local(given, level, 0);
+    const double a = std::abs(pose.linear.real()), b = std::abs(pose.linear.imag()), unit = std::ldexp(1., level);
+    const double width = std::max(size_.width - unit, 0.), height = std::max(size_.height - unit, 0.);
+    // Less than a pixel beyond the centres of the outermost pixels.
+    const double x = 0.5 * (a * width + b * height) + 1. - 1e-6, y = 0.5 * (b * width + a * height) + 1. - 1e-6;
+    const Point first(cvCeil(pose.center.real() - x), cvCeil(pose.center.imag() - y));
+    const Point last(cvFloor(pose.center.real() + x), cvFloor(pose.center.imag() + y));
+    return Rect(first.x, first.y, std::max(last.x - first.x + 1, 1), std::max(last.y - first.y + 1, 1));
+}
+
+Search::Copy Search::copyOf(int level, const Pose& given, const Rect& box) const
+{
+    const int halvings = resolutionOf(level, given.scale());
+    const Resolution& resolution = resolutions_[halvings];
+    const Pose pose = local(given, level, halvings);
+    const Complex shift = pose.center - pose.linear * resolution.center - Complex(box.x, box.y);
+    const Matx23d map(pose.linear.real(), -pose.linear.imag(), shift.real(), //
+                      pose.linear.imag(), pose.linear.real(), shift.imag());
+    Copy copy;
+    warpAffine(resolution.templ, copy.templ, map, box.size(), INTER_LINEAR, BORDER_REPLICATE);
+    warpAffine(resolution.weights, copy.weights, map, box.size(), INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
+    if (countNonZero(copy.weights) == 0) // a mask of few pixels
+        copy.weights.setTo(1);
+    return copy;
+}
+
+//! Moves angle and scale to the nearest that the parameters allow.
+Pose Search::inRange(Pose pose) const
+{
+    const double first = params_.firstAngle * CV_PI / 180., half = params_.lastAngle * CV_PI / 360. - first * 0.5;
+    const double angle = std::remainder(pose.radians() - (first + half), 2. * CV_PI), scale = pose.scale();
+    if (std::abs(angle) > half && half < CV_PI)
+        pose.linear = std::polar(scale, -(first + half + std::copysign(half, angle)));
+    pose.linear *= std::min(std::max(scale, params_.firstScale), params_.lastScale) / scale;
+    return pose;
+}
+
+// --- search ----------------------------------------------------------------------------------------------------------
+
+//! Orders poses: best first, then by rows, columns and angles.
+static bool before(const Pose& a, const Pose& b)
+{
+    const auto key = [](const Pose& p)
+    { return std::make_tuple(-p.score, p.center.imag(), p.center.real(), p.radians(), p.scale()); };
+    return key(a) < key(b);
+}
+
+//! Returns the best poses of the coarsest level.
+std::vector<Pose> Search::searchAll(const Mat& image, bool onDevice, Stream& stream)
+{
+    const float threshold = static_cast<float>(params_.threshold - MARGIN);
+    Mat frame;
+    copyMakeBorder(image, frame, BORDER, BORDER, BORDER, BORDER, BORDER_REPLICATE);
+    if (onDevice)
+        device_.upload(frame, stream);
+    const _InputArray searched = onDevice ? _InputArray(device_) : _InputArray(frame);
+    std::vector<FragmentMatch> matches;
+    all_->find(searched, noArray(), matches, stream);
+    std::vector<Pose> poses;
+    const auto add = [&](size_t i, Point at, float score)
+    {
+        const Point moved = at - boxes_[i].tl() - Point(BORDER, BORDER);
+        poses.push_back(
+            {coarse_[i].center + std::ldexp(1., levels_) * Complex(moved.x, moved.y), coarse_[i].linear, score});
+    };
+    for (size_t i = 0; i < matches.size(); ++i)
+    {
+        const std::vector<float>& scores = matches[i].scores;
+        const bool complete = scores.size() < PEAKS || scores.back() < threshold;
+        for (size_t k = 0; complete && k < scores.size(); ++k)
+            if (scores[k] >= threshold)
+                add(i, matches[i].locations[k], scores[k]);
+        if (complete)
+            continue;
+        Mat map, highest;
+        all_->scoreMap(static_cast<int>(i), searched, Rect(), map, CV_32F, stream);
+        const Size around(2 * EXCLUSION - 1, 2 * EXCLUSION - 1);
+        dilate(map, highest, getStructuringElement(MORPH_RECT, around));
+        for (int y = 0; y < map.rows; ++y)
+            for (int x = 0; x < map.cols; ++x)
+                if (map.at<float>(y, x) >= threshold && map.at<float>(y, x) == highest.at<float>(y, x))
+                    add(i, Point(x, y), map.at<float>(y, x));
+    }
+    std::sort(poses.begin(), poses.end(), before);
+    poses.resize(std::min(poses.size(), MOST_CANDIDATES));
+    return poses;
+}
+
+//! Keeps the best of poses that are nearly the same. @param distance,angle,scale largest differences: pixels, radians,
+//! logarithm of the ratio.
+static void removeDoubles(std::vector<Pose>& poses, double distance, double angle, double scale)
+{
+    std::sort(poses.begin(), poses.end(), before);
+    std::vector<Pose> kept;
+    for (const Pose& pose : poses)
+    {
+        const auto same = [&](const Pose& other)
+        {
+            const Complex difference = std::log(pose.linear / other.linear);
+            return std::abs(pose.center - other.center) <= distance && std::abs(difference.imag()) <= angle &&
+                   std::abs(difference.real()) <= scale;
+        };
+        if (std::none_of(kept.begin(), kept.end(), same))
+            kept.push_back(pose);
+    }
+    poses.swap(kept);
+}
+
+//! Aligns poses with an image; those that cannot be aligned stay as they are.
+void Search::align(int level, const Mat& image, std::vector<Pose>& poses) const
+{
+    const auto alignSome = [&](const Range& range)
+    {
+        for (int i = range.start; i < range.end; ++i)
+        {
+            const int resolution = resolutionOf(level, poses[i].scale());
+            Pose pose = local(poses[i], level, resolution);
+            if (!resolutions_[resolution].aligner.align(image, pose))
+                continue;
+            pose.center *= std::ldexp(1., level);
+            pose.linear *= std::ldexp(1., level - resolution);
+            poses[i] = inRange(pose);
+        }
+    };
+    parallel_for_(Range(0, static_cast<int>(poses.size())), alignSome);
+}
+
+//! Scores poses exactly, and returns those that lie in the image and reach the threshold.
+std::vector<Pose> Search::score(int level, const Mat& image, const std::vector<Pose>& given, double threshold)
+{
+    std::vector<Pose> poses;
+    std::vector<Rect> boxes;
+    const Rect whole(Point(), image.size());
+    const Rect wider(-BORDER, -BORDER, image.cols + 2 * BORDER, image.rows + 2 * BORDER);
+    for (const Pose& pose : given)
+    {
+        const Rect box = boxOf(level, pose);
+        if ((box & wider) != box || (box & whole).empty())
+            continue;
+        poses.push_back(pose);
+        boxes.push_back(box & whole);
+    }
+    std::vector<Pose> kept;
+    if (poses.empty())
+        return kept;
+    std::vector<Mat> templates(poses.size()), covers(poses.size());
+    const auto copySome = [&](const Range& range)
+    {
+        for (int i = range.start; i < range.end; ++i)
+        {
+            const Copy copy = copyOf(level, poses[i], boxes[i]);
+            templates[i] = copy.templ;
+            covers[i] = copy.weights;
+        }
+    };
+    parallel_for_(Range(0, static_cast<int>(poses.size())), copySome);
+    single_->setFragments(templates, covers);
+    std::vector<FragmentMatch> matches;
+    single_->find(image, boxes, matches);
+    for (size_t i = 0; i < poses.size(); ++i)
+    {
+        poses[i].score = matches[i].scores[0];
+        if (poses[i].score >= static_cast<float>(threshold))
+            kept.push_back(poses[i]);
+    }
+    return kept;
+}
+
+std::vector<TemplatePose> Search::find(const Mat& image, bool onDevice, Stream& stream)
+{
+    std::vector<Mat> images = {image};
+    for (int level = 0; level < levels_; ++level)
+    {
+        Mat half;
+        pyrDown(images.back(), half);
+        images.push_back(half);
+    }
+    std::vector<Pose> poses = searchAll(images.back(), onDevice, stream);
+    // Neighbours of a peak, in position, angle and size, lead to the same pose.
+    removeDoubles(poses, std::ldexp(2.5, levels_), angleStep_ * 1.5, scaleStep_ * 1.5);
+    for (int level = levels_; level >= 0; --level)
+    {
+        align(level, images[level], poses);
+        poses = score(level, images[level], poses, params_.threshold - (level > 0 ? MARGIN : 0.));
+        removeDoubles(poses, std::ldexp(1., level), angleStep_ * 0.5, scaleStep_ * 0.5);
+    }
+    return best(poses);
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------
+
+//! Returns the area that two convex outlines share; both have the corners of TemplatePose.
+static double sharedArea(const std::vector<Point2f>& a, const std::vector<Point2f>& b)
+{
+    std::vector<Complex> shape;
+    for (const Point2f& p : a)
+        shape.emplace_back(p.x, p.y);
+    for (size_t i = 0; i < b.size(); ++i) // cuts off what lies outside of an edge
+    {
+        const Complex from(b[i].x, b[i].y), edge = Complex(b[(i + 1) % b.size()].x, b[(i + 1) % b.size()].y) - from;
+        const auto inside = [&](Complex p) { return std::imag(std::conj(edge) * (p - from)); };
+        std::vector<Complex> rest;
+        for (size_t k = 0; k < shape.size(); ++k)
+        {
+            const Complex p = shape[k], next = shape[(k + 1) % shape.size()];
+            const double here = inside(p), there = inside(next);
+            if (here >= 0.)
+                rest.push_back(p);
+            if ((here >= 0.) != (there >= 0.))
+                rest.push_back(p + (next - p) * (here / (here - there)));
+        }
+        shape.swap(rest);
+    }
+    double twice = 0.;
+    for (size_t k = 0; k < shape.size(); ++k)
+        twice += std::imag(std::conj(shape[k]) * shape[(k + 1) % shape.size()]);
+    return twice * 0.5;
+}
+
+//! Returns the best poses that overlap by no more than the parameters allow.
+std::vector<TemplatePose> Search::best(std::vector<Pose>& poses) const
+{
+    std::sort(poses.begin(), poses.end(), before);
+    std::vector<TemplatePose> result;
+    for (const Pose& pose : poses)
+    {
+        if (static_cast<int>(result.size()) == params_.maxMatches)
+            break;
+        TemplatePose next;
+        next.center = Point2f(static_cast<float>(pose.center.real()), static_cast<float>(pose.center.imag()));
+        next.angle = static_cast<float>(pose.radians() * 180. / CV_PI);
+        if (next.angle <= -180.f)
+            next.angle = 180.f;
+        next.scale = static_cast<float>(pose.scale());
+        next.score = pose.score;
+        const double x = size_.width * 0.5, y = size_.height * 0.5;
+        for (const Complex& corner : {Complex(-x, -y), Complex(x, -y), Complex(x, y), Complex(-x, y)})
+        {
+            const Complex at = pose.center + pose.linear * corner;
+            next.corners.emplace_back(static_cast<float>(at.real()), static_cast<float>(at.imag()));
+        }
+        const auto overlaps = [&](const TemplatePose& other)
+        {
+            const double smaller = std::min(next.scale, other.scale);
+            return sharedArea(next.corners, other.corners) > params_.maxOverlap * smaller * smaller * size_.area();
+        };
+        if (std::none_of(result.begin(), result.end(), overlaps))
+            result.push_back(next);
+    }
+    return result;
+}
+
+}}} // namespace cv::cuda::template_finder

@@ -1,0 +1,182 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// cv::cuda::TemplateFinder: parameters, checks of arguments, files. The search is in search.cpp.
+
+#include "search.hpp"
+#include "../common/arrays.hpp"
+#include "../common/file_write.hpp"
+#include "../common/lockable.hpp"
+#include "../common/parameters.hpp"
+#include <cmath>
+#include <memory>
+
+namespace cv { namespace cuda {
+
+namespace template_finder {
+
+const int MAX_SIDE = 32767, MAX_TEMPLATE_SIDE = 16384; //!< longest sides of images and templates, pixels
+
+//! A parameter: its name in files, its member, default and range.
+template <typename T> struct Parameter
+{
+    const char* name;
+    T Params::*member;
+    T byDefault, lowest, highest;
+};
+
+//! Calls visit(parameter...) with all parameters in the order of files.
+template <typename Visit> static auto withParameters(const Visit& visit)
+{
+    return visit(Parameter<double>{"firstAngle", &Params::firstAngle, -180., -360., 360.},
+                 Parameter<double>{"lastAngle", &Params::lastAngle, 180., -360., 720.},
+                 Parameter<double>{"firstScale", &Params::firstScale, 1., 0.1, 10.},
+                 Parameter<double>{"lastScale", &Params::lastScale, 1., 0.1, 10.},
+                 Parameter<double>{"threshold", &Params::threshold, 0.7, 0., 1.},
+                 Parameter<int>{"maxMatches", &Params::maxMatches, 1000, 1, 10000},
+                 Parameter<double>{"maxOverlap", &Params::maxOverlap, 0.3, 0., 1.},
+                 Parameter<int>{"coarsestArea", &Params::coarsestArea, 256, 16, 1000000});
+}
+
+template <typename T> static void check(const char* name, T value, double lowest, double highest)
+{
+    if (!(value >= lowest && value <= highest))
+        CV_Error_(Error::StsOutOfRange,
+                  ("Params::%s: %.10g, but it must be %g to %g", name, static_cast<double>(value), lowest, highest));
+}
+
+static void checkParams(const Params& params)
+{
+    withParameters([&](const auto&... one) { (check(one.name, params.*one.member, one.lowest, one.highest), ...); });
+    check("lastAngle", params.lastAngle, params.firstAngle, params.firstAngle + 360.);
+    check("lastScale", params.lastScale, params.firstScale, 10.);
+}
+
+static void readValue(const detail::ParameterNode& file, const char* name, double& value)
+{
+    value = file.real(name, value);
+}
+static void readValue(const detail::ParameterNode& file, const char* name, int& value)
+{
+    value = file.integer(name, value);
+}
+
+//! Returns an array on the host. One in device memory is copied, for which the call waits.
+static Mat onHost(const char* name, const char* method, InputArray array, Stream& stream)
+{
+    const detail::Array given(name, array);
+    if (!given.onDevice || given.empty())
+        return given.host;
+    const GpuMat& from = given.device;
+    Mat host(from.size(), from.type());
+    detail::fetch("TemplateFinder", method,
+                  {{from.data, from.step, host.data, host.step, from.cols * from.elemSize(), from.rows}},
+                  detail::handleOf(stream));
+    return host;
+}
+
+class TemplateFinderImpl final : public TemplateFinder, public detail::Lockable<TemplateFinderImpl>
+{
+public:
+    explicit TemplateFinderImpl(const Params& params) : params_(params) {}
+
+    void setParams(const Params& params) override
+    {
+        const auto lock = locked();
+        checkParams(params);
+        replace(templ_, weights_, params);
+    }
+    Params getParams() const override { return locked()->params_; }
+
+    void setTemplate(InputArray templ, InputArray weights, Stream& stream) override
+    {
+        const auto lock = locked();
+        const Mat pixels = onHost("templ", "setTemplate()", templ, stream);
+        Mat cover = onHost("weights", "setTemplate()", weights, stream);
+        FragmentMatcher::create()->addFragment(pixels, cover); // throws where a template or its weights are wrong
+        if (std::max(pixels.cols, pixels.rows) > MAX_TEMPLATE_SIDE)
+            CV_Error_(Error::StsBadSize, ("templ: size %d x %d, but each side must be 1..%d", pixels.cols, pixels.rows,
+                                          MAX_TEMPLATE_SIDE));
+        if (cover.depth() == CV_32F)
+            cover.convertTo(cover, CV_8U, 255.);
+        replace(pixels.clone(), cover.clone(), params_);
+    }
+    Size getTemplateSize() const override { return locked()->templ_.size(); }
+
+    void find(InputArray image, std::vector<TemplatePose>& poses, Stream& stream) override
+    {
+        const auto lock = locked();
+        detail::checkDims("image", image);
+        if (detail::isEmpty(image))
+            return poses.clear();
+        if (!search_)
+            CV_Error(Error::StsError, "no template: call setTemplate() first");
+        if (image.type() != templ_.type())
+            CV_Error_(Error::StsUnmatchedFormats,
+                      ("image: type %s, but the template is %s", typeToString(image.type()).c_str(),
+                       typeToString(templ_.type()).c_str()));
+        if (std::max(image.cols(), image.rows()) > MAX_SIDE)
+            CV_Error_(Error::StsBadSize,
+                      ("image: size %d x %d, but each side must be 1..%d", image.cols(), image.rows(), MAX_SIDE));
+        poses = search_->find(onHost("image", "find()", image, stream), image.isGpuMat(), stream);
+    }
+
+    bool empty() const override { return locked()->templ_.empty(); }
+    void clear() override
+    {
+        const auto lock = locked();
+        replace(Mat(), Mat(), params_);
+    }
+    void save(const String& filename) const override { detail::saveAlgorithm(*locked(), filename); }
+    void write(FileStorage& fs) const override
+    {
+        const auto lock = locked();
+        writeFormat(fs);
+        withParameters([&](const auto&... one) { ((fs << one.name << params_.*one.member), ...); });
+    }
+    void read(const FileNode& fn) override
+    {
+        const auto lock = locked();
+        Params params = params_;
+        withParameters(
+            [&](const auto&... one)
+            {
+                const detail::ParameterNode file("TemplateFinder", fn, {one.name...});
+                (readValue(file, one.name, params.*one.member), ...);
+            });
+        setParams(params);
+    }
+
+private:
+    void replace(const Mat& templ, const Mat& weights, const Params& params)
+    {
+        std::unique_ptr<Search> next;
+        if (!templ.empty())
+            next = std::make_unique<Search>(templ, weights, params);
+        search_ = std::move(next);
+        templ_ = templ;
+        weights_ = weights;
+        params_ = params;
+    }
+
+    Params params_;
+    Mat templ_, weights_;
+    std::unique_ptr<Search> search_; //!< null without a template
+};
+
+} // namespace template_finder
+
+TemplateFinder::Params::Params()
+{
+    template_finder::withParameters([this](const auto&... one) { ((this->*one.member = one.byDefault), ...); });
+}
+
+Ptr<TemplateFinder> TemplateFinder::create(const Params& params)
+{
+    template_finder::checkParams(params);
+    return makePtr<template_finder::TemplateFinderImpl>(params);
+}
+
+String TemplateFinder::getDefaultName() const { return "TemplateFinder"; }
+
+}} // namespace cv::cuda
