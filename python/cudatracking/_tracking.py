@@ -250,7 +250,7 @@ class _Frames(Worker):
         folder = os.path.dirname(os.path.abspath(path))
         if not os.path.isdir(folder):
             raise ArgumentError(f"path: there is no folder {shown(folder)}", "path", path)
-        device = path.startswith(("/dev/", "/proc/")) or (os.path.exists(path) and not os.path.isfile(path))
+        device = path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
         if not device and os.path.splitext(path)[1].lower() != ".xml":
             raise ArgumentError(f"path: {shown(path)}: must end with .xml: files are written as XML", "path", path)
         self._ask(write, path)
