@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Sequence,
 import numpy as np
 import numpy.typing as npt
 
-from . import _dlpack, _memory
+from . import _memory
 from ._devices import native_stream, new_event, on_device, stream_pointer
 from ._errors import ArgumentError, call, shown
 from ._native import cv2
@@ -123,7 +123,7 @@ class DeviceArray:
                 "version": 3, "stream": self._stream or 1}
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _dlpack.CUDA, self._device
+        return _memory.CUDA, self._device
 
     def __dlpack__(self, *, stream: Optional[int] = None, max_version: Optional[tuple[int, int]] = None,
                    dl_device: Optional[tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
@@ -137,7 +137,7 @@ class DeviceArray:
         for reader in present_streams(self._device) if stream == -1 else [stream_pointer(stream)]:
             self._lend(reader)
         capsule = call(self._mat.__dlpack__)
-        return _dlpack.describe(capsule, self._mat, (self._mat, self._memory), self._device, self._shape, self._strides, self.dtype.itemsize)
+        return _memory.describe(capsule, self._mat, (self._mat, self._memory), self._device, self._shape, self._strides, self.dtype.itemsize)
 
     def _lend(self, stream: Optional[int]) -> None:
         """Another library uses the memory on a stream."""
@@ -317,17 +317,13 @@ def mat_at(pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype
 _MOST_FETCHED = 2**28  # bytes of an array that is fetched, its gaps included; lists of boxes are far smaller
 
 
-def _has_dlpack(value: Any) -> bool:
-    return hasattr(type(value), "__dlpack_device__") and hasattr(type(value), "__dlpack__")
-
-
-def _dlpack_of(source: Any, name: str, stream: int) -> tuple[Any, _dlpack.Contents]:
+def _dlpack_of(source: Any, name: str, stream: int) -> tuple[Any, _memory.Contents]:
     try:
         capsule = source.__dlpack__(stream=stream)
     except Exception as raised:  # whatever another library raises
         raise TypeError(f"{name}: {type(source).__name__}.__dlpack__() failed: {raised}") from None
     try:
-        return capsule, _dlpack.read(capsule)
+        return capsule, _memory.read(capsule)
     except Exception as raised:
         raise TypeError(f"{name}: what {type(source).__name__}.__dlpack__() returned cannot be read: {raised}") from None
 
@@ -420,13 +416,13 @@ def _of_object(value: Any, name: str) -> Optional[Given]:
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:
-        where = _dlpack.device_of(value) if _has_dlpack(value) else None
+        where = _memory.device_of(value)
         interface = getattr(value, "__cuda_array_interface__", None) if where is None else None
     except Exception as raised:
         raise TypeError(f"{name}: {type(value).__name__} does not tell where it lies: {raised}") from None
-    if where is not None and where[0] in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
+    if where is not None and where[0] in (_memory.CUDA, _memory.CUDA_MANAGED):
         return _on_device(value, name, where[1])
-    if where is not None and where[0] not in (_dlpack.CPU, _dlpack.CUDA_HOST):
+    if where is not None and where[0] not in (_memory.CPU, _memory.CUDA_HOST):
         raise TypeError(f"{name}: lies on a device of DLPack's type {where[0]}; host and CUDA memory are possible")
     if where is not None:
         try:

@@ -1,6 +1,7 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Asks the CUDA driver about addresses of device memory, because a wrong one would end the process, and about captures of graphs."""
+"""Device memory: what the CUDA driver knows of its addresses, because a wrong one would end the process, and of captures of graphs; and DLPack capsules,
+read and written in place: no copy, and no library but Python's own."""
 from __future__ import annotations
 
 import contextlib
@@ -16,6 +17,7 @@ from ._native import cv2
 _MEMORY_TYPE, _DEVICE_ORDINAL, _RANGE_START, _RANGE_SIZE = 2, 9, 11, 12
 _SUCCESS, _INVALID_VALUE, _INVALID_CONTEXT = 0, 1, 201
 _NO_CAPTURE, _CAPTURE_RELAXED = 0, 2
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLPack's types of devices
 
 
 class Allocation(NamedTuple):
@@ -140,3 +142,94 @@ def check(name: str, pointer: int, shape: tuple[int, ...], strides: tuple[int, .
         raise ArgumentError(f"{name}: shape {shape} with strides of {strides} bytes at address {pointer:#x} reaches {end - found.start - found.size} bytes "
                             f"beyond its allocation of {found.size} bytes at {found.start:#x}", name, pointer)
     return found.device
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", _Device), ("ndim", ctypes.c_int32), ("dtype", _DataType),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype = ctypes.c_void_p
+_get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+_MOST_AXES = 64  # those of numpy
+
+
+class Contents(NamedTuple):
+    """What a capsule describes; strides are in bytes."""
+
+    pointer: int
+    device_type: int
+    device: int
+    typestr: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def _tensor(capsule: Any) -> _Tensor:
+    # The tensor is the first member of DLManagedTensor.
+    return _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+
+
+def read(capsule: Any) -> Contents:
+    """Contents of a capsule, which stays as it is: whoever holds it keeps the memory, and dropping it gives the memory back.
+
+    Raises ValueError when it is not an unused capsule or its elements are not plain numbers.
+    """
+    tensor = _tensor(capsule)
+    if tensor.dtype.code not in _KINDS or tensor.dtype.lanes != 1 or tensor.dtype.bits not in (8, 16, 32, 64):
+        raise ValueError(f"elements of DLPack's type code {tensor.dtype.code} with {tensor.dtype.bits} bits and {tensor.dtype.lanes} lanes")
+    if not 0 <= tensor.ndim <= _MOST_AXES:
+        raise ValueError(f"{tensor.ndim} axes; 0 to {_MOST_AXES} are possible")
+    size = tensor.dtype.bits // 8
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    if any(side < 0 for side in shape):
+        raise ValueError(f"shape {shape}")
+    if tensor.strides:
+        strides = tuple(tensor.strides[i] * size for i in range(tensor.ndim))
+    else:
+        strides, step = (), size
+        for side in reversed(shape):
+            strides, step = (step, *strides), step * side
+    return Contents((tensor.data or 0) + tensor.byte_offset, tensor.device.type, tensor.device.index,
+                    f"{_KINDS[tensor.dtype.code]}{size}", shape, strides)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+def describe(capsule: Any, mat: Any, keep: Any, device: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Any:
+    """Makes a capsule that mat.__dlpack__() gave, of three dimensions on device 0, one of these; strides are in bytes. It keeps `keep`."""
+    managed = _Managed.from_address(_get_pointer(capsule, b"dltensor"))
+    tensor = managed.tensor
+    assert len(shape) <= 3
+    tensor.device.index = device
+    tensor.ndim = len(shape)
+    for i, (side, stride) in enumerate(zip(shape, strides)):
+        tensor.shape[i], tensor.strides[i] = side, stride // itemsize
+    # The capsule owns a reference to a Python object, so far to the GpuMat.
+    assert managed.owner in (id(mat), None)
+    if managed.owner == id(mat):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+        managed.owner = id(keep)
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(mat))
+    return capsule
+
+
+def device_of(array: Any) -> Optional[tuple[int, int]]:
+    """(device type, index) of an object with DLPack's methods, else None. Raises what they raise."""
+    if not hasattr(type(array), "__dlpack_device__") or not hasattr(type(array), "__dlpack__"):
+        return None
+    kind, index = array.__dlpack_device__()
+    return int(kind), int(index)

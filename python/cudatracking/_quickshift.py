@@ -183,10 +183,10 @@ class QuickShift(Worker):
                               RuntimeWarning, stacklevel=4)  # of the caller of compute(), which is locked
 
     def _computed(self, stream: Any) -> Work:
-        """A call about results of compute()."""
+        """A call about results of compute(): on its device, and on its stream unless another is given."""
         if self._size is None:
             raise error("there are no results yet; call compute() first")
-        return self._results(stream)
+        return Work(self, [], stream, *(self._last or (None, None)))
 
     def _get(self, method: Any, *args: Any, dtype: str, stream: Any, out: Any, **named: Any) -> Array:
         place = self._place if stream is None else None

@@ -18,11 +18,11 @@ from typing import Any, Iterator, Optional, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ArgumentError, error, import_optional
+from ._errors import ArgumentError, call, error, import_optional
 from ._frames import IMAGES, read_image
+from ._native import cv2
 from ._outputs import Progress, counted, is_stream, refuse_inputs, say, silent_library
-from ._quickshift import _EXACT, color_scale_of, missed
-from ._tiles import Tiles
+from ._quickshift import _EXACT, QuickShift, color_scale_of, missed
 from .scan._files import write_whole
 from .scan._jobs import Superpixels
 
@@ -291,6 +291,55 @@ class GeoTiffOfLabels:
 
 
 Target = Union[ArrayOfLabels, GeoTiffOfLabels]
+
+
+class Tiles:
+    """The tiles of one image whose superpixels are computed tile by tile. Each thread at work has an object of QuickShift.
+
+    Attributes:
+        number: number of superpixels, after join().
+    """
+
+    number = 0
+
+    def __init__(self, settings: dict[str, Any], size: tuple[int, int], tile: tuple[int, int]) -> None:
+        self._settings, self._spare = settings, [QuickShift(**settings)]
+        self._native = call(cv2.cuda.QuickShiftTiles.create, self._spare[0]._native, size, tile)
+        self.halo: int = self._native.getHalo()
+        columns, rows = self._native.getGrid()
+        self.places: list[tuple[int, int]] = [(x, y) for y in range(rows) for x in range(columns)]
+
+    def tile(self, at: tuple[int, int]) -> tuple[int, int, int, int]:
+        """Returns x, y, width and height of a tile."""
+        x, y, width, height = self._native.getTile(at)
+        return x, y, width, height
+
+    def source(self, at: tuple[int, int]) -> tuple[int, int, int, int]:
+        """Returns x, y, width and height of a tile with its halo."""
+        x, y, width, height = self._native.getSource(at)
+        return x, y, width, height
+
+    def add(self, at: tuple[int, int], pixels: npt.NDArray[Any], mask: Optional[npt.NDArray[Any]]) -> npt.NDArray[np.int32]:
+        """Computes a tile. Returns its labels, for relabel()."""
+        try:
+            shift = self._spare.pop()
+        except IndexError:
+            shift = QuickShift(**self._settings)
+        shift.compute(np.ascontiguousarray(pixels), mask=mask)
+        labels: npt.NDArray[np.int32] = shift._ask(self._native.add, at, shift._native)  # on the device of its results
+        self._spare.append(shift)
+        return labels
+
+    def join(self, *_: Any) -> Tiles:
+        """All tiles are added. Returns the object itself."""
+        self._spare.clear()
+        self.number = call(self._native.join)
+        return self
+
+    def relabel(self, at: tuple[int, int], labels: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Returns the labels of the whole image for those of add()."""
+        relabelled: npt.NDArray[np.int32] = call(self._native.relabel, at, labels.copy())
+        return relabelled
 
 
 def _fits(source: Image, memory: float) -> bool:

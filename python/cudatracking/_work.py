@@ -134,10 +134,6 @@ class Worker:
                 return None
         return list(out)
 
-    def _results(self, stream: Any) -> Work:
-        """A call about results of the last one: on its device, and on its stream unless another is given."""
-        return Work(self, [], stream, self._last[0] if self._last else None, self._last[1] if self._last else None)
-
 
 class Work:
     """`with worker._work(arrays, stream) as work:` makes the device current and gives arrays and stream to the extension."""

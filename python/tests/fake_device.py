@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking import _arrays, _devices, _dlpack, _memory, _results, _work
+from cudatracking import _arrays, _devices, _memory, _results, _work
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
@@ -51,13 +51,13 @@ def pointer_attributes(count, names, values, address):
 def capsule(pointer, shape, strides=None, code=1, bits=8, lanes=1, byte_offset=0, ndim=None):
     """A DLPack capsule for any address; strides are in elements. The structures it points to are never given back."""
     managed = (ctypes.c_uint8 * 256)()  # DLManagedTensor: the tensor, then null for its context and deleter
-    tensor = _dlpack._Tensor.from_buffer(managed)
+    tensor = _memory._Tensor.from_buffer(managed)
     sides = (ctypes.c_int64 * len(shape))(*shape)
     tensor.data, tensor.byte_offset, tensor.shape, tensor.ndim = pointer, byte_offset, sides, len(shape) if ndim is None else ndim
     steps = None
     if strides is not None:
         steps = tensor.strides = (ctypes.c_int64 * len(strides))(*strides)
-    tensor.device.type = _dlpack.CUDA
+    tensor.device.type = _memory.CUDA
     tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, lanes
     CAPSULES.append((managed, sides, steps))
     new = ctypes.pythonapi.PyCapsule_New

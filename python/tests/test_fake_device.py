@@ -10,7 +10,7 @@ import numpy as np
 import cudatracking as ct
 import fake_device
 from cudatracking import _arrays, _devices, _memory
-from cudatracking._tiles import Tiles
+from cudatracking._rasters import Tiles
 from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
@@ -232,10 +232,10 @@ class FakeDeviceTest(unittest.TestCase):
         shift = ct.QuickShift(3, 8).compute(DeviceArray(image, 1))
         labels = shift.labels()
         self.assertEqual((labels.device, labels.__dlpack_device__()), ("cuda:1", (2, 1)))
-        contents = ct._dlpack.read(labels.__dlpack__(stream=-1))
+        contents = ct._memory.read(labels.__dlpack__(stream=-1))
         self.assertEqual((contents.pointer, contents.device, contents.typestr, contents.shape, contents.strides), (labels.pointer, 1, "i4", (60, 90), (360, 4)))
         mean = shift.mean_color(DeviceArray(image, 1))
-        contents = ct._dlpack.read(mean.__dlpack__(stream=1, max_version=(1, 0), dl_device=(2, 1), copy=False))
+        contents = ct._memory.read(mean.__dlpack__(stream=1, max_version=(1, 0), dl_device=(2, 1), copy=False))
         self.assertEqual((contents.shape, contents.strides), ((60, 90, 3), (270, 3, 1)))
         for named in ({"dl_device": (1, 0)}, {"copy": True}):
             with self.assertRaises(BufferError):

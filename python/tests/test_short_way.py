@@ -11,7 +11,7 @@ import numpy as np
 import cudatracking as ct
 import fake_device
 from calls import AREAS, REGIONS, parts
-from cudatracking import _devices, _dlpack, _work
+from cudatracking import _devices, _memory, _work
 from fake_device import COUNTS, LOG, STATE, Tensor
 from scenes import box, frame, texture
 
@@ -370,7 +370,7 @@ class Lent:
 
     now = 0
 
-    def __init__(self, pointer, shape, strides=None, code=1, bits=8, lanes=1, device=0, kind=_dlpack.CUDA, offset=0):
+    def __init__(self, pointer, shape, strides=None, code=1, bits=8, lanes=1, device=0, kind=_memory.CUDA, offset=0):
         self.shape = (ctypes.c_int64 * len(shape))(*shape)
         self.strides = None if strides is None else (ctypes.c_int64 * len(shape))(*strides)
         self.members = pointer, code, bits, lanes, device, kind, offset
@@ -379,10 +379,10 @@ class Lent:
     def describe(array, address):
         if array.members[0] is None:
             return -1
-        tensor = _dlpack._Tensor.from_address(address)
+        tensor = _memory._Tensor.from_address(address)
         tensor.data, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, tensor.device.index, tensor.device.type, tensor.byte_offset = array.members
         tensor.ndim, tensor.shape = len(array.shape), array.shape
-        ctypes.c_void_p.from_address(ctypes.addressof(tensor) + _dlpack._Tensor.strides.offset).value = array.strides and ctypes.addressof(array.strides)
+        ctypes.c_void_p.from_address(ctypes.addressof(tensor) + _memory._Tensor.strides.offset).value = array.strides and ctypes.addressof(array.strides)
         return 0
 
     @staticmethod
@@ -433,7 +433,7 @@ class FromTensorTest(unittest.TestCase):
         for array in (Lent(4096, (60, 90, 2)), Lent(4096, (60,)), Lent(4096, (2, 60, 90, 3)), Lent(4096, (0, 90, 3)), Lent(4096, (60, 0, 3)), Lent(4096, (60, 90, 0)),
                       Lent(4096, (60, 90, 600)), Lent(4096, (60, 90, 33)), Lent(4096, (60, 90, 2**32 + 3)), Lent(4096, (2**31, 90)), Lent(4096, (60, 2**31)), Lent(4096, (-1, 90)), Lent(*good, (270, 3, 2)),
                       Lent(*good, (270, 4, 1)), Lent(*good, (269, 3, 1)), Lent(*good, (-270, 3, 1)), Lent(*good, code=2, bits=32), Lent(*good, code=6), Lent(*good, bits=32),
-                      Lent(*good, bits=64), Lent(*good, code=0, bits=64), Lent(*good, bits=4), Lent(*good, lanes=2), Lent(*good, kind=_dlpack.CPU), Lent(*good, kind=_dlpack.CUDA_HOST),
+                      Lent(*good, bits=64), Lent(*good, code=0, bits=64), Lent(*good, bits=4), Lent(*good, lanes=2), Lent(*good, kind=_memory.CPU), Lent(*good, kind=_memory.CUDA_HOST),
                       Lent(None, (60, 90)), Lent(0, (60, 90)), np.zeros((60, 90), np.uint8), None, 5, object(), ct.cv2.cuda.GpuMat()):
             self.assertIsNone(self.made(array))
         self.assertIsNone(self.made(Lent(4096, (60, 90), code=0), self.UNSIGNED))

@@ -335,7 +335,7 @@ class CapsuleTest(unittest.TestCase):
         del made
         gc.collect()
         self.assertEqual(back, [("lent", 4096)])
-        self.assertEqual(ct._dlpack.read(capsule).pointer, memory.ctypes.data)
+        self.assertEqual(ct._memory.read(capsule).pointer, memory.ctypes.data)
         del capsule
         gc.collect()
         self.assertEqual(back, [("lent", 4096), "back"])
