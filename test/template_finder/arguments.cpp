@@ -85,7 +85,7 @@ TEST(TemplateFinder_Files, parameters)
 {
     const Ptr<TF> finder = TF::create(makeParams(0.65, -10., 20., 0.5, 2.));
     EXPECT_EQ("TemplateFinder", finder->getDefaultName());
-    const TemporaryFile file(".yml");
+    const TemporaryFile file(".xml");
     finder->save(file);
     const Ptr<TF> other = TF::create();
     FileStorage storage(file, FileStorage::READ);
