@@ -10,6 +10,7 @@
     labels = ct.quickshift(image[:, :, ::-1], ratio=.5, kernel_size=3, max_dist=6)  # takes RGB; all others take BGR
     tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)
     matcher = ct.FragmentMatcher(metric="zncc"); matcher.cut(frame, regions); found = matcher.match(frame)
+    poses = ct.find_template(image, part)                  # all places of an image in another one, at any angle
 
 Images are numpy arrays, lists, or arrays in device memory (torch, CuPy and others), which are not copied. `device` is "auto", "cpu", "cuda"
 or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not changed.
@@ -22,6 +23,7 @@ from ._arrays import DeviceArray
 from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades
 from ._devices import BuildInfo, Device, build_info, devices
 from ._errors import ArgumentError, error
+from ._finder import Pose, TemplateFinder, find_template
 from ._matcher import FragmentMatcher, Match, Matches, Status
 from ._native import cv2
 from ._quickshift import QuickShift, Statistics, quickshift, superpixels
@@ -31,8 +33,8 @@ from ._windows import Field, Windows, windows
 
 __all__ = [
     "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Field", "Found", "FragmentMatcher",
-    "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "Windows",
-    "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray", "superpixels",
+    "Match", "Matches", "MultiTracker", "Pose", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "TemplateFinder", "Tracker",
+    "Windows", "__version__", "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "find_template", "quickshift", "ray", "superpixels",
     "windows",
 ]
 

@@ -18,8 +18,9 @@ from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence
 
 import numpy as np
 
-from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, __version__, build_info, cascades, devices
+from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, TemplateFinder, __version__, build_info, cascades, devices
 from ._errors import ArgumentError, error
+from ._finder import Pose
 from ._frames import Frame, Source, SourceError, box, images_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
@@ -335,6 +336,44 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
     return job.run(work)
 
 
+def find(options: argparse.Namespace, stop: Stop) -> int:
+    """Finds all places of a template."""
+    template = Source(options.template, None)
+    try:
+        part = next(iter(template), None)
+    finally:
+        template.close()
+    if part is None:
+        raise error(template.unread[0] if template.unread else f"{options.template}: has no image")
+    finder = TemplateFinder(part.pixels, angles=options.angles, scales=options.scales, threshold=options.threshold, max_matches=options.matches,
+                            max_overlap=options.overlap, device=options.device)
+    job = Job(options, stop, ("frame", "time", "file", "x", "y", "angle", "scale", "score", "x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4"))
+
+    def work(job: Job) -> str:
+        total = 0
+        for frame in job.frames():
+            poses = finder.find(frame.pixels)
+            total += len(poses)
+            if job.table:
+                for pose in poses:
+                    job.table.add(frame.number, frame.time, frame.name, *pose.center, pose.angle, pose.scale, pose.score, *pose.corners.ravel())
+            job.draw(lambda: _outlined(frame.pixels, poses))
+        return counted(total, "place")
+
+    return job.run(work)
+
+
+def _outlined(pixels: Any, poses: Sequence[Pose]) -> Any:
+    drawn = np.array(pixels)
+    for pose in poses:
+        top_left, top_right = pose.corners[:2]
+        cv2.polylines(drawn, [np.rint(pose.corners).astype(np.int32)], True, GREEN, 2, cv2.LINE_AA)
+        cv2.line(drawn, tuple(int(v) for v in pose.center), tuple(int(v) for v in (top_left + top_right) / 2), GREEN, 2, cv2.LINE_AA)
+    for pose in poses:
+        _label(drawn, f"{pose.score:.2f}", pose.center[0], pose.center[1], GREEN)
+    return drawn
+
+
 def info(_options: argparse.Namespace, _stop: Stop) -> int:
     """Prints the features of this build and the CUDA devices."""
     build = build_info()
@@ -367,6 +406,16 @@ def _number(kind: Any, least: float, most: float = float("inf"), above: bool = F
         if not least <= value <= most or value == float("inf") or (above and value == least):
             raise argparse.ArgumentTypeError(f"{text}: {words} is possible")
         return value
+    return read
+
+
+def _range(least: float, most: float) -> Callable[[str], Any]:
+    """Returns a type of two numbers FIRST,LAST, or of one for both."""
+    def read(text: str) -> Any:
+        values = [_number(float, least, most)(part) for part in text.split(",")]
+        if len(values) > 2 or values[0] > values[-1]:
+            raise argparse.ArgumentTypeError(f"{text}: one number, or FIRST,LAST in this order, is possible")
+        return values[0], values[-1]
     return read
 
 
@@ -421,7 +470,7 @@ def _end_outputs() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
+    parser = _Parser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images, matches patches and finds templates.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
     parser.add_argument("-V", "--version", action="version", version=f"cudatracking {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -471,6 +520,15 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: 16 x 16 pixels, one every 32 pixels from 16,16 on)")
     made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="measure by which positions are compared (default zncc)")
     made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="largest motion of a fragment between two frames (default 16; 0: any)")
+    made = command("find", find, "Finds all places of a template in images, at any angle and in a range of sizes.", "outlines, with a line to the top and the score",
+                   "board.png part.png --threshold .8 --draw found.png")
+    made.add_argument("template", help="image of what to find")
+    made.set_defaults(inputs=("source", "template"))
+    made.add_argument("--angles", type=_range(-360, 360), default=(-180, 180), metavar="FIRST,LAST", help="degrees, counter-clockwise; one number: that angle alone (default: all)")
+    made.add_argument("--scales", type=_range(.1, 10), default=(1, 1), metavar="FIRST,LAST", help="size divided by that of the template (default 1)")
+    made.add_argument("--threshold", type=_number(float, 0, 1), default=.7, metavar="S", help="lowest score (default 0.7)")
+    made.add_argument("--matches", type=_number(int, 1, 10000), default=1000, metavar="N", help="largest number of places in an image (default 1000)")
+    made.add_argument("--overlap", type=_number(float, 0, 1), default=.3, metavar="F", help="largest part of a place that another one may cover (default 0.3)")
     made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "", "videos/ --job detect --out faces")
     made.set_defaults(outputs=("out",))
     scan.add_options(made, _number, _box)
@@ -497,8 +555,8 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = _parser()
     words = list(sys.argv[1:] if arguments is None else arguments)
     for at in range(len(words) - 1, 0, -1):
-        if words[at - 1] == "--box" and re.match(r"-[\d.]", words[at]):  # argparse takes this for an option
-            words[at - 1:at + 1] = [f"--box={words[at]}"]
+        if words[at - 1] in ("--box", "--angles") and re.match(r"-[\d.]", words[at]):  # argparse takes this for an option
+            words[at - 1:at + 1] = [f"{words[at - 1]}={words[at]}"]
     options, rest = parser.parse_known_args(words)
     about = options.parser if options.command else parser
     if rest:

@@ -10,6 +10,7 @@ REGIONS, AREAS = [(30, 50, 17, 17), (100, 20, 16, 24)], [(20, 40, 50, 50), (90, 
 # Methods that do no work on arrays of a device, or drop a model, which frees memory.
 OTHERS = {
     "FragmentMatcher": {"remove", "clear", "size", "warp", "metric", "peaks", "device", "workspace_bytes"},
+    "TemplateFinder": {"size", "device"},
     "QuickShift": {"for_superpixels", "sigma", "max_dist", "device", "workspace_bytes"},
     "CascadeClassifier": {"clone", "scales", "load", "empty", "getOriginalWindowSize", "getFeatureType", "isOldFormatCascade", "name",
                           "window_size", "feature_type", "stages", "scale_factor", "min_neighbors", "min_size", "max_size", "find_largest",
@@ -40,6 +41,7 @@ class Calls:
         self.starts = put(np.array([area[:2] for area in AREAS], np.int32))
         self.other = ct.FragmentMatcher(search="three_step", max_search_area=60, **named)
         self.other.cut(self.frames[0], REGIONS)
+        self.finder = ct.TemplateFinder(self.template, self.weights, **named)
         self.shift = ct.QuickShift(3, 8, **named).compute(self.frames[0])
         self.faces = ct.CascadeClassifier("frontalface_alt", min_neighbors=0, max_objects=64, **named)
         self.tracker, self.many, self.detector = ct.Tracker(**named), ct.MultiTracker(**named), ct.Detector(**named)
@@ -86,6 +88,7 @@ class Calls:
         image = self.frames[1]
         return {
             "FragmentMatcher.add": lambda: (self.other.add(self.template), self.other.remove(len(self.other) - 1)),
+            "TemplateFinder.find": lambda: self.finder.find(image),
             "QuickShift.number": lambda: self.shift.number,
             "QuickShift.count": lambda: self.shift.count(4),
             "QuickShift.tau_for": lambda: self.shift.tau_for(9),

@@ -16,7 +16,7 @@ from cudatracking import _arrays, _devices, _memory, _results, _work
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
-REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher", "WindowGrid", "QuickShiftTiles")}
+REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher", "TemplateFinder", "WindowGrid", "QuickShiftTiles")}
 
 
 ALLOCATIONS = []  # (memory type, device, address, bytes), the latest last; memory is never given back, so that addresses stay theirs

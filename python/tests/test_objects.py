@@ -13,6 +13,7 @@ from wrong_arguments import ALLOWED, RIGHT, parameters
 
 MAKERS = {
     "CascadeClassifier": lambda: ct.CascadeClassifier("lbp_silverware"), "QuickShift": ct.QuickShift, "FragmentMatcher": ct.FragmentMatcher, "Tracker": ct.Tracker,
+    "TemplateFinder": lambda: ct.TemplateFinder(frame(0)[50:67, 30:47]),
     "MultiTracker": ct.MultiTracker, "Detector": ct.Detector,
 }
 
@@ -22,6 +23,7 @@ ALWAYS = {"device", "params", "workspace_bytes", "init", "compute", "clear", "le
 FILES = {"save", "load", "save_object", "add_from_file"}
 FRESH = {
     "CascadeClassifier": None,  # everything: it has its cascade
+    "TemplateFinder": None,  # its template
     "QuickShift": ALWAYS | {"for_superpixels"}, "FragmentMatcher": ALWAYS, "Detector": ALWAYS,
     "Tracker": ALWAYS - {"update_async"} | {"state", "score", "box"},  # LOST, 0 and zeros: there is no object
     "MultiTracker": ALWAYS | {"update"},  # of no objects
@@ -30,7 +32,8 @@ FRESH = {
 
 class CopyTest(unittest.TestCase):
     def test_objects(self):
-        hints = {"QuickShift": ("same arguments", "other process"), "FragmentMatcher": ("same fragments", "other process"), "CascadeClassifier": (None, "bytes of the cascade"),
+        hints = {"QuickShift": ("same arguments", "other process"), "FragmentMatcher": ("same fragments", "other process"), "TemplateFinder": ("same arguments", "other process"),
+                 "CascadeClassifier": (None, "bytes of the cascade"),
                  "Tracker": (r"save\(\)", r"save\(\).*load\(\)"), "MultiTracker": (r"save\(\)", r"save\(\).*load\(\)"), "Detector": (r"save\(\)", r"save\(\).*load\(\)")}
         self.assertEqual(set(hints), set(classes()))
         for name, (copied, pickled) in hints.items():

@@ -164,6 +164,7 @@ INSTANCES = {
     "Detector": [ct.Detector, lambda: tracked(ct.Detector)],
     "MultiTracker": [ct.MultiTracker, several],
     "FragmentMatcher": [ct.FragmentMatcher, matcher],
+    "TemplateFinder": [lambda: ct.TemplateFinder(IMAGE[16:30, 20:34], device="cpu")],
     "Matches": [matches],
     "Windows": [lambda: ct.windows((72, 96), 16, 8, 4)],
     "DeviceArray": [array],
