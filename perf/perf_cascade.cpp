@@ -135,17 +135,6 @@ TEST(Cascade_CpuLoad, load)
             PerfRow(cv::format("%s_load", c.name), "cpu", cv::format("threads_%d", threads), us)
                 .peer("FileStorage", parseUs)
                 .set("bytes", static_cast<double>(text.size()));
-            // The first call counts the order of stages.
-            const Mat image = Mat::zeros(64, 64, CV_8UC1);
-            std::vector<Rect> objects;
-            const auto loadAndDetect = [&]
-            {
-                cascade->loadBuffer(bytes);
-                cascade->detectMultiScale(image, objects);
-            };
-            PerfRow(cv::format("%s_load_and_first_call", c.name), "cpu", cv::format("threads_%d", threads),
-                    medianUs(loadAndDetect, 1., 30))
-                .peer("FileStorage", parseUs);
         }
         EXPECT_FALSE(cascade->empty());
     }

@@ -232,7 +232,6 @@ ModelPtr readModel(const FileNode& cascade, const std::string& name)
         root.fail(
             "has neither stageType and featureType, as cascades of the new format, nor size and stages, as old ones");
     builder.finish(root, isNew ? "weakClassifiers" : "trees");
-    model->order = std::make_shared<Model::Order>();
     return model;
 }
 

@@ -8,7 +8,6 @@
 #include "opencv2/core.hpp"
 #include "core.hpp"
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,14 +21,6 @@ lie in the window; child nodes come after their parents in the same tree; each t
 are finite. */
 struct Model
 {
-    //! The cascade with its stages in the order in which they are best evaluated, with the same results.
-    struct Order
-    {
-        std::mutex mutex; //!< of the others
-        bool counted = false;
-        std::shared_ptr<const Model> ordered; //!< null: in that of the file
-    };
-
     int kind;                          //!< a FeatureType: see featureType()
     int width, height;                 //!< size of the window, pixels
     std::vector<Stage> stages;         //!< at least one
@@ -42,26 +33,16 @@ struct Model
     std::vector<HaarFeature> haar;     //!< features; empty for LBP
     std::vector<LbpFeature> lbp;       //!< features; empty for HAAR
 
-    bool stumps;                  //!< all trees have one node
-    bool tilted;                  //!< at least one feature is rotated
-    bool exact;                   //!< all Haar features are exact
-    bool fixedPoint;              //!< all stages can be added up as integers
-    int64_t leastContrast;        //!< see leastContrast(); only HAAR uses it
-    uint64_t version;             //!< unique in this process
-    std::shared_ptr<Order> order; //!< null: stages are in the order in which they are best evaluated
+    bool stumps;           //!< all trees have one node
+    bool tilted;           //!< at least one feature is rotated
+    bool exact;            //!< all Haar features are exact
+    bool fixedPoint;       //!< all stages can be added up as integers
+    int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
+    uint64_t version;      //!< unique in this process
 
     FeatureType featureType() const { return static_cast<FeatureType>(kind); }
 };
 typedef std::shared_ptr<const Model> ModelPtr;
-
-/** Counts in which order stages reject windows with the fewest nodes. The first stages and the last one keep their
-place. @return indices of stages. */
-std::vector<int> orderOfStages(const Model& model);
-//! Copies a cascade with its stages in another order. @param order indices of all stages.
-std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order);
-
-//! Returns the cascade with its stages in the order in which they are best evaluated. The first call counts it.
-const ModelPtr& orderedOf(const ModelPtr& model);
 
 //! Reads a cascade from a file. @throws cv::Exception that names file and node, as the next two.
 ModelPtr loadModel(const std::string& filename);

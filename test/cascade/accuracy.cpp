@@ -6,7 +6,6 @@
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "peer.hpp"
-#include "../../src/cascade/model.hpp"
 #include <fstream>
 
 namespace opencv_test { namespace {
@@ -162,71 +161,6 @@ TEST(Cascade_Random, sizesAroundWindowAndTile)
             const CascadeCase p = {2., 1, Size(), Size()};
             ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(cascade, image, p), detectAll(*ours, image, p)));
         }
-    }
-}
-
-namespace cascade = cv::cuda::cascade;
-
-//! The first three stages and the last one keep their place, all others are there once.
-TEST(Cascade_Order, stagesOfShippedCascades)
-{
-    int moved = 0;
-    for (const std::string& name : shippedCascades())
-    {
-        SCOPED_TRACE(name);
-        const cascade::ModelPtr model = cascade::loadModel(requireCascade(name));
-        const std::vector<int> order = cascade::orderOfStages(*model);
-        std::vector<int> sorted = order;
-        std::sort(sorted.begin(), sorted.end());
-        ASSERT_EQ(model->stages.size(), order.size());
-        for (size_t s = 0; s < sorted.size(); ++s)
-        {
-            ASSERT_EQ(static_cast<int>(s), sorted[s]);
-            if (s < 3 || s + 1 == sorted.size())
-            {
-                ASSERT_EQ(static_cast<int>(s), order[s]);
-            }
-        }
-        EXPECT_EQ(order != sorted, cascade::orderedOf(model) != model);
-        EXPECT_EQ(order, cascade::orderOfStages(*model)); // it is counted on the same images
-        moved += order != sorted;
-    }
-    EXPECT_GT(moved, 5); // otherwise nothing was tested
-}
-
-//! Results are the same in any order; these are the ones whose times were measured.
-TEST(Cascade_Order, measured)
-{
-    const std::pair<const char*, std::vector<int>> measured[] = {
-        {"haarcascades/haarcascade_frontalface_default.xml",
-         {0, 1, 2, 3, 6, 7, 9, 5, 11, 4, 8, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}},
-        {"lbpcascades/lbpcascade_frontalface.xml",
-         {0, 1, 2, 5, 8, 6, 9, 4, 3, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}}};
-    for (const auto& of : measured)
-        EXPECT_EQ(of.second, cascade::orderOfStages(*cascade::loadModel(requireCascade(of.first)))) << of.first;
-}
-
-//! Windows that pass each stage are counted in the order of the file.
-TEST(Cascade_Order, passesAreThoseOfTheFile)
-{
-    const Mat lena = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg");
-    Mat image, passes;
-    resize(lena(Rect(190, 180, 200, 220)), image, Size(91, 101), 0, 0, INTER_AREA);
-    for (const char* const name :
-         {"haarcascades/haarcascade_frontalface_alt.xml", "lbpcascades/lbpcascade_frontalface.xml"})
-    {
-        const std::string file = requireCascade(name);
-        const cascade::ModelPtr model = cascade::loadModel(file);
-        ASSERT_NE(model, cascade::orderedOf(model));
-        const CascadeCase p = {1.2, 1, Size(), Size()};
-        std::vector<std::vector<int>> expected;
-        oracleDetect(readOracle(file), image, p, Mat(), &expected);
-        const Ptr<cuda::CascadeClassifierEx> ours = cuda::CascadeClassifierEx::create(file);
-        ours->setScaleFactor(p.scaleFactor);
-        ours->countPasses(image, passes);
-        ASSERT_EQ(static_cast<int>(expected.size()), passes.rows);
-        for (int i = 0; i < passes.rows; ++i)
-            EXPECT_EQ(expected[i], std::vector<int>(passes.row(i))) << name << ", scale " << i;
     }
 }
 

@@ -23,7 +23,7 @@ using cv::cuda::detail::SharedLimit;
 
 std::shared_ptr<const cascade::PackedModel> packed(const cascade::ModelPtr& model, size_t sharedBytes)
 {
-    return cascade::packModel(*cascade::orderedOf(model), SharedLimit(sharedBytes));
+    return cascade::packModel(*model, SharedLimit(sharedBytes));
 }
 
 //! Returns the name of the path of a packed model.

@@ -425,7 +425,7 @@ TEST(Cascade_Plans, fewTilesAreHalves)
     {
         const std::string text = fuzz::makeLongCascadeCase(77, n).text;
         model = cascade::parseModel(text.data(), text.size(), "random");
-        packed = cascade::packModel(*cascade::orderedOf(model), SharedLimit(232448));
+        packed = cascade::packModel(*model, SharedLimit(232448));
     }
     ASSERT_GT(packed->half.threads, 0);
     int64 halves = 0, wholes = 0;
@@ -461,7 +461,7 @@ TEST(Cascade_Plans, longRandomCascadesHaveLateStages)
     {
         const std::string text = fuzz::makeLongCascadeCase(77, n).text;
         const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "random");
-        const auto packed = cascade::packModel(*cascade::orderedOf(model), SharedLimit(232448));
+        const auto packed = cascade::packModel(*model, SharedLimit(232448));
         const bool has = packed->view.late.stage < packed->view.stages;
         late += has;
         halves += has && packed->half.threads > 0;

@@ -69,7 +69,7 @@ public:
         makePyramids(request);
         makeGrays(request);
         const cpu::WindowExtent extent = cpu::extentOf(request.tasks);
-        prepare(request, extent, passes != nullptr);
+        prepare(request, extent);
         std::vector<Strip> strips = stripsOf(request);
         const size_t tasks = request.tasks.size();
         std::vector<std::vector<Candidate>> parts(strips.size() * tasks);
@@ -141,12 +141,10 @@ private:
         }
     }
 
-    /** Computes the offsets of corners, unless those of the last call still apply. @param inFileOrder whether stages
-    are evaluated in the order of the file. */
-    void prepare(const Request& request, const cpu::WindowExtent& extent, bool inFileOrder)
+    //! Computes the offsets of corners, unless those of the last call still apply.
+    void prepare(const Request& request, const cpu::WindowExtent& extent)
     {
-        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height),
-                                     inFileOrder};
+        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
         for (const Task& task : request.tasks)
             key.push_back(task.model->version);
         if (key == preparedKey_)
@@ -154,7 +152,7 @@ private:
         preparedKey_.clear();
         prepared_.clear();
         for (const Task& task : request.tasks)
-            prepared_.push_back(cpu::prepare(inFileOrder ? task.model : orderedOf(task.model), extent));
+            prepared_.push_back(cpu::prepare(task.model, extent));
         preparedKey_ = key;
     }
 

@@ -171,7 +171,7 @@ private:
         std::vector<PlacedModel> placed;
         for (size_t t = 0; t < request.tasks.size(); ++t)
         {
-            const Model& model = *orderedOf(request.tasks[t].model);
+            const Model& model = *request.tasks[t].model;
             Slot& slot = *models_[t];
             if (!slot.model || slot.model->version != model.version)
                 slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
