@@ -8,7 +8,7 @@
 //   toGray         gray values of a colour image
 //   resize         layers of the pyramid (cpu: in integral_image.cpp)
 //   integralImage  sums of pixels, of their squares, and of pixels rotated by 45 degrees (cuda: in integral_image.hpp)
-//   classify       windows that pass all boosted stages (cuda: in classify.cu, pairs.cu, late.cu, plain.cu)
+//   classify       windows that pass all boosted stages (cuda: in classify.cu, pairs.cu, plain.cu)
 //   group          candidates grouped into objects (on the host: src/cascade/group.cpp; cuda: in group.cu)
 //
 // This file also holds the data that goes from stage to stage. Tiles and layouts are in the folders of the backends.

@@ -144,49 +144,6 @@ TEST_F(Cascade_Cuda, skipRule)
     EXPECT_GT(candidates, 1000u);
 }
 
-const size_t MOST_CANDIDATES = 8000; //!< fewer than the tables of an instance take by default
-
-//! Late stages decide last about windows whose tile begins with failed windows: whether they are skipped depends on the
-//! tile to the left.
-TEST_F(Cascade_Cuda, skipRuleWithLateStages)
-{
-    RNG rng(20261127);
-    const Mat stripes = stripesOf(rng);
-    // Late stages have upright Haar features and trees of one node.
-    const auto hasLateStages = [](const OracleCascade& c)
-    {
-        bool has = c.haar;
-        for (const OracleStage& stage : c.stages)
-            for (const OracleTree& tree : stage.trees)
-                has = has && tree.nodes.size() == 1;
-        return has;
-    };
-    size_t candidates = 0;
-    int cascades = 0;
-    for (int i = 0; cascades < 10; ++i)
-    {
-        ASSERT_LT(i, 2000);
-        OracleCascade c = CascadeGenerator(8301 + i, stripes).make();
-        c.stages.resize(std::min<size_t>(c.stages.size(), 2));
-        const std::vector<OracleStage> stages = c.stages;
-        if (!hasLateStages(c) || stages.size() < 2 || stages[0].trees.size() + stages[1].trees.size() < 8)
-            continue;
-        for (OracleFeature& feature : c.features)
-            feature.tilted = false;
-        while (c.stages.size() < 120) // of 480 nodes and more; a window that passes two stages passes all
-            c.stages.push_back(stages[c.stages.size() % 2]);
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(c);
-        std::vector<Rect> raw;
-        cascade->detectMultiScale(stripes, raw, 1.3, 0);
-        if (raw.empty() || raw.size() > MOST_CANDIDATES)
-            continue;
-        ++cascades;
-        candidates += raw.size();
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, stripes, {1.3, 1, Size(), Size()}));
-    }
-    EXPECT_GT(candidates, 1000u);
-}
-
 //! Windows without contrast do not fail, whatever windows of the image before failed in their places.
 TEST_F(Cascade_Cuda, rowsWithoutContrast)
 {

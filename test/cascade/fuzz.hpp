@@ -157,52 +157,19 @@ inline void addMasks(RNG& rng, CascadeFuzzCase& c)
     }
 }
 
-/** Repeats stages, with other thresholds, until the cascade has as many nodes as those of files, so that the CUDA
-backend evaluates late stages outside of tiles. */
-inline OracleCascade lengthened(RNG& rng, OracleCascade c)
-{
-    const int stages = int(c.stages.size()), more = rng.uniform(4, 12);
-    for (int added = 0; added < more || nodesOf(c) < 400.; ++added)
-    {
-        OracleStage stage = c.stages[rng.uniform(0, stages)];
-        if (onceIn(rng, 3))
-            stage.threshold -= rng.uniform(-.1f, .3f) * std::abs(stage.threshold);
-        c.stages.push_back(stage);
-    }
-    return c;
-}
-
-//! Returns whether the CUDA backend has late stages for such cascades.
-inline bool mayHaveLateStages(const OracleCascade& c)
-{
-    const size_t nodes = c.stages[0].trees[0].nodes.size();
-    bool may = c.haar && nodes <= 2;
-    for (const OracleFeature& feature : c.features)
-        may = may && !feature.tilted;
-    for (const OracleStage& stage : c.stages)
-        for (const OracleTree& tree : stage.trees)
-            may = may && tree.nodes.size() == nodes;
-    return may;
-}
-
-//! @param lengthen whether to make a cascade with many nodes, mostly one with late stages.
-inline CascadeFuzzCase makeCascadeCaseOf(int64 seed, int64 number, bool lengthen)
+inline CascadeFuzzCase makeCascadeCase(int64 seed, int64 number)
 {
     RNG rng = rngOf(seed + 2000003, number);
     CascadeFuzzCase c;
     c.cascade = randomCascade(rng);
     c.second = randomCascade(rng);
-    for (int tries = 0; lengthen && number % 8 != 0 && tries < 100 && !mayHaveLateStages(c.cascade); ++tries)
-        c.cascade = randomCascade(rng);
-    if (lengthen)
-        c.cascade = lengthened(rng, c.cascade);
     c.text = cascadeText(c.cascade, ".xml");
     c.secondText = cascadeText(c.second, ".xml");
     c.params = randomCascadeParams(rng);
     c.before = randomCascadeParams(rng);
     c.calls = rng.uniform(0, 128) | CascadeFuzzCase::TABLES;
     const int count = onceIn(rng, 3) ? rng.uniform(2, 6) : 1;
-    const double limit = onceIn(rng, 6) || lengthen ? 2e7 : 4e5;
+    const double limit = onceIn(rng, 6) ? 2e7 : 4e5;
     for (int i = 0; i < count; ++i)
     {
         Size size = sizeFor(rng, c.cascade.window);
@@ -223,9 +190,6 @@ inline CascadeFuzzCase makeCascadeCaseOf(int64 seed, int64 number, bool lengthen
                         c.params.largest, c.params.maxObjects, c.params.maxCandidates, c.masks.size(), c.calls);
     return c;
 }
-
-inline CascadeFuzzCase makeCascadeCase(int64 seed, int64 number) { return makeCascadeCaseOf(seed, number, false); }
-inline CascadeFuzzCase makeLongCascadeCase(int64 seed, int64 number) { return makeCascadeCaseOf(seed, number, true); }
 
 class CascadeRun
 {

@@ -148,7 +148,6 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"searchNear", 0},
                        {"classifyTiles", cv::cuda::cascade::gpu::STATIC_BYTES},
                        {"classifyPairTiles", cv::cuda::cascade::gpu::STATIC_BYTES},
-                       {"classifyLatePairs", cv::cuda::cascade::gpu::LATE_STATIC_BYTES},
                        {"fernCodes", cv::cuda::tld::gpu::ENCODE_STATIC_BYTES},
                        {"fernPosteriors", cv::cuda::tld::gpu::POSTERIOR_STATIC_BYTES},
                        {"learnNegatives", cv::cuda::tld::gpu::LEARN_NEGATIVES_STATIC_BYTES},
@@ -170,8 +169,6 @@ TEST_F(Common_CudaPlans, staticMemory)
             run(fuzz::makeQuickShiftCase, fuzz::runQuickShift);
         if (n % 5 == 1)
             run(fuzz::makeCascadeCase, fuzz::runCascade);
-        if (n % 10 == 3)
-            run(fuzz::makeLongCascadeCase, fuzz::runCascade);
         if (n % 10 == 2)
             run(fuzz::makeTldCase, fuzz::runTld);
     }

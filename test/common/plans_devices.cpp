@@ -156,40 +156,6 @@ const char* wrongWithHalf(const cascade::PackedModel& packed)
     return nullptr;
 }
 
-//! Late stages: after the dense ones, and a block's integral images, records and stages follow each other in shared
-//! memory.
-const char* wrongWithLate(const cascade::gpu::LateLayout& layout, const cascade::Model& model, int dense,
-                          const SharedLimit& shared)
-{
-    const int stages = static_cast<int>(model.stages.size()), nodes = static_cast<int>(model.nodes.size());
-    CT_HOLDS(layout.stage >= dense && layout.stage <= layout.ofMany && layout.ofMany <= stages);
-    if (layout.stage == stages)
-        return nullptr;
-    if (layout.ofMany < stages)
-    {
-        CT_HOLDS(stages - layout.ofMany >= cascadeTuning::LEAST_LATE_STAGES);
-        CT_HOLDS(model.trees[model.stages[layout.ofMany].firstTree].firstNode >= cascadeTuning::LATE_NODES_OF_MANY);
-    }
-    const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const auto& t) { return t.nodes == 2; });
-    CT_HOLDS(model.kind == cascade::HAAR && !model.tilted && (model.stumps || two));
-    CT_HOLDS(stages - layout.stage >= cascadeTuning::LEAST_LATE_STAGES);
-    CT_HOLDS(layout.firstNode == model.trees[model.stages[layout.stage].firstTree].firstNode &&
-             layout.firstNode >= cascadeTuning::LATE_NODES);
-    CT_HOLDS(layout.warps > 0 && layout.warps <= cascadeTuning::LATE_WARPS[0]);
-    const cascade::gpu::Shape shape = cascade::lateShapeOf(model);
-    CT_HOLDS(shape.step == model.width + 1 && shape.place(model.width, model.height) < shape.words);
-    CT_HOLDS(layout.table >= 4 * (shape.words + 2 * shape.step)); // rows of the lower window
-    CT_HOLDS(layout.warps * layout.table <= layout.records && layout.records % 16 == 0);
-    CT_HOLDS(layout.records + static_cast<int>(sizeof(cascade::gpu::HaarRecord)) * (nodes - layout.firstNode) <=
-             layout.stages);
-    CT_HOLDS(layout.stages + static_cast<int>(sizeof(cascade::gpu::StageRecord)) * (stages - layout.stage) <=
-             layout.terms);
-    CT_HOLDS(layout.stages % 8 == 0 &&
-             static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::LATE_STATIC_BYTES));
-    CT_HOLDS(layout.terms % 16 == 0 && layout.terms + 16 * layout.fours <= layout.bytes && layout.fours >= 0);
-    return nullptr;
-}
-
 //! All windows that models may have.
 TEST(Cascade_Plans, tiles)
 {
@@ -231,82 +197,6 @@ TEST(Cascade_Plans, tiles)
     EXPECT_GT(pairs, 100000);
     EXPECT_GT(halves, 1000);
     EXPECT_GT(global, 1000);
-}
-
-//! Gives a model stages of random sizes. @param two whether all trees have two nodes; otherwise a stage is one tree.
-void setStages(cascade::Model& model, RNG& rng, int stages, bool two)
-{
-    model.stages.clear();
-    model.trees.clear();
-    int nodes = 0;
-    for (int s = 0; s < stages; ++s)
-    {
-        const int trees = two ? rng.uniform(1, 100) : 1;
-        model.stages.push_back({static_cast<int>(model.trees.size()), trees, 0.f, 0, 0});
-        for (int t = 0; t < trees; ++t)
-        {
-            model.trees.push_back({nodes, two ? 2 : rng.uniform(1, 200)});
-            nodes += model.trees.back().nodes;
-        }
-    }
-    model.nodes.resize(nodes);
-}
-
-//! All sizes of windows, with stages from few to many nodes.
-TEST(Cascade_Plans, lateStages)
-{
-    Enumeration all;
-    int64 late = 0, lateOfTwo = 0;
-    RNG rng(0x27D4EB2F);
-    cascade::Model model = {};
-    for (const size_t bytes : SHARED_BYTES)
-        for (const int kind : {cascade::HAAR, cascade::LBP})
-            for (const bool tilted : {false, true})
-                for (model.width = cascade::MIN_WINDOW; model.width <= cascade::MAX_WINDOW; ++model.width)
-                    for (model.height = cascade::MIN_WINDOW; model.height <= cascade::MAX_WINDOW; ++model.height)
-                    {
-                        model.kind = kind;
-                        model.tilted = tilted && kind == cascade::HAAR;
-                        const int stages = rng.uniform(1, 30), dense = rng.uniform(1, std::min(stages, 3) + 1);
-                        const int shape = rng.uniform(0, 8); // 0: any trees; 1: trees of two nodes; others: stumps
-                        setStages(model, rng, stages, shape == 1);
-                        model.stumps = shape > 1;
-                        const SharedLimit shared(bytes);
-                        const int terms = 4 * rng.uniform(0, 3000);
-                        const cascade::gpu::LateLayout layout = cascade::lateLayoutOf(model, dense, terms, shared);
-                        late += layout.stage < stages;
-                        lateOfTwo += layout.stage < stages && shape == 1;
-                        all.add(wrongWithLate(layout, model, dense, shared),
-                                [&]
-                                {
-                                    return cv::format("kind %d, %d x %d, %d stages, late from %d, %zu bytes", kind,
-                                                      model.width, model.height, stages, layout.stage, bytes);
-                                });
-                    }
-    EXPECT_GT(late, 1000);
-    EXPECT_GT(lateOfTwo, 100);
-    cascade::PackedModel packed;
-    packed.view = {};
-    packed.view.stages = 9;
-    packed.form.shapes[0].rows = 32;
-    packed.half.shapes[0].rows = 16;
-    for (const int multiprocessors : MULTIPROCESSORS)
-        for (const auto& [few, many] : {std::make_pair(3, 5), std::make_pair(3, 9), std::make_pair(9, 9)})
-            for (const bool half : {false, true})
-                for (const int tiles : {0, 1, 30, 280, 560, 1106, 2526, INT_MAX})
-                {
-                    packed.view.late.stage = few;
-                    packed.view.late.ofMany = many;
-                    const cascade::gpu::LateTiles made =
-                        cascade::lateTilesOf(packed, half ? packed.half : packed.form, tiles, multiprocessors);
-                    const int most = cascadeTuning::PAIR_BLOCKS * multiprocessors * (half ? 2 : 1);
-                    const int last = std::min(tiles, cascadeTuning::LAST_TILES * multiprocessors);
-                    const int stage = tiles <= most ? few : many;
-                    all.add(made.stage != stage || made.first != (stage < 9 ? tiles - last : tiles)
-                                ? "the last tiles, or all if they are few"
-                                : nullptr,
-                            [&] { return cv::format("%d tiles, late from %d on", tiles, made.first); });
-                }
 }
 
 //! Lists the tiles of 64 x 32 windows of a pyramid, layer by layer.
@@ -421,9 +311,9 @@ TEST(Cascade_Plans, fewTilesAreHalves)
 {
     cascade::ModelPtr model;
     std::shared_ptr<const cascade::PackedModel> packed;
-    for (int64 n = 0; n < 40 && (!packed || packed->half.threads == 0); ++n)
+    for (int64 n = 0; n < 40 && (!packed || packed->half.threads == 0); ++n) // LBP
     {
-        const std::string text = fuzz::makeLongCascadeCase(77, n).text;
+        const std::string text = fuzz::makeCascadeCase(77, n).text;
         model = cascade::parseModel(text.data(), text.size(), "random");
         packed = cascade::packModel(*model, SharedLimit(232448));
     }
@@ -451,23 +341,6 @@ TEST(Cascade_Plans, fewTilesAreHalves)
     }
     EXPECT_GT(halves, 2);
     EXPECT_GT(wholes, 2);
-}
-
-//! Random cases that are to have late stages do.
-TEST(Cascade_Plans, longRandomCascadesHaveLateStages)
-{
-    int late = 0, halves = 0;
-    for (int64 n = 0; n < 40; ++n)
-    {
-        const std::string text = fuzz::makeLongCascadeCase(77, n).text;
-        const cascade::ModelPtr model = cascade::parseModel(text.data(), text.size(), "random");
-        const auto packed = cascade::packModel(*model, SharedLimit(232448));
-        const bool has = packed->view.late.stage < packed->view.stages;
-        late += has;
-        halves += has && packed->half.threads > 0;
-    }
-    EXPECT_GE(late, 5);
-    std::cout << late << " of 40 have late stages, " << halves << " of these in half tiles" << std::endl;
 }
 
 // --- TLD -------------------------------------------------------------------------------------------------------------

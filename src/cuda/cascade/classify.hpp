@@ -207,10 +207,6 @@ CT_HOST_DEVICE uint32_t notLessInHalves(uint32_t a, uint32_t b)
     return (a & ~b) | (~(a ^ b) & others);
 }
 
-//! Limit of the shared memory that the kernel of late stages declares.
-const size_t LATE_STATIC_BYTES = 2048;
-const int LATE = 2; //!< index of the records for late stages: see ModelView
-
 //! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so
 //! on.
 struct RecordsView
@@ -219,38 +215,22 @@ struct RecordsView
     int count;
 };
 
-/** Late stages, and shared memory of their blocks, in bytes: an integral image per warp, then the records of the late
-nodes, first quads first, then the late StageRecords, then all terms. */
-struct LateLayout
-{
-    int stage;     //!< first late stage; the number of stages if there is none
-    int ofMany;    //!< that of the last of many tiles
-    int firstNode; //!< first node of the first late stage
-    int warps;     //!< warps per block
-    int table;     //!< bytes of an integral image
-    int records, stages, terms, bytes;
-    int fours; //!< number of terms by four
-};
-
 /** A model in device memory. With `pairs`: records with offsets, and leaves in fixed point. Without: the model's own
-arrays, features as in core.hpp, and sums in double precision in the order of the file. Late stages are evaluated
-outside of tiles, on an integral image of each pair, whose rows have no words but those of the pair: their records are
-those at LATE. */
+arrays, features as in core.hpp, and sums in double precision in the order of the file. */
 struct ModelView
 {
     FeatureType featureType;
     int width, height, stages;
-    LateLayout late;
     bool pairs, tilted;
     bool largeCells; //!< LBP in pairs: some cells have more than SMALL_CELL_PIXELS
     TreeShape treeShape;
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
-    RecordsView records[3];     //!< records of the nodes, by step - 1, and at LATE
+    RecordsView records[2];     //!< records of the nodes, by step - 1
     const int64_t* fixedLeaves; //!< left and right leaf of each record; 0 for a child node
     const int* quantisedLeaves; //!< quantised left and right leaf of each record; 0 for a child node
-    const Term* terms[3];       //!< by step - 1, and at LATE
+    const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;
     const HaarFeature* haar;
@@ -272,25 +252,6 @@ struct Deferred
     int unused;
 };
 
-//! Tiles whose pairs leave them before late stages.
-struct LateTiles
-{
-    int first; //!< first such tile; all that follow are, too
-    int stage; //!< first late stage of their pairs
-};
-
-//! A pair of windows that is left before the late stages.
-struct LatePair
-{
-    int tile; //!< index in Classification::tiles
-    //! Index of its upper window in the tile; bits 14 and 15: whether the upper and the lower window are left.
-    uint32_t pair;
-    float norms[2];      //!< of both windows, times NORM_SCALE
-    int64_t pixels;      //!< offset of the upper window's first pixel in the pyramids of all images, bytes
-    int pixelStep, step; //!< those of its GridRecord
-};
-static_assert(sizeof(LatePair) == 2 * sizeof(uint4), "loaded at once");
-
 //! Start of the list of an image. One more record marks the end of the last list.
 struct ListRecord
 {
@@ -306,31 +267,16 @@ struct Lists
     const ListRecord* places;
     Key* keys;
     double* weights;
-    //! Candidates of each image, also beyond the capacity; then EXTRA_COUNTS numbers, which the functions below return,
-    //! and a word for each late pair: whether it can be read.
+    //! Candidates of each image, also beyond the capacity; then the numbers that the functions below return.
     int* counts;
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
     uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
 
-    LatePair* late;
-    int lateCapacity; //!< tiles evaluate the late stages of pairs beyond it; 0: of all pairs
-    LateTiles lateTiles;
-
     CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
-    //! Returns the number of late pairs, which may be above the capacity.
-    CT_HOST_DEVICE int* lateCount(int images) const { return counts + images + 1; }
-    // Numbers that many warps wait for are in lines of their own.
-    //! Returns the number of warps of tiles with late stages that have ended.
-    CT_HOST_DEVICE int* lateEnded(int images) const { return counts + images + 32; }
-    //! Returns the number of late pairs that warps took, or wait for.
-    CT_HOST_DEVICE int* lateTaken(int images) const { return counts + images + 64; }
     // Numbers of an image with many candidates: of units of group's work that blocks took, and that have ended.
-    CT_HOST_DEVICE int* groupTaken(int images, int image) const { return counts + images + EXTRA_COUNTS + image; }
+    CT_HOST_DEVICE int* groupTaken(int images, int image) const { return counts + images + 1 + image; }
     CT_HOST_DEVICE int* groupEnded(int images, int image) const { return groupTaken(images, image) + images; }
-    CT_HOST_DEVICE int* lateReady(int images) const { return groupTaken(images, 2 * images); }
-
-    static const int EXTRA_COUNTS = 96;
 };
 
 //! Arguments of classify for one cascade.
@@ -350,13 +296,11 @@ struct Classification
     Lists lists;
 };
 
-/** Classifies windows in pairs, for models with ModelView::pairs. Candidates that the skip rule may skip are left in
-job.lists.deferred, pairs that reach late stages in job.lists.late. */
+//! Classifies windows in pairs, for models with ModelView::pairs. Candidates that the skip rule may skip are left in
+//! job.lists.deferred.
 void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream);
 //! Classifies windows one by one, for all other models. Candidates that the skip rule may skip are left likewise.
 void classifyPlain(const Classification& job, detail::StreamHandle stream);
-//! Evaluates the late stages of job.lists.late, and applies the skip rule to job.lists.deferred.
-void classifyLate(const Classification& job, detail::StreamHandle stream);
 
 }}}} // namespace cv::cuda::cascade::gpu
 

@@ -131,22 +131,10 @@ private:
         return placed;
     }
 
-    static gpu::LateTiles lateTilesOf(const Placed& placed, size_t task)
-    {
-        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
-        return cascade::lateTilesOf(*placed.models[task].packed, part.form, part.tileCount, detail::multiprocessors());
-    }
-    static int lateCapacityOf(const Placed& placed, size_t task)
-    {
-        return (placed.tiling->tasks[task].tileCount - lateTilesOf(placed, task).first) * gpu::tuning::LATE_PAIRS;
-    }
     //! Returns the index of a task's Lists::counts among those of all tasks.
     static size_t firstCountOf(const Placed& placed, size_t task)
     {
-        size_t first = 0;
-        for (size_t t = 0; t < task; ++t)
-            first += 3 * static_cast<size_t>(placed.images) + gpu::Lists::EXTRA_COUNTS + lateCapacityOf(placed, t);
-        return first;
+        return task * (3 * static_cast<size_t>(placed.images) + 1);
     }
 
     //! Runs resize, which also sets the numbers of candidates to 0.
@@ -254,9 +242,6 @@ private:
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
-        lists.lateTiles = lateTilesOf(placed, task);
-        lists.lateCapacity = lateCapacityOf(placed, task);
-        lists.late = late_.reserve<gpu::LatePair>(call, lists.lateCapacity, "pairs for late stages");
         return lists;
     }
 
@@ -377,7 +362,7 @@ private:
     std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
-        deferred_{workspace_}, failMasks_{workspace_}, late_{workspace_}, slices_{workspace_}, groups_{workspace_},
+        deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_},
         found_{workspace_};
 
     std::shared_ptr<const Tiling> tiling_; //!< of the last call, with its key

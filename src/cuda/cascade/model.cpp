@@ -47,51 +47,6 @@ gpu::TreeShape treeShapeOf(const Model& model)
     return two && pairTraitsOf(model.featureType()).twoNodes ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
 
-} // namespace
-
-gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared)
-{
-    const int stages = static_cast<int>(model.stages.size());
-    gpu::LateLayout layout = {};
-    layout.stage = layout.ofMany = stages;
-    const gpu::TreeShape trees = treeShapeOf(model);
-    if (model.tilted || trees == gpu::ANY_TREES || !usesNorm(model.featureType()))
-        return layout;
-    const auto firstNodeOf = [&](int stage) { return model.trees[model.stages[stage].firstTree].firstNode; };
-    const auto firstAfter = [&](int nodes)
-    {
-        int stage = dense;
-        while (stage < stages && firstNodeOf(stage) < nodes)
-            ++stage;
-        return stage + tuning::LEAST_LATE_STAGES <= stages ? stage : stages;
-    };
-    const int first = firstAfter(tuning::LATE_NODES);
-    if (first == stages)
-        return layout;
-    // Two rows more: sums along rows of the lower window, before columns are added up.
-    layout.table = 4 * (model.width + 1) * (model.height + 3);
-    const int allNodes = static_cast<int>(model.nodes.size()), nodes = allNodes - firstNodeOf(first);
-    for (int warps : tuning::LATE_WARPS)
-    {
-        layout.records = detail::roundUp(warps * layout.table, 16);
-        layout.stages = layout.records + nodes * static_cast<int>(sizeof(gpu::HaarRecord));
-        layout.terms =
-            detail::roundUp(layout.stages + (stages - first) * static_cast<int>(sizeof(gpu::StageRecord)), 16);
-        layout.fours = terms / 4;
-        layout.bytes = layout.terms + layout.fours * static_cast<int>(sizeof(uint4));
-        if (static_cast<size_t>(layout.bytes) > shared.dynamicBytes(gpu::LATE_STATIC_BYTES))
-            continue;
-        layout.stage = first;
-        layout.ofMany = firstAfter(tuning::LATE_NODES_OF_MANY);
-        layout.firstNode = firstNodeOf(first);
-        layout.warps = warps;
-        break;
-    }
-    return layout;
-}
-
-namespace {
-
 //! Records of nodes, tree by tree, and their left and right leaves.
 template <typename Record> struct PackedNodes
 {
@@ -280,24 +235,17 @@ template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>&
 
 template <typename Record>
 void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
-                  const detail::SharedLimit& shared, std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+                  std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     const int constant = endOf(model, model.stages[packed.constant->stages - 1]);
-    const Shape shapes[] = {packed.form.shapes[0], packed.form.shapes[1], lateShapeOf(model)};
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 2; ++i)
     {
-        Records records = {model, shapes[i], parts, {}};
+        Records records = {model, packed.form.shapes[i], parts, {}};
         const PackedNodes<Record> all = records.all<Record>(packed.view.treeShape, stages);
-        if (i != gpu::LATE)
-            std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
-        else
-            packed.view.late =
-                lateLayoutOf(model, packed.constant->dense, static_cast<int>(records.terms.size()), shared);
-        if (i == gpu::LATE && packed.view.late.stage == packed.view.stages)
-            break;
+        std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
-        if (i == 0) // equal for all
+        if (i == 0) // equal for both steps
         {
             packed.fixedLeaves = packed.blob.add(all.leaves);
             packed.quantisedLeaves = packed.blob.add(all.quantisedLeaves);
@@ -307,14 +255,14 @@ void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>
 }
 
 void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
-                const detail::SharedLimit& shared, std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     switch (model.featureType())
     {
     case HAAR:
-        return addRecordsOf<gpu::HaarRecord>(model, parts, shared, stages, packed);
+        return addRecordsOf<gpu::HaarRecord>(model, parts, stages, packed);
     case LBP:
-        return addRecordsOf<gpu::LbpRecord>(model, parts, shared, stages, packed);
+        return addRecordsOf<gpu::LbpRecord>(model, parts, stages, packed);
     }
 }
 
@@ -354,7 +302,6 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->view.stages = static_cast<int>(model.stages.size());
     p->view.pairs = p->constant != nullptr;
     p->view.largeCells = mostCellPixels(model) > gpu::SMALL_CELL_PIXELS;
-    p->view.late.stage = p->view.late.ofMany = p->view.stages;
     p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
@@ -363,7 +310,7 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
     if (p->constant)
-        addRecords(model, parts, shared, stages, *p);
+        addRecords(model, parts, stages, *p);
     p->stages = p->blob.add(stages);
     if (p->constant)
         return p;
@@ -381,7 +328,7 @@ gpu::ModelView PackedModel::at(const void* device) const
     v.stage = reinterpret_cast<const gpu::StageRecord*>(base + stages);
     v.trees = reinterpret_cast<const Tree*>(base + trees);
     v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
-    for (int i = 0; i < 3 && v.pairs; ++i)
+    for (int i = 0; i < 2 && v.pairs; ++i)
     {
         v.records[i].quads = reinterpret_cast<const uint4*>(base + records[i]);
         v.terms[i] = reinterpret_cast<const gpu::Term*>(base + terms[i]);

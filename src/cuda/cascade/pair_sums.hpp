@@ -46,8 +46,8 @@ __device__ __forceinline__ void addIf(bool condition, int leafDelta, int& sum)
 //! Largest number of nodes of trees whose nodes are evaluated without testing whether a window reaches them.
 const int SMALL_TREE = 3;
 
-//! Quantised sums of a stage for the U pairs of a thread. @param TablesType Tables, or the same from other memory.
-template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct PairSums
+//! Quantised sums of a stage for the U pairs of a thread.
+template <class Pairs, TreeShape TREES, int U> struct PairSums
 {
     typedef typename Pairs::Record Record;
 
@@ -63,7 +63,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
     }
 
     template <CornerPattern PATTERN>
-    __device__ __forceinline__ void addStump(const Record& record, const TablesType& tables)
+    __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
         Pairs::template decide<PATTERN>(record, tables, window, norms, left);
@@ -74,7 +74,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
 
     //! Adds a tree of two nodes. Both nodes are evaluated, whatever the root decides.
     template <CornerPattern ROOT, CornerPattern NODE>
-    __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const TablesType& tables)
+    __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const Tables& tables)
     {
         bool leaf[2 * U], left[2 * U];
         Pairs::template decide<ROOT>(root, tables, window, norms, leaf);
@@ -89,7 +89,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
 
     /** Adds a node of a tree. @param index of its record. @param n index of the node in the tree. @param at in and out:
     node that each window has reached; after a leaf, none that is still to come. */
-    __device__ __forceinline__ void addNode(const Record& record, int index, const TablesType& tables, int n,
+    __device__ __forceinline__ void addNode(const Record& record, int index, const Tables& tables, int n,
                                             int (&at)[2 * U])
     {
         const int2 leaves = __ldg(reinterpret_cast<const int2*>(tables.leaves) + index);
@@ -115,7 +115,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
 
     template <CornerPattern PATTERN>
     __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end,
-                                                      const TablesType& tables)
+                                                      const Tables& tables)
     {
 #pragma unroll((U == 1 || !Pairs::NORM) && PATTERN != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
@@ -125,7 +125,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
     //! Adds trees of two nodes from `begin` on, in the order of their patterns. @param K first pair of patterns.
     template <int K>
     __device__ __forceinline__ void addConstantTrees(const Record* records, int begin, const StageRecord& stage,
-                                                     const TablesType& tables)
+                                                     const Tables& tables)
     {
         const bool known = K < PATTERN_PAIRS;
         const CornerPattern root = known ? CornerPattern(K / 3) : ANY_PATTERN,
@@ -147,7 +147,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
     }
 
     //! Adds a stage with records among the kernel's parameters. All lanes of a warp call it together.
-    __device__ __forceinline__ void addConstant(const StageRecord& stage, const Record* all, const TablesType& tables)
+    __device__ __forceinline__ void addConstant(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage.quantised.base);
         const Record* record = firstConstant(stage, all);
@@ -185,7 +185,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
     //! Adds all nodes of all trees, whether windows reach them or not, so that the next record can be loaded early.
     template <class NodeAt>
     __device__ __forceinline__ void addSmallTrees(const StageRecord& stage, const NodeAt& nodeAt,
-                                                  const TablesType& tables, int lane, int lanes)
+                                                  const Tables& tables, int lane, int lanes)
     {
         const int each = stage.nodesEach;
         int index = stage.firstNode + lane * each, n = 0, at[2 * U] = {};
@@ -212,7 +212,7 @@ template <class Pairs, TreeShape TREES, int U, class TablesType = Tables> struct
     //! Adds every `lanes`th tree from `lane` on. @param nodeAt loads the record of a node.
     template <class NodeAt>
     __device__ __forceinline__ void addShare(const StageRecord& stage, const NodeAt& nodeAt, const Tree* trees,
-                                             const TablesType& tables, int lane, int lanes)
+                                             const Tables& tables, int lane, int lanes)
     {
         begin(lane == 0 ? stage.quantised.base : 0);
         if (lane >= stage.trees)

@@ -9,8 +9,7 @@
 // Dense: a warp evaluates the first stages on a row of pairs, with neighbouring columns in its lanes; records are
 // kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that are left go to a list of the
 // tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls, 2 to 32
-// lanes share a pair and its trees: sums are integers, so their order does not matter. Before the late stages, the few
-// pairs that are left leave the tile, so that no block takes much longer than others (late.cu).
+// lanes share a pair and its trees: sums are integers, so their order does not matter.
 #include "contrast.hpp"
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
@@ -320,42 +319,6 @@ __device__ __forceinline__ int keepListed(volatile uint16_t* list, uint32_t pair
     return __popc(some);
 }
 
-/** Moves the pairs of a warp to the list of late pairs, as far as there is room. @return number of pairs that stay, at
-the front of `list`. */
-__device__ __forceinline__ int leaveToLate(const Pairs& p, volatile uint16_t* list, int count)
-{
-    const Lists& lists = p.tile.job.lists;
-    int* const number = lists.lateCount(p.tile.job.images);
-    const int lane = threadIdx.x & 31;
-    int first = 0;
-    if (lane == 0) // a full list is not counted on, so that the number cannot overflow
-        first = __ldcg(number) < lists.lateCapacity ? atomicAdd(number, count) : lists.lateCapacity;
-    first = __shfl_sync(ALL_LANES, first, 0);
-    const int room = ::max(lists.lateCapacity - first, 0), moved = ::min(count, room);
-    const uint32_t entry = list[::min(lane, count - 1)];
-    if (lane < moved)
-    {
-        const Tile& t = p.tile;
-        const TileRecord& tile = t.shared.tile;
-        const GridRecord& grid = t.shared.grid;
-        const int pair = entry & 0x3fff;
-        const int x = (tile.col + t.columnOf(pair)) * grid.step, y = (tile.row + t.rowOf(pair)) * grid.step;
-        const float2 norms = p.normsOf(pair);
-        lists.late[first + lane] = {static_cast<int>(blockIdx.x),
-                                    entry,
-                                    {norms.x, norms.y},
-                                    t.shared.source.pixels + grid.pixels + static_cast<int64_t>(y) * grid.pixelStep + x,
-                                    grid.pixelStep,
-                                    grid.step};
-        storeForOthers(lists.lateReady(p.tile.job.images) + first + lane, 1);
-    }
-    __syncwarp(); // all lanes have read the list
-    if (lane >= moved && lane < count)
-        list[lane - moved] = static_cast<uint16_t>(entry);
-    __syncwarp(); // the list
-    return count - moved;
-}
-
 /** Evaluates stages s and s + 1 at once for pairs that `lanes` lanes each share, with one half of these lanes per
 stage. All lanes of a warp call it together. @param pass out: whether the windows pass both stages, the same in all
 lanes of a pair. @return false if sums decide neither. */
@@ -386,22 +349,14 @@ __device__ __forceinline__ bool passTwoStages(const Pairs& p, int s, int pair, i
 }
 
 /** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to
-the front of `list`. @param LATE whether they leave the tile before the late stages. */
-template <class Kind, TreeShape TREES, bool LATE>
+the front of `list`. */
+template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
-    const Tile& t = p.tile;
-    const ModelView& model = t.job.model;
+    const ModelView& model = p.tile.job.model;
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
-        if constexpr (LATE)
-        {
-            if (s == t.job.lists.lateTiles.stage && static_cast<int>(blockIdx.x) >= t.job.lists.lateTiles.first)
-                count = leaveToLate(p, list, count);
-            if (count == 0)
-                return;
-        }
         const int bits = ::min(__clz(count - 1) - 27, 5),
                   lanes = 1 << bits; // number of lanes per pair, and its logarithm
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
@@ -443,7 +398,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     }
 }
 
-template <class Kind, TreeShape TREES, bool LATE> __device__ __forceinline__ void sparseStages(const Pairs& p)
+template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
@@ -461,12 +416,12 @@ template <class Kind, TreeShape TREES, bool LATE> __device__ __forceinline__ voi
         const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
-        sparsePairs<Kind, TREES, LATE>(p, p.constant.sparse, own, taken);
+        sparsePairs<Kind, TREES>(p, p.constant.sparse, own, taken);
     }
 }
 
 //! Classifies one tile.
-template <class Kind, TreeShape TREES, bool LATE>
+template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
@@ -492,37 +447,28 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages
         else
             denseRow<Kind, TREES, 1>(p, first + (threadIdx.x >> 5));
     __syncthreads(); // the list
-    sparseStages<Kind, TREES, LATE>(p);
+    sparseStages<Kind, TREES>(p);
 }
 
-//! @param LATE whether pairs leave tiles before the late stages; for Haar features.
-template <class Kind, TreeShape TREES, bool LATE>
+template <class Kind, TreeShape TREES>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
     loadRecords(job, shared, blockIdx.x);
     detail::waitForKernelBefore();
-    if (LATE) // it begins when all blocks have, so that it takes no room from those that have not
-        detail::letNextKernelBegin();
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, TREES, LATE>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
-    if (LATE && static_cast<int>(blockIdx.x) >= job.lists.lateTiles.first)
-    {
-        __syncwarp(); // all lanes have stored their pairs
-        if ((threadIdx.x & 31) == 0)
-            addForOthers(job.lists.lateEnded(job.images), 1);
-    }
+    classifyTile<Kind, TREES>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
 static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "parameters of a kernel");
 
-template <class Kind, TreeShape TREES, bool LATE = false>
+template <class Kind, TreeShape TREES>
 void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
-    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES, LATE>, dim3(job.tileCount),
+    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount),
                         dim3(job.threads), job.layout.bytes, stream, job, constant);
 }
 
@@ -532,17 +478,10 @@ void launchTrees(const Classification& job, const ConstantStages& constant, deta
     switch (job.model.treeShape)
     {
     case STUMPS:
-        if constexpr (Kind::NORM)
-            if (job.lists.lateCapacity > 0)
-                return launchTiles<Kind, STUMPS, true>(job, constant, stream);
         return launchTiles<Kind, STUMPS>(job, constant, stream);
     case TWO_NODES:
         if constexpr (Kind::NORM) // packModel() has no trees of two nodes for LBP
-        {
-            if (job.lists.lateCapacity > 0)
-                return launchTiles<Kind, TWO_NODES, true>(job, constant, stream);
             return launchTiles<Kind, TWO_NODES>(job, constant, stream);
-        }
         break;
     case ANY_TREES:
         return launchTiles<Kind, ANY_TREES>(job, constant, stream);

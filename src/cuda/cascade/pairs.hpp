@@ -96,8 +96,8 @@ struct HaarPairs
                 __fmaf_rn(__uint_as_float(valueOf(sum[u / 2], u & 1)), norms.norm[u], norms.middle[u]) < r.threshold;
     }
 
-    template <int U, class TablesType>
-    static __device__ __forceinline__ void decideTerms(const Record& r, const TablesType& tables,
+    template <int U>
+    static __device__ __forceinline__ void decideTerms(const Record& r, const Tables& tables,
                                                        const uint32_t (&window)[U], const Norms<U>& norms,
                                                        bool (&left)[2 * U])
     {
@@ -180,8 +180,8 @@ struct HaarPairs
 
     /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the
     pairs' corners in shared memory. @param left out: whether the upper and the lower window of each pair go left. */
-    template <CornerPattern PATTERN, int U, class TablesType>
-    static __device__ __forceinline__ void decide(const Record& r, const TablesType& tables,
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables,
                                                   const uint32_t (&window)[U], const Norms<U>& norms,
                                                   bool (&left)[2 * U])
     {

@@ -70,14 +70,6 @@ int threadsOfHalves(int64_t tiles, int multiprocessors)
         std::min<int64_t>(std::max<int64_t>(32 * (warps / each), tuning::THREADS / 2), tuning::THREADS));
 }
 
-gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors)
-{
-    const bool halves = form.shapes[0].rows < model.form.shapes[0].rows;
-    const gpu::LateLayout& late = model.view.late;
-    const int stage = tiles <= tilesAtOnce(halves, multiprocessors) ? late.stage : late.ofMany;
-    return {stage < model.view.stages ? std::max(tiles - tuning::LAST_TILES * multiprocessors, 0) : tiles, stage};
-}
-
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const Shape& shape,
                TileOrder order, int multiprocessors)
 {
@@ -226,9 +218,7 @@ TileForm formFor(const PackedModel& model, const Sizes& sizes, size_t task, int 
                          detail::ceilDiv(grid.rows, shape.rows);
         return tiles;
     };
-    // Without late stages, halves with Haar features are slower.
-    const bool late = model.view.late.stage < model.view.stages || !usesNorm(model.view.featureType);
-    if (!late || model.half.threads == 0 || tilesOf(model.form.shapes[0]) > tilesAtOnce(false, multiprocessors))
+    if (model.half.threads == 0 || tilesOf(model.form.shapes[0]) > tilesAtOnce(false, multiprocessors))
         return model.form;
     TileForm form = model.half;
     form.threads = threadsOfHalves(tilesOf(form.shapes[0]), multiprocessors);

@@ -69,7 +69,7 @@ struct PackedModel
 {
     uint64_t version;
     TileForm form;
-    //! Tiles of half the rows, with the same records and the least number of threads; no threads: there are none.
+    //! LBP: tiles of half the rows, with the same records and the least number of threads; no threads: there are none.
     TileForm half;
     Blob blob;
 
@@ -77,7 +77,7 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without pointers; the offsets of the arrays in the blob follow
-    size_t stages, trees, records[3], terms[3], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[2], terms[2], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
     std::unique_ptr<gpu::ConstantStages> constant; //!< null: windows one by one
 };
 
@@ -86,13 +86,6 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
 //! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device
 //! memory.
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
-
-/** Lays out the late stages of a model. @param dense number of dense stages. @param terms number of terms. There are
-none if the model has other trees than stumps and trees of two nodes, few nodes, rotated features or LBP features, or if
-a block's data do not fit shared memory. */
-gpu::LateLayout lateLayoutOf(const Model& model, int dense, int terms, const detail::SharedLimit& shared);
-//! Returns the shape of the integral image of a pair, one word per corner of its upper window.
-gpu::Shape lateShapeOf(const Model& model);
 
 //! Packs a model. @param shared limit of shared memory per block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
@@ -122,10 +115,6 @@ struct Tiling
 multiprocessor be processed at once, but not more than whole tiles have. @param tiles number of halves. */
 int threadsOfHalves(int64_t tiles, int multiprocessors);
 
-/** Returns which tiles have late stages: of many tiles the last, as late stages begin when all tiles have begun. @param
-tiles number of tiles of `form`; returned as the first such tile if there is none. */
-gpu::LateTiles lateTilesOf(const PackedModel& model, const TileForm& form, int tiles, int multiprocessors);
-
 //! Order of tiles of layers with the same step.
 enum class TileOrder
 {
@@ -134,7 +123,7 @@ enum class TileOrder
     BY_LAYER,
     //! Small layers first, but the last of many tiles with most work first, so that multiprocessors end at about the
     //! same time. BY_LAYER alone if fewer than half as many tiles as are processed at once begin later: then it is
-    //! chance which ends last. It also is with rotated features, whose tiles have no late stages.
+    //! chance which ends last. It also is with rotated features.
     LAST_BY_WORK,
     //! All halves are processed at once, and multiprocessors take them in turn: tiles of most work are as far from each
     //! other as possible.

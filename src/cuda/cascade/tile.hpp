@@ -6,7 +6,6 @@
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 
 #include "classify.hpp"
-#include "handover.hpp"
 #include "integral_image.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
@@ -156,34 +155,6 @@ __device__ __forceinline__ void addCandidate(const Tile& t, int window, double w
     const int slot = atomicAdd(t.job.lists.deferredCount(t.job.images), 1);
     t.job.lists.deferred[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
                                   column, 0};
-}
-
-/** Returns whether the skip rule skips a window, all windows to whose left in its tile fail the first stage.
-@param word index of its fail mask. @param wordInRow index of its tile in the row of tiles.
-@param column of the window in its tile. @param full columns of tiles. */
-__device__ __forceinline__ bool isSkipped(const uint64_t* failMasks, int word, int wordInRow, int column, int full)
-{
-    int run = column; // number of failed windows directly before
-    for (int k = 1, ones = full; k <= wordInRow && ones == full; ++k)
-    {
-        ones = ::min(__clzll(static_cast<long long>(~(failMasks[word - k] << (64 - full)))), full);
-        run += ones;
-    }
-    return (run & 1) != 0;
-}
-
-//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length. All
-//! threads of a grid call it.
-__device__ __forceinline__ void resolveDeferred(const Lists& lists, int images, int columnBits)
-{
-    const int count = *lists.deferredCount(images);
-    for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
-         i += static_cast<int>(gridDim.x * blockDim.x))
-    {
-        const Deferred p = lists.deferred[i];
-        if (!isSkipped(lists.failMasks, p.word, p.wordInRow, p.column, 1 << columnBits))
-            appendCandidate(lists, imageOf(p.key), p.key, p.weight);
-    }
 }
 
 /** Applies the skip rule to a row of windows. @param passes windows that passed the first stage. @param before whether

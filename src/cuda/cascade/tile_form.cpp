@@ -108,7 +108,8 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
                     shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
                 continue;
             packed.half = {};
-            if (!model.tilted && tile[0] == 64 && tile[1] >= 32) // a row of pairs for each warp
+            // A row of pairs for each warp. With Haar features halves are slower.
+            if (!usesNorm(model.featureType()) && tile[0] == 64 && tile[1] >= 32)
             {
                 packed.half = formOf(model, tile[0], tile[1] / 2, true, false);
                 packed.half.threads = tuning::THREADS / 2;
@@ -117,8 +118,6 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
         }
     return false;
 }
-
-Shape lateShapeOf(const Model& model) { return shapeOf(model, 1, 1, 1); }
 
 }}} // namespace cv::cuda::cascade
 

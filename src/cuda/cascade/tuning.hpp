@@ -59,31 +59,13 @@ const int GLOBAL_BLOCKS = 132;
 const int GLOBAL_TILE[2] = {32, 8};
 //! Work of a row of a tile, in windows, beside that of its windows: tiles are ordered by work.
 const int TILE_WORK = 32;
-//! Tiles at the end of a list of many that are ordered by work, and that may have late stages, per multiprocessor:
-//! three times as many as are processed at once.
+//! Tiles at the end of a list of many that are ordered by work, per multiprocessor: three times as many as are
+//! processed at once.
 const int LAST_TILES = 9;
 //! Blocks of resolveDeferred.
 const int RESOLVE_BLOCKS = 64;
 //! Threads per block of resolveDeferred.
 const int RESOLVE_THREADS = 256;
-
-// --- late stages -----------------------------------------------------------------------------------------------------
-
-//! Least number of nodes of the stages before the first late stage.
-const int LATE_NODES = 200;
-//! Least number of nodes of the stages before the first late stage of the last of many tiles.
-const int LATE_NODES_OF_MANY = 300;
-//! Least number of late stages, if there are any.
-const int LEAST_LATE_STAGES = 3;
-//! Late pairs per tile that lists have room for; what does not fit stays in its tile.
-const int LATE_PAIRS = 32;
-//! Warps per block, and pairs that it has at a time: the most that fit shared memory. Blocks of 16 begin when half of a
-//! multiprocessor is free of tiles.
-const int LATE_WARPS[] = {16, 8};
-//! Blocks per multiprocessor, for which a thread can have 64 registers on compute capability 9.0.
-const int LATE_BLOCKS_EACH = 2;
-//! Blocks: that many for each multiprocessor of an H200.
-const int LATE_BLOCKS = 132 * LATE_BLOCKS_EACH;
 
 // --- toGray, group ---------------------------------------------------------------------------------------------------
 
