@@ -357,10 +357,14 @@ TEST_F(Cascade_Cuda, manyCandidates)
         std::vector<Rect> expected, actual;
         std::vector<int> levels, actualLevels;
         std::vector<double> weights, actualWeights;
-        cascade->detectMultiScale(image, expected, levels, weights, 1.2, 0, 0, Size(), Size(), true);
-        cascade->detectMultiScale(GpuMat(image), actual, actualLevels, actualWeights, 1.2, 0, 0, Size(), Size(), true);
-        EXPECT_EQ(expected, actual) << size;
-        EXPECT_EQ(weights, actualWeights) << size;
+        for (const int minNeighbors : {4, 1, 0})
+        {
+            cascade->detectMultiScale(image, expected, levels, weights, 1.2, minNeighbors, 0, Size(), Size(), true);
+            cascade->detectMultiScale(GpuMat(image), actual, actualLevels, actualWeights, 1.2, minNeighbors, 0, Size(),
+                                      Size(), true);
+            EXPECT_EQ(expected, actual) << size;
+            EXPECT_EQ(weights, actualWeights) << size;
+        }
         EXPECT_GT(expected.size(), static_cast<size_t>(size.area() / 20));
     }
 }

@@ -6,7 +6,6 @@
 #include "cells.hpp"
 #include "../common/plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
-#include "../../src/cuda/cascade/group.hpp"
 #include "../../src/cuda/cascade/plan.hpp"
 #endif
 
@@ -18,7 +17,6 @@ using Cascade_CudaSanitize = OnCuda;
 #ifdef CUDATRACKING_HAS_PLANS
 
 namespace cascade = cv::cuda::cascade;
-using cv::cuda::detail::ceilDiv;
 using cv::cuda::detail::SharedLimit;
 
 std::shared_ptr<const cascade::PackedModel> packed(const cascade::ModelPtr& model, size_t sharedBytes)
@@ -173,46 +171,6 @@ TEST(Cascade_Paths, comparisonOfHalves)
                 ASSERT_EQ(low << 16 | restLow, highest(a << 16 | rest, b << 16 | b)) << a << " " << b << " " << rest;
             }
     }
-}
-
-//! Blocks of group: each 32 candidates of an image are one block's, also where find() has room for more or fewer than
-//! tilings say.
-TEST(Cascade_Paths, blocksOfCandidates)
-{
-    RNG rng(0x2C1B3C6D);
-    int64 shared = 0;
-    for (int n = 0; n < 3000; ++n)
-    {
-        std::vector<int> windows;
-        for (int images = n % 3 == 0 ? 1 : rng.uniform(1, 9); images > 0; --images)
-            windows.push_back(rng.uniform(0, 4) ? rng.uniform(0, 3000) : rng.uniform(0, 60000));
-        const int images = static_cast<int>(windows.size()), most = rng.uniform(1, n % 2 ? 200 : 40000);
-        const std::vector<cascade::gpu::ListRecord> places = cascade::listsOf(windows, most); // of the tiling
-        int capacity = most;
-        if (images == 1 && rng.uniform(0, 3))
-            capacity = rng.uniform(0, 2) ? 8192 : 65536;
-        const int blocks = cascade::listsOf(windows, capacity).back().firstBlock;
-        std::vector<int> firsts(images); // blocks that finish an image with few candidates
-        std::vector<std::vector<int>> takers(images);
-        for (int i = 0; i < images; ++i)
-            takers[i].resize(ceilDiv(std::min(windows[i], capacity), 32));
-        for (int block = 0; block < blocks; ++block)
-        {
-            const cascade::gpu::BlockShare share = cascade::gpu::shareOfBlock(places.data(), images, blocks, block);
-            ASSERT_TRUE(share.image >= 0 && share.image < images && share.first % 32 == 0 && share.step % 32 == 0);
-            ASSERT_GT(share.step, 0);
-            firsts[share.image] += share.first == 0;
-            for (size_t k = share.first / 32; k < takers[share.image].size(); k += share.step / 32)
-                ++takers[share.image][k];
-        }
-        for (const std::vector<int>& of : takers)
-            for (const int count : of)
-                ASSERT_EQ(1, count) << images << " images, most " << most << ", capacity " << capacity;
-        for (const int blocksOfImage : firsts)
-            ASSERT_EQ(1, blocksOfImage) << images << " images, most " << most << ", capacity " << capacity;
-        shared += blocks > images;
-    }
-    EXPECT_GT(shared, 1000);
 }
 
 #else

@@ -252,31 +252,19 @@ struct Deferred
     int unused;
 };
 
-//! Start of the list of an image. One more record marks the end of the last list.
-struct ListRecord
-{
-    int64_t first;  //!< index of the first candidate
-    int firstBlock; //!< first block of group: blocks of an image take 32 candidates each, in turn, until all are taken
-    int unused;
-};
-
 //! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows
 //! of the image.
 struct Lists
 {
-    const ListRecord* places;
+    const int64_t* firsts; //!< index of the first candidate of each image
     Key* keys;
     double* weights;
-    //! Candidates of each image, also beyond the capacity; then the numbers that the functions below return.
-    int* counts;
+    int* counts;           //!< candidates of each image, also beyond the capacity; then of deferred candidates
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
     uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
 
     CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
-    // Numbers of an image with many candidates: of units of group's work that blocks took, and that have ended.
-    CT_HOST_DEVICE int* groupTaken(int images, int image) const { return counts + images + 1 + image; }
-    CT_HOST_DEVICE int* groupEnded(int images, int image) const { return groupTaken(images, image) + images; }
 };
 
 //! Arguments of classify for one cascade.

@@ -134,7 +134,7 @@ private:
     //! Returns the index of a task's Lists::counts among those of all tasks.
     static size_t firstCountOf(const Placed& placed, size_t task)
     {
-        return task * (3 * static_cast<size_t>(placed.images) + 1);
+        return task * (static_cast<size_t>(placed.images) + 1);
     }
 
     //! Runs resize, which also sets the numbers of candidates to 0.
@@ -234,9 +234,9 @@ private:
     gpu::Lists makeLists(const Call& call, const Placed& placed, size_t task, int capacity)
     {
         const Tiling::TaskTiles& part = placed.tiling->tasks[task];
-        const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
+        const size_t elements = listsOf(part.windows, capacity).back(), words = part.words;
         gpu::Lists lists = {};
-        lists.places = reinterpret_cast<const gpu::ListRecord*>(placed.tiles + part.lists);
+        lists.firsts = reinterpret_cast<const int64_t*>(placed.tiles + part.lists);
         candidates_.divide(call, "candidates", elements, lists.keys, lists.weights);
         lists.counts = placed.counts + firstCountOf(placed, task);
         lists.capacity = capacity;
@@ -271,11 +271,11 @@ private:
     gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const std::vector<int>& windows,
                              const Settings& settings, int maxObjects, const gpu::TableViews& tables)
     {
-        const gpu::ListRecord end = listsOf(windows, job.lists.capacity).back();
         gpu::GroupMemory m = {};
-        groups_.divide(call, "groups of candidates", end.first, m.boxes, m.weights, m.parents, m.counts);
-        return {job.grids, job.sources,           job.images, end.firstBlock,   job.lists,
-                m,         settings.minNeighbors, maxObjects, settings.largest, tables};
+        groups_.divide(call, "groups of candidates", listsOf(windows, job.lists.capacity).back(), m.boxes, m.weights,
+                       m.parents, m.counts);
+        return {job.grids,  job.sources,      job.images, job.lists, m, settings.minNeighbors,
+                maxObjects, settings.largest, tables};
     }
 
     // --- find --------------------------------------------------------------------------------------------------------
@@ -313,8 +313,6 @@ private:
         {
             FoundTables tables = {};
             found_.divide(call, "objects", [&](Parts& parts) { tables = tablesOf(parts, head.found); });
-            cudaCheck(cudaMemsetAsync(job.lists.groupTaken(job.images, 0), 0, 2 * sizeof(int), call.stream()),
-                      "grouping once more");
             groupInto(tables, head.found);
             all.boxes.resize(head.found);
             all.counts.resize(head.found);

@@ -1,21 +1,16 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage group: candidates, in any order, to objects in the order of keys, in one launch.
+// Stage group: candidates, in any order, to objects in the order of keys, in one launch with one block per image.
 // One kernel with two ways, whose candidates become groups in the same arrays.
 //
 // The candidates of an image are ordered, similar ones are linked, and groups are added up, thinned out and stored:
 //
-//   few of them   one block, in shared memory, with similarity as bits of a word
-//   many          all blocks of the image, in device memory: see groupMany()
+//   few of them   in shared memory, with similarity as bits of a word
+//   many          in device memory, sorted, so that each is compared with those near it only: see groupMany()
 //
-// A candidate's rank is the number of lower keys. The number of candidates is known to the device only and usually some
-// hundreds: counting takes no memory and no launch, a radix sort over the capacity would take eight launches.
-//
-// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by latency, up to some thousand candidates per
-// image.
+// Bound by latency, up to some thousand candidates per image.
 #include "group.hpp"
-#include "handover.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
 #include <cub/block/block_reduce.cuh>
@@ -50,16 +45,8 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! Returns whether one block ranks and links the candidates of an image by bits of a word.
+//! Returns whether the candidates of an image are ranked and linked in shared memory.
 __device__ __forceinline__ bool areFew(int count) { return count <= tuning::FEW_CANDIDATES; }
-
-//! Candidates of an image that several blocks share.
-struct Candidates
-{
-    const GridRecord* grids;
-    int count, step; //!< number of candidates; distance of the next 32 of a share
-    size_t base;
-};
 
 /** The candidates of one image in the order of keys, then its groups. @param SHARED whether the arrays are in shared
 memory: in device memory, atomics change words that are in the first-level cache. */
@@ -79,10 +66,6 @@ template <bool SHARED> struct Groups
         counts[rank] = 1;
     }
 };
-__device__ __forceinline__ Groups<false> groupsIn(const GroupMemory& m, size_t base, int count)
-{
-    return {m.boxes + base, m.weights + base, m.parents + base, m.counts + base, count};
-}
 
 //! Loads a word that other threads have changed.
 template <bool SHARED, typename T> __device__ __forceinline__ T latest(const T* word)
@@ -100,29 +83,31 @@ __device__ __forceinline__ Box boxOfKey(const GridRecord* grids, Key key)
     return boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
 }
 
-//! Ranks the candidates of a share. All threads of a block call it together. @param ranks memory.
-__device__ __forceinline__ void orderShare(const Grouping& job, const Candidates& p, int begin, int (&ranks)[32])
+/** Sorts candidates by their keys, in place: pairs of ascending runs are merged, the second of each in reverse. All
+threads of a block call it together. */
+__device__ __forceinline__ void sortCandidates(Key* keys, double* weights, int count)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const Key* const keys = job.lists.keys + p.base;
-    for (int first = begin; first < p.count; first += p.step)
-    {
-        const int i = first + lane;
-        const Key key = keys[::min(i, p.count - 1)];
-        __syncthreads(); // all have read the ranks before
-        if (warp == 0)
-            ranks[lane] = 0;
-        __syncthreads(); // zeros
-        int lower = 0;
-#pragma unroll 4
-        for (int j = warp; j < p.count; j += GROUP_WARPS)
-            lower += keys[j] < key ? 1 : 0;
-        atomicAdd(&ranks[lane], lower);
-        __syncthreads(); // ranks
-        if (warp == 0 && i < p.count)
-            groupsIn(job.memory, p.base, p.count)
-                .begin(ranks[lane], boxOfKey(p.grids, key), job.lists.weights[p.base + i]);
-    }
+#pragma unroll 1
+    for (int run = 1; run < count; run *= 2)
+#pragma unroll 1
+        for (int distance = run; distance > 0; distance /= 2)
+        {
+            for (int i = threadIdx.x, low = 0; low < count; i += tuning::GROUP_THREADS)
+            {
+                const int offset = i & (distance - 1);
+                low = 2 * i - offset;
+                const int high = distance == run ? 2 * (i - offset) + 2 * run - 1 - offset : low + distance;
+                if (high >= count || keys[low] <= keys[high])
+                    continue;
+                const Key key = keys[low];
+                const double weight = weights[low];
+                keys[low] = keys[high];
+                weights[low] = weights[high];
+                keys[high] = key;
+                weights[high] = weight;
+            }
+            __syncthreads(); // all pairs at this distance are in order
+        }
 }
 
 __device__ __forceinline__ int rootOf(const int* parents, int i)
@@ -143,63 +128,6 @@ __device__ __forceinline__ int join(int* parents, int a, int b)
         const int high = ::max(a, b), low = ::min(a, b);
         if (a == b || atomicCAS(parents + high, high, low) == high)
             return low;
-    }
-}
-
-//! Returns true whenever areSimilar() does, and is cheaper.
-__device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
-{
-    return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
-}
-
-//! Unites 32 candidates, one per lane, with the similar ones before them. The warps of a block share the comparisons.
-__device__ __forceinline__ void linkBefore(const Groups<false>& c, int begin)
-{
-    const int i = begin + (threadIdx.x & 31);
-    if (i >= c.count)
-        return;
-    const int4* const boxes = reinterpret_cast<const int4*>(c.boxes);
-    const auto boxAt = [&](int at)
-    {
-        const int4 words = boxes[at];
-        return Box{words.x, words.y, words.z, words.w};
-    };
-    const Box box = boxAt(i);
-    const int last = ::min(begin + 32, c.count) - 1; // last of the 32 candidates
-    const int BATCH = 4;                             // loads in flight
-    const int warp = threadIdx.x >> 5;
-    int* const parents = c.parents;
-    int root = i; // root of this candidate, perhaps outdated
-    // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
-    for (int first = warp; first < last; first += 64 * GROUP_WARPS)
-    {
-        uint64_t similar = 0; // bit k: candidate first + k * GROUP_WARPS is similar
-        for (int k = 0; k < 64 && first + k * GROUP_WARPS < last; k += BATCH)
-        {
-            Box others[BATCH];
-#pragma unroll
-            for (int n = 0; n < BATCH; ++n)
-                others[n] = boxAt(::min(first + (k + n) * GROUP_WARPS, last));
-#pragma unroll
-            for (int n = 0; n < BATCH; ++n)
-                if (first + (k + n) * GROUP_WARPS < i && mayBeSimilar(box, others[n]) && areSimilar(box, others[n]))
-                    similar |= static_cast<uint64_t>(1) << (k + n);
-        }
-        while (similar)
-        {
-            int others[BATCH], above[BATCH];
-#pragma unroll
-            for (int n = 0; n < BATCH; ++n)
-            {
-                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * GROUP_WARPS : -1;
-                above[n] = __ldcg(parents + ::max(others[n], 0));
-                similar &= similar - 1;
-            }
-#pragma unroll
-            for (int n = 0; n < BATCH; ++n)
-                if (others[n] >= 0 && above[n] != root)
-                    root = join(parents, root, others[n]);
-        }
     }
 }
 
@@ -350,6 +278,87 @@ __device__ __forceinline__ void sumGroups(const Groups<false>& c)
     }
 }
 
+//! Returns the index of the first key that is not below `key`.
+__device__ __forceinline__ int lowerBound(const Key* keys, int count, Key key)
+{
+    int first = 0;
+    for (int end = count; first < end;)
+    {
+        const int middle = (first + end) / 2;
+        if (keys[middle] < key)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+//! Positions along one axis of a layer.
+struct Places
+{
+    int low, high;
+};
+//! Returns the positions in a layer of all boxes that begin at `low` to `high` in the image, and perhaps some more.
+__device__ __forceinline__ Places placesOf(int low, int high, float factor)
+{
+    return {static_cast<int>(static_cast<float>(::max(low - 1, 0)) / factor),
+            ::min(static_cast<int>(static_cast<float>(high + 1) / factor), MAX_SIDE)};
+}
+
+/** Unites a candidate with the similar ones of its scale and of larger scales. In each row of a layer they are
+consecutive, as keys are sorted; rows without candidates are left out. */
+__device__ __forceinline__ void linkNear(const Groups<false>& c, const GridRecord* grids, const Key* keys, int i)
+{
+    const int image = imageOf(keys[i]), lastScale = scaleOf(keys[c.count - 1]);
+    const Box box = c.boxes[i];
+    const int reach = (box.width + box.height) / 10; // edges of similar boxes are at most that far from each other
+    int root = i;                                    // root of this candidate, perhaps outdated
+#pragma unroll 1
+    for (int scale = scaleOf(keys[i]); scale <= lastScale; ++scale)
+    {
+        const GridRecord& grid = grids[scale];
+        const int wider = grid.boxWidth - box.width, higher = grid.boxHeight - box.height;
+        if (wider > 2 * reach)
+            return;
+        const Places x = placesOf(box.x - reach, box.x + reach - wider, grid.factor);
+        const Places y = placesOf(box.y - reach, box.y + reach - higher, grid.factor);
+#pragma unroll 1
+        for (int row = y.low; row <= y.high && x.low <= x.high;)
+        {
+            int at = lowerBound(keys, c.count, keyOf(image, scale, x.low, row));
+            for (const Key last = keyOf(image, scale, x.high, row); at < c.count && keys[at] <= last; ++at)
+                if (areSimilar(box, c.boxes[at]) && __ldcg(c.parents + at) != root)
+                    root = join(c.parents, root, at);
+            if (at == c.count || scaleOf(keys[at]) != scale)
+                break;
+            row = ::max(row + 1, yOf(keys[at]));
+        }
+    }
+}
+
+/** Sorts the many candidates of an image by their keys, and links them. All threads of a block call it together.
+@param grids of the image. @param base index of its list. */
+__device__ __forceinline__ Groups<false> groupMany(const Grouping& job, const GridRecord* grids, size_t base, int count)
+{
+    const GroupMemory& m = job.memory;
+    const Groups<false> c = {m.boxes + base, m.weights + base, m.parents + base, m.counts + base, count};
+    Key* const keys = job.lists.keys + base;
+    double* const weights = job.lists.weights + base;
+    sortCandidates(keys, weights, count);
+    for (int i = threadIdx.x; i < count; i += tuning::GROUP_THREADS)
+        c.begin(i, boxOfKey(grids, keys[i]), weights[i]);
+    __syncthreads(); // candidates in the order of keys
+    if (job.minNeighbors <= 0)
+        return c;
+    for (int i = threadIdx.x; i < count; i += tuning::GROUP_THREADS)
+        linkNear(c, grids, keys, i);
+    __syncthreads(); // parents
+    sumGroups(c);
+    return c;
+}
+
+// --- finish ---------------------------------------------------------------------------------------------------------
+
 /** Numbers the threads with `has` consecutively, from `next` on. A block that runs once is bound by fetching its
 instructions: this takes fewer of them than CUB's scan. @param next in and out: the next number, equal in all threads.
 @param counts memory. @return number of this thread. */
@@ -499,17 +508,12 @@ struct Grouped
 {
     FewCandidates few;
     Finishing finishing;
-    int ranks[32]; //!< of orderShare()
-    int unit;      //!< that the block has taken
 };
 
 //! Turns the linked candidates of an image into objects. All threads of a block call it together.
 template <bool SHARED>
 __device__ __forceinline__ void finish(const Grouping& job, int image, const Groups<SHARED>& c, Finishing& shared)
 {
-    if constexpr (!SHARED) // groups of few candidates have been added up
-        if (job.minNeighbors > 0)
-            sumGroups(c);
     __syncthreads(); // sums
     const int kept = keepGroups(c, job.minNeighbors, shared.counts);
     __syncthreads(); // kept groups
@@ -532,67 +536,26 @@ __device__ __forceinline__ void finish(const Grouping& job, int image, const Gro
     storeRest(job, image, job.largest ? ::min(found, 1) : found);
 }
 
-/** Orders, links and finishes the many candidates of an image, which as many blocks share as have some. They take units
-of work in turn: first shares to order, then the same to link, at last the image to finish. A block waits for units of
-the kind before, which blocks that run have taken, so it need not be known which blocks run. */
-__device__ __forceinline__ void groupMany(const Grouping& job, int image, const Candidates& p, Grouped& shared)
-{
-    const int shares = p.step / 32, kinds = job.minNeighbors > 0 ? 2 : 1;
-    int* const taken = job.lists.groupTaken(job.images, image);
-    int* const ended = job.lists.groupEnded(job.images, image);
-    for (;;)
-    {
-        __syncthreads(); // all have read the unit before
-        if (threadIdx.x == 0)
-        {
-            const int unit = atomicAdd(taken, 1), kind = unit / shares;
-            shared.unit = unit;
-            while (unit <= kinds * shares && loadOfOthers(ended) < kind * shares)
-                __nanosleep(50);
-            seeOthers();
-        }
-        __syncthreads(); // the unit
-        const int unit = shared.unit;
-        if (unit == kinds * shares)
-            return finish(job, image, groupsIn(job.memory, p.base, p.count), shared.finishing);
-        if (unit > kinds * shares)
-            return;
-        if (unit < shares)
-            orderShare(job, p, 32 * unit, shared.ranks);
-        else
-            for (int first = 32 * (unit - shares); first < p.count; first += p.step)
-                linkBefore(groupsIn(job.memory, p.base, p.count), first);
-        __syncthreads(); // all of the unit is done
-        if (threadIdx.x == 0)
-            addForOthers(ended, 1);
-    }
-}
-
+//! Groups the candidates of one image per block.
 __global__ void __launch_bounds__(tuning::GROUP_THREADS) groupCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ Grouped shared;
-    const ListRecord* const places = job.lists.places;
-    const BlockShare share = shareOfBlock(places, job.images, job.blocks, static_cast<int>(blockIdx.x));
-    const int image = share.image;
-    Candidates p = {job.grids + job.sources[image].firstGrid, 0, share.step, static_cast<size_t>(places[image].first)};
+    const int image = static_cast<int>(blockIdx.x);
+    const GridRecord* const grids = job.grids + job.sources[image].firstGrid;
+    const size_t base = static_cast<size_t>(job.lists.firsts[image]);
     detail::waitForKernelBefore();
-    p.count = usable(job.lists, image);
-    if (areFew(p.count))
-    {
-        if (share.first == 0)
-            finish(job, image, groupFew(job, p.grids, p.base, p.count, shared.few), shared.finishing);
-        return;
-    }
-    p.step = ::min(p.step, detail::roundUp(p.count, 32));
-    if (share.first < p.step)
-        groupMany(job, image, p, shared);
+    const int count = usable(job.lists, image);
+    if (areFew(count))
+        finish(job, image, groupFew(job, grids, base, count, shared.few), shared.finishing);
+    else
+        finish(job, image, groupMany(job, grids, base, count), shared.finishing);
 }
 
 } // namespace
 
 void group(const Grouping& job, detail::StreamHandle stream)
 {
-    detail::launchEarly("cascade group", groupCandidates, dim3(job.blocks), dim3(tuning::GROUP_THREADS), 0, stream,
+    detail::launchEarly("cascade group", groupCandidates, dim3(job.images), dim3(tuning::GROUP_THREADS), 0, stream,
                         job);
 }
 

@@ -9,26 +9,6 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-//! Candidates that a block of group takes: 32 from `first` on, and 32 at each step after these.
-struct BlockShare
-{
-    int image, first, step;
-};
-/** Returns the share of a block. @param places records of `images` lists. @param blocks number of blocks. Those after
-the first of the last image are all its: find() has one image and room for other numbers of candidates than its list of
-tiles, so other numbers of blocks, too. */
-CT_HOST_DEVICE BlockShare shareOfBlock(const ListRecord* places, int images, int blocks, int block)
-{
-    int image = 0; // becomes the last image whose first block is not after this one
-    for (int beyond = images; beyond - image > 1;)
-    {
-        const int middle = (image + beyond) / 2;
-        (places[middle].firstBlock <= block ? image : beyond) = middle;
-    }
-    const int end = image + 1 < images ? places[image + 1].firstBlock : blocks;
-    return {image, (block - places[image].firstBlock) * 32, (end - places[image].firstBlock) * 32};
-}
-
 //! The result tables of one cascade, in memory that the device can write. Null: not wanted.
 struct TableViews
 {
@@ -54,7 +34,6 @@ struct Grouping
     const GridRecord* grids;
     const SourceRecord* sources;
     int images;
-    int blocks; //!< number of blocks: see ListRecord
     Lists lists;
     GroupMemory memory;
     int minNeighbors, maxObjects;

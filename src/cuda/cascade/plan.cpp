@@ -39,21 +39,12 @@ std::vector<uint64_t> tilingKey(const Request& request)
     return key;
 }
 
-std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity)
+std::vector<int64_t> listsOf(const std::vector<int>& windows, int capacity)
 {
-    std::vector<gpu::ListRecord> lists;
-    const int most = detail::ceilDiv(tuning::GROUP_BLOCKS, std::max(static_cast<int>(windows.size()), 1));
-    int64_t first = 0, firstBlock = 0;
-    for (size_t i = 0; i <= windows.size(); ++i)
-    {
-        if (firstBlock > INT_MAX)
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        lists.push_back({first, static_cast<int>(firstBlock), 0});
-        const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
-        first += room;
-        firstBlock += std::max(std::min(detail::ceilDiv(room, 32), most), 1);
-    }
-    return lists;
+    std::vector<int64_t> firsts = {0};
+    for (const int room : windows)
+        firsts.push_back(firsts.back() + std::min(room, capacity));
+    return firsts;
 }
 
 //! Returns the number of tiles that the device processes at once. @param halves tiles have half the rows.

@@ -134,9 +134,9 @@ enum class TileOrder
 int orderTiles(std::vector<gpu::TileRecord>& tiles, const std::vector<gpu::GridRecord>& grids, const gpu::Shape& shape,
                TileOrder order, int multiprocessors);
 
-//! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last
-//! record is the end.
-std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
+//! Returns the index of each image's first candidate: lists have room for all windows of the image but not more than
+//! the capacity. One more index marks the end of the last list.
+std::vector<int64_t> listsOf(const std::vector<int>& windows, int capacity);
 
 //! Returns a key of all that a tiling depends on: equal keys mean equal tilings.
 std::vector<uint64_t> tilingKey(const Request& request);

@@ -127,7 +127,7 @@ __device__ __forceinline__ void appendCandidate(const Lists& lists, int image, K
     const int slot = atomicAdd(&lists.counts[image], 1);
     if (slot >= lists.capacity)
         return;
-    const size_t place = static_cast<size_t>(lists.places[image].first) + slot;
+    const size_t place = static_cast<size_t>(lists.firsts[image]) + slot;
     lists.keys[place] = key;
     lists.weights[place] = weight;
 }

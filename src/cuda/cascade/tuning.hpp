@@ -71,11 +71,9 @@ const int RESOLVE_THREADS = 256;
 
 //! Threads per block of toGray, one per pixel of a row.
 const int GRAY_THREADS = 256;
-//! Threads per block of group, whose warps share the comparisons of 32 candidates with all others.
+//! Threads per block of group, which has the candidates of one image.
 const int GROUP_THREADS = 512;
-//! Blocks of group for all images of a call, if these are no more; else one block per image.
-const int GROUP_BLOCKS = 512;
-//! Largest number of candidates of an image that one block ranks and links in shared memory: a bit each of 64.
+//! Largest number of candidates of an image that are ranked and linked in shared memory: a bit each of 64.
 const int FEW_CANDIDATES = 64;
 
 }}}}} // namespace cv::cuda::cascade::gpu::tuning
