@@ -89,7 +89,7 @@ TEST_F(Cascade_Cuda, randomCascades)
     }
 }
 
-//! Windows whose integral images fit shared memory in small tiles only, or not at all.
+//! Windows whose integral images fit shared memory in small tiles only, or not at all, so that they are one by one.
 TEST_F(Cascade_Cuda, largeWindows)
 {
     RNG rng(20251122);

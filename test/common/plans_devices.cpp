@@ -104,11 +104,9 @@ TEST(QuickShift_Plans, density)
 namespace cascade = cv::cuda::cascade;
 namespace cascadeTuning = cv::cuda::cascade::gpu::tuning;
 
-//! classify: a block has norms, then the patch, over which lists come, then tables. @param pairs two windows per word
-const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model, const SharedLimit& shared, bool pairs)
+//! Tiles of both steps have the same windows, and tables have all corners.
+const char* wrongWithShapes(const cascade::TileForm& form, const cascade::Model& model)
 {
-    const cascade::gpu::Layout& layout = form.layout;
-    CT_HOLDS(layout.bytes > 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::STATIC_BYTES));
     for (int step = 1; step <= 2; ++step)
     {
         const cascade::gpu::Shape& shape = form.shapes[step - 1];
@@ -116,31 +114,35 @@ const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model
         CT_HOLDS(windows > 0 && windows <= cascadeTuning::MAX_WINDOWS && shape.cols <= 64);
         CT_HOLDS(shape.cols == form.shapes[0].cols && shape.rows == form.shapes[0].rows);
         CT_HOLDS(1 << shape.columnBits == shape.cols); // windows by shifts
-        CT_HOLDS(!pairs || shape.rows % 2 == 0);
         CT_HOLDS(shape.patchCols == (shape.cols - 1) * step + model.width && shape.patchStep >= shape.patchCols);
         CT_HOLDS(shape.patchRows == (shape.rows - 1) * step + model.height && shape.patchStep % 16 == 0);
         // The last corner of the last window.
         const int last = shape.place(shape.patchCols, shape.patchRows);
         CT_HOLDS(last < shape.words);
-        if (pairs) // corners are in 16 bits
-            CT_HOLDS(shape.words * (model.tilted ? 2 : 1) <= 65536 && shape.patchCols <= cascadeTuning::PAIR_PIXELS);
-        // Two lists of windows; or one of pairs, which are half as many, and 32 pairs for each warp.
-        const int norms = model.kind == cascade::HAAR ? 4 * windows : 0,
-                  lists = pairs ? windows + 2 * cascadeTuning::THREADS : 4 * windows;
-        const bool copied = !pairs || model.kind == cascade::HAAR; // pairs with LBP features have no patch
-        const int patch = copied ? shape.patchStep * shape.patchRows : 0,
+    }
+    return nullptr;
+}
+
+//! Pairs: a block has norms, then the patch, over which lists come, then tables.
+const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model, const SharedLimit& shared)
+{
+    const cascade::gpu::Layout& layout = form.layout;
+    CT_HOLDS(layout.bytes > 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::STATIC_BYTES));
+    for (const cascade::gpu::Shape& shape : form.shapes)
+    {
+        const int windows = shape.cols * shape.rows;
+        CT_HOLDS(shape.rows % 2 == 0);
+        // Corners are in 16 bits.
+        CT_HOLDS(shape.words * (model.tilted ? 2 : 1) <= 65536 && shape.patchCols <= cascadeTuning::PAIR_PIXELS);
+        // A list of pairs, which are half as many as windows, and 32 pairs for each warp. LBP features need no patch.
+        const bool haar = model.kind == cascade::HAAR;
+        const int norms = haar ? 4 * windows : 0, lists = windows + 2 * cascadeTuning::THREADS;
+        const int patch = haar ? shape.patchStep * shape.patchRows : 0,
                   tables = 4 * shape.words * (model.tilted ? 2 : 1);
-        CT_HOLDS(layout.norms + norms <= layout.lists);
-        if (layout.global)
-        {
-            CT_HOLDS(layout.lists + lists <= layout.bytes);
-            CT_HOLDS(patch <= layout.tables && layout.tables + tables <= layout.sliceBytes);
-            continue;
-        }
         CT_HOLDS(layout.norms + norms <= layout.patch && layout.lists + lists <= layout.tables);
         CT_HOLDS(layout.patch + patch <= layout.tables && layout.tables + tables <= layout.bytes);
     }
-    return nullptr;
+    return wrongWithShapes(form, model);
 }
 
 //! Halves use the records of whole tiles, and a thread has as many windows.
@@ -160,7 +162,7 @@ const char* wrongWithHalf(const cascade::PackedModel& packed)
 TEST(Cascade_Plans, tiles)
 {
     Enumeration all;
-    int64 pairs = 0, halves = 0, global = 0;
+    int64 pairs = 0, halves = 0;
     cascade::PackedModel packed;
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
@@ -179,24 +181,21 @@ TEST(Cascade_Plans, tiles)
                         if (choosePairTile(model, shared, packed))
                         {
                             ++pairs;
-                            all.add(wrongWith(packed.form, model, shared, true), describe);
+                            all.add(wrongWith(packed.form, model, shared), describe);
                             if (packed.half.threads > 0)
                             {
                                 ++halves;
-                                all.add(wrongWith(packed.half, model, shared, true), describe);
+                                all.add(wrongWith(packed.half, model, shared), describe);
                                 all.add(wrongWithHalf(packed), describe);
                             }
                         }
-                        chooseTile(model, shared, packed);
-                        global += packed.form.layout.global;
-                        all.add(wrongWith(packed.form, model, shared, false), describe);
+                        all.add(wrongWithShapes(cascade::plainForm(model), model), describe);
                         if (all.failedOften())
                             return;
                     }
     EXPECT_GT(all.plans(), 1000000);
     EXPECT_GT(pairs, 100000);
     EXPECT_GT(halves, 1000);
-    EXPECT_GT(global, 1000);
 }
 
 //! Lists the tiles of 64 x 32 windows of a pyramid, layer by layer.

@@ -39,14 +39,12 @@ struct PairLists
     CT_HOST_DEVICE static int all(int windows) { return ofTile(windows) + tuning::THREADS; }
 };
 
-//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use. Pairs
-//! with LBP features have no patch.
+//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use. LBP
+//! features need no patch. All are 0 for windows one by one.
 struct Layout
 {
     int norms, lists, patch, tables;
-    int bytes;      //!< shared memory per block
-    bool global;    //!< patch and tables are in device memory, at 0 and at `tables` of each block's slice
-    int sliceBytes; //!< device memory per block if `global`, else 0
+    int bytes; //!< shared memory per block
 };
 
 /** Limits of shared memory beyond Layout::bytes. STATIC_BYTES: what the kernels of classify declare, as static_assert
@@ -259,7 +257,7 @@ struct Lists
     const int64_t* firsts; //!< index of the first candidate of each image
     Key* keys;
     double* weights;
-    int* counts;           //!< candidates of each image, also beyond the capacity; then of deferred candidates
+    int* counts;         //!< candidates of each image, also beyond the capacity; then of deferred candidates
     int capacity;        //!< limit per image
     Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
     uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
@@ -280,7 +278,7 @@ struct Classification
     const SourceRecord* sources;
     const uint8_t* pixels; //!< pyramids of all images
     int images;
-    uint8_t* slices; //!< device memory of the blocks if layout.global
+    uint32_t* tables; //!< windows one by one: memory for two integral images per block
     Lists lists;
 };
 

@@ -261,9 +261,11 @@ private:
         job.sources = placed.sources;
         job.pixels = placed.pyramids;
         job.images = placed.images;
-        if (job.layout.global)
-            job.slices = slices_.reserve<uint8_t>(
-                call, static_cast<size_t>(job.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
+        if (!job.model.pairs)
+            job.tables = tables_.reserve<uint32_t>(call,
+                                                   2 * static_cast<size_t>(gpu::tuning::PLAIN_BLOCKS) *
+                                                       std::max(job.shapes[0].words, job.shapes[1].words),
+                                                   "integral images");
         job.lists = makeLists(call, placed, task, capacity);
         return job;
     }
@@ -360,8 +362,7 @@ private:
     std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
-        deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_},
-        found_{workspace_};
+        deferred_{workspace_}, failMasks_{workspace_}, tables_{workspace_}, groups_{workspace_}, found_{workspace_};
 
     std::shared_ptr<const Tiling> tiling_; //!< of the last call, with its key
     std::vector<uint64_t> tilingKey_;

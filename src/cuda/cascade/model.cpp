@@ -293,7 +293,8 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     if (!beginConstant(model, *p->constant) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
     {
         p->constant.reset();
-        chooseTile(model, shared, *p);
+        p->form = plainForm(model);
+        p->half = {};
     }
     p->view = {};
     p->view.featureType = model.featureType();

@@ -55,20 +55,6 @@ struct Pairs
     }
 };
 
-//! Stores which windows of a row failed the first stage. For one lane.
-__device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t fails)
-{
-    if (t.shape.cols == 64)
-    {
-        t.shared.fails[2 * row] = static_cast<uint32_t>(fails);
-        t.shared.fails[2 * row + 1] = static_cast<uint32_t>(fails >> 32);
-    }
-    else
-        t.shared.fails[row] = static_cast<uint32_t>(fails);
-    if (row < t.rows)
-        t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
-}
-
 /** Applies the skip rule to a row of pairs after the first stage. @param pass windows that passed, the upper and the
 lower one of each pair in turn. @param evaluated in: windows with contrast; out: those that passed and are not certainly
 skipped. */
@@ -459,7 +445,7 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     detail::waitForKernelBefore();
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
-    const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
+    const Tile t = tileOf(job, shared, blockIdx.x, bytes);
     classifyTile<Kind, TREES>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
@@ -468,8 +454,8 @@ static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "paramet
 template <class Kind, TreeShape TREES>
 void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
-    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount),
-                        dim3(job.threads), job.layout.bytes, stream, job, constant);
+    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(job.threads),
+                        job.layout.bytes, stream, job, constant);
 }
 
 template <class Kind>

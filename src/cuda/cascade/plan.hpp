@@ -83,9 +83,8 @@ struct PackedModel
 
 //! Chooses the tile for windows in pairs, into `packed.form`, and half of it. @return false if none fits.
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
-//! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device
-//! memory.
-void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+//! Returns the tiles for windows one by one: a warp has a row.
+TileForm plainForm(const Model& model);
 
 //! Packs a model. @param shared limit of shared memory per block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);

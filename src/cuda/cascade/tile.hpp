@@ -15,10 +15,9 @@ const int WORDS32 = tuning::MAX_WINDOWS / 32;
 //! Static shared memory of a block.
 struct Shared
 {
-    uint32_t fails[WORDS32], passes[WORDS32]; //!< results of the first stage, one bit per window
-    //! For one window per thread: lengths of lists, in turn. For pairs: length of the list, and places that warps took.
-    int counts[3];
-    int banks[32]; //!< number of listed pairs by the bank of shared memory of their first corner
+    uint32_t fails[WORDS32]; //!< whether windows fail the first stage, one bit per window
+    int counts[2];           //!< pairs: length of the list, and places that warps took
+    int banks[32];           //!< number of listed pairs by the bank of shared memory of their first corner
     TileRecord tile;
     GridRecord grid;
     SourceRecord source;
@@ -31,14 +30,13 @@ struct Tile
     const Classification& job;
     Shared& shared;
     const Shape& shape;
-    float* norms;    //!< norm of each window, 0 without contrast; LBP: unused
-    uint16_t* lists; //!< one window per thread: two lists, used in turn; pairs: see PairLists
+    float* norms;    //!< pairs with Haar features: norm of each window, 0 without contrast
+    uint16_t* lists; //!< pairs: see PairLists
     Patch patch;
     int cols, rows; //!< number of windows, at most those of the shape
 
     __device__ __forceinline__ int columnOf(int window) const { return window & (shape.cols - 1); }
     __device__ __forceinline__ int rowOf(int window) const { return window >> shape.columnBits; }
-    __device__ __forceinline__ bool has(int window) const { return columnOf(window) < cols && rowOf(window) < rows; }
     //! Returns the index of a window's corner in an integral image.
     __device__ __forceinline__ int indexOf(int window) const
     {
@@ -51,10 +49,11 @@ struct Tile
         return job.pixels + shared.source.pixels + grid.pixels +
                static_cast<size_t>(shared.tile.row * grid.step) * grid.pixelStep + shared.tile.col * grid.step;
     }
-    __device__ __forceinline__ int windows() const { return shape.cols * shape.rows; }
     //! Returns the lists of warps, for pairs.
-    __device__ __forceinline__ uint16_t* listsOfWarps() const { return lists + PairLists::ofTile(windows()); }
-    __device__ __forceinline__ uint16_t* listOf(int turn) const { return lists + (turn & 1) * windows(); }
+    __device__ __forceinline__ uint16_t* listsOfWarps() const
+    {
+        return lists + PairLists::ofTile(shape.cols * shape.rows);
+    }
 };
 
 //! Loads the records of tile `index`. The caller synchronizes.
@@ -67,13 +66,12 @@ __device__ __forceinline__ void loadRecords(const Classification& job, Shared& s
         shared.tile = job.tiles[index];
         shared.grid = job.grids[shared.tile.grid];
         shared.source = job.sources[shared.tile.image];
-        shared.counts[0] = shared.counts[1] = shared.counts[2] = 0;
+        shared.counts[0] = shared.counts[1] = 0;
     }
 }
 
-//! Makes the view. @param bytes shared memory of the block. @param slice memory of patch and tables.
-__device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared, int index, uint8_t* bytes,
-                                       uint8_t* slice)
+//! Makes the view. @param bytes memory of the block.
+__device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared, int index, uint8_t* bytes)
 {
     // Not from the record, so that the compiler knows that it is uniform.
     const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1];
@@ -87,8 +85,8 @@ __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared
               0};
     t.cols = ::min(shape.cols, shared.grid.cols - shared.tile.col);
     t.rows = ::min(shape.rows, shared.grid.rows - shared.tile.row);
-    uint32_t* const table = reinterpret_cast<uint32_t*>(slice + job.layout.tables);
-    t.patch = {slice + job.layout.patch, table, table + shape.words, (t.cols - 1) * shared.grid.step + job.model.width,
+    uint32_t* const table = reinterpret_cast<uint32_t*>(bytes + job.layout.tables);
+    t.patch = {bytes + job.layout.patch, table, table + shape.words, (t.cols - 1) * shared.grid.step + job.model.width,
                (t.rows - 1) * shared.grid.step + job.model.height};
     return t;
 }
@@ -115,11 +113,21 @@ template <typename Word> __device__ __forceinline__ void copyPatch(const Tile& t
 //! Returns the bits of one row of a tile.
 __device__ __forceinline__ uint64_t rowBits(const uint32_t* bits, const Shape& shape, int row)
 {
-    if (shape.cols == 64)
-        return static_cast<uint64_t>(bits[2 * row + 1]) << 32 | bits[2 * row];
-    const int first = row << shape.columnBits;
-    const uint32_t mask = shape.cols == 32 ? 0xffffffffu : (1u << shape.cols) - 1u;
-    return (bits[first >> 5] >> (first & 31)) & mask;
+    return shape.cols == 64 ? static_cast<uint64_t>(bits[2 * row + 1]) << 32 | bits[2 * row] : bits[row];
+}
+
+//! Stores which windows of a row failed the first stage. For one lane.
+__device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t fails)
+{
+    if (t.shape.cols == 64)
+    {
+        t.shared.fails[2 * row] = static_cast<uint32_t>(fails);
+        t.shared.fails[2 * row + 1] = static_cast<uint32_t>(fails >> 32);
+    }
+    else
+        t.shared.fails[row] = static_cast<uint32_t>(fails);
+    if (row < t.rows)
+        t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
 __device__ __forceinline__ void appendCandidate(const Lists& lists, int image, Key key, double weight)

@@ -47,16 +47,11 @@ const int CONSTANT_LANES = 2;
 const int TWO_STAGES_LANES = 16;
 //! Pairs from which on a warp takes a row of a list by banks as it is, without bank conflicts, and not compacted.
 const int FULL_ROW = 24;
-//! Tiles for one window per thread, columns and rows of windows, best first; columns are powers of two up to 64, as a
-//! row's windows are the bits of a word.
-const int TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}, {16, 8}, {16, 4}, {8, 4}, {8, 2}, {8, 1}};
-//! Largest number of windows per tile: that of the largest of TILES.
+//! Largest number of windows per tile: that of the largest of PAIR_TILES.
 const int MAX_WINDOWS = 2048;
-//! Blocks where integral images are in device memory, as for windows of some 200 pixels: one per multiprocessor of an
-//! H200, as each has an integral image of its own there.
-const int GLOBAL_BLOCKS = 132;
-//! Tile where integral images are in device memory, columns and rows of windows.
-const int GLOBAL_TILE[2] = {32, 8};
+//! Blocks for windows one by one: one per multiprocessor of an H200, as each has integral images of its own in device
+//! memory.
+const int PLAIN_BLOCKS = 132;
 //! Work of a row of a tile, in windows, beside that of its windows: tiles are ordered by work.
 const int TILE_WORK = 32;
 //! Tiles at the end of a list of many that are ordered by work, per multiprocessor: three times as many as are
