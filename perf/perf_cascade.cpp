@@ -156,29 +156,6 @@ TEST(Cascade_CpuBatch, detectAsync)
     }
 }
 
-//! Face, profile, eyes and upper body on one image, together and one after the other.
-TEST(Cascade_CpuTogether, detectTogether)
-{
-    const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
-    std::vector<Ptr<CascadeClassifierEx>> cascades;
-    for (const char* name : names)
-        cascades.push_back(
-            CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
-    const Mat image = imageOf(Size(1280, 720));
-    std::vector<Mat> together, apart(cascades.size());
-    const double us = medianUs([&] { CascadeClassifierEx::detectTogether(cascades, image, together); }, 1., 10);
-    const double apartUs = medianUs(
-        [&]
-        {
-            for (size_t i = 0; i < cascades.size(); ++i)
-                cascades[i]->detectAsync(image, apart[i]);
-        },
-        1., 10);
-    PerfRow("four_720p_1.1", "cpu", cv::format("threads_%d", getNumThreads()), us).peer("one_after_another", apartUs);
-    for (size_t i = 0; i < cascades.size(); ++i)
-        EXPECT_EQ(0, cv::norm(together[i], apart[i], NORM_INF));
-}
-
 // --- CUDA ------------------------------------------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
@@ -297,31 +274,6 @@ TEST(Cascade_CudaBatch, smallImages)
         cascade->detectAsync(std::vector<Mat>(1, all.rowRange(0, side)), expected);
         EXPECT_EQ(0, cv::norm(expected.row(0), Mat(objects).row(0), NORM_INF));
     }
-}
-
-TEST(Cascade_CudaTogether, detectTogether)
-{
-    requireDevice();
-    const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
-    std::vector<Ptr<CascadeClassifierEx>> cascades;
-    for (const char* name : names)
-        cascades.push_back(
-            CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
-    const cuda::GpuMat image(imageOf(Size(1280, 720)));
-    std::vector<cuda::GpuMat> together, apart(cascades.size());
-    cuda::Stream stream;
-    const double us = graphMedianUs(
-        stream, [&] { CascadeClassifierEx::detectTogether(cascades, image, together, noArray(), noArray(), stream); });
-    const double apartUs =
-        graphMedianUs(stream,
-                      [&]
-                      {
-                          for (size_t i = 0; i < cascades.size(); ++i)
-                              cascades[i]->detectAsync(image, apart[i], noArray(), noArray(), noArray(), stream);
-                      });
-    PerfRow("four_720p_1.1", "cuda", "kernel", us).peer("one_after_another", apartUs);
-    for (size_t i = 0; i < cascades.size(); ++i)
-        EXPECT_EQ(0, cv::norm(Mat(together[i]), Mat(apart[i]), NORM_INF));
 }
 
 //! A copy of one cascade per device, each with its own thread and batches.

@@ -26,8 +26,7 @@ Options makeOptions()
         {"photo.jpg", "--inside=haarcascade_eye.xml --output-dir=out 0",
          "--cascade=lbpcascade_frontalface.xml,haarcascade_fullbody.xml --min-size=40 --frames=500 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP),
-         text("cascade", "haarcascade_frontalface_default.xml",
-              "files of cascades, with commas between them: one call detects with all"),
+         text("cascade", "haarcascade_frontalface_default.xml", "files of cascades, with commas between them"),
          text("inside", "", "a cascade that detects inside of each object of the first one, such as eyes in faces"),
          real("scale-factor", 1.1, 1.0001, 1000, "ratio of successive scales"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
@@ -192,17 +191,17 @@ private:
     //! Tables are wanted on the host, so that the call waits.
     template <typename Array> std::vector<Found> detectIn(const Array& image)
     {
-        CascadeClassifierEx::detectTogether(cascades_, image, objects_, counts_, weights_);
         std::vector<Found> found;
         for (size_t c = 0; c < cascades_.size(); ++c)
         {
+            cascades_[c]->detectAsync(image, objects_, counts_, weights_);
             std::vector<Rect> boxes;
-            const int all = cascades_[c]->convertDetections(objects_[c], 0, boxes);
+            const int all = cascades_[c]->convertDetections(objects_, 0, boxes);
             if (all != static_cast<int>(boxes.size()))
                 std::cerr << "cascade " << c << ": there is more than was asked for (" << all << ")" << std::endl;
             for (size_t i = 0; i < boxes.size(); ++i)
-                found.push_back({boxes[i], static_cast<int>(c), counts_[c].at<int>(static_cast<int>(i)),
-                                 weights_[c].at<double>(static_cast<int>(i))});
+                found.push_back({boxes[i], static_cast<int>(c), counts_.at<int>(static_cast<int>(i)),
+                                 weights_.at<double>(static_cast<int>(i))});
         }
         const size_t outer = found.size();
         for (size_t i = 0; inside_ && i < outer && found[i].cascade == 0; ++i)
@@ -225,7 +224,7 @@ private:
     cuda::GpuMat input_;
     std::vector<Ptr<CascadeClassifierEx>> cascades_;
     Ptr<CascadeClassifierEx> inside_;
-    std::vector<Mat> objects_, counts_, weights_;
+    Mat objects_, counts_, weights_;
 };
 
 void draw(Mat& image, const std::vector<Found>& found)

@@ -69,7 +69,7 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no                 |
 | QuickShift          | getAdjacency, enforceConnectivity, applyNumber            | yes          | no                 |
 | QuickShiftTiles     | add (all others work on the host)                         | yes          | no                 |
-| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | without waiting    |
+| CascadeClassifierEx | detectAsync                                               | host outputs | without waiting    |
 | CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no                 |
 | CascadeClassifierEx | countPasses                                               | yes          | no                 |
 | TLDDetector         | learn                                                     | no           | yes                |

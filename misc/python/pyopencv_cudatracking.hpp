@@ -14,7 +14,6 @@ typedef cv::cuda::FragmentMatcher::Params FragmentMatcher_Params;
 typedef cv::cuda::TemplateFinder::Params TemplateFinder_Params;
 typedef std::vector<cv::cuda::FragmentMatch> vector_FragmentMatch;
 typedef std::vector<cv::cuda::TemplatePose> vector_TemplatePose;
-typedef std::vector<cv::Ptr<cv::cuda::CascadeClassifierEx>> vector_Ptr_CascadeClassifierEx;
 
 // InputArrayOfArrays has a GpuMat overload, whose argument the generator declares as `vector_cuda::GpuMat`.
 namespace vector_cuda {

@@ -75,9 +75,10 @@ public:
                 checkMask(maskName(list), masks_[i].size(), masks_[i].type(), images_[i].size(), index);
         }
     }
-    Request request() const
+    Request request(const Task& task) const
     {
         Request request;
+        request.task = task;
         for (const detail::Array& image : images_)
             request.images.push_back(image.view());
         for (const detail::Array& mask : masks_)
@@ -91,7 +92,7 @@ private:
     std::vector<detail::Array> images_, masks_;
 };
 
-//! The output arrays of one task.
+//! The output arrays of a call.
 struct TableOutputs
 {
     detail::Output objects, numDetections, levelWeights;

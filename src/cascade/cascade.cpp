@@ -98,7 +98,15 @@ public:
                      OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) override
     {
         const auto lock = locked();
-        detect({task()}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
+        const Task what = task();
+        const Inputs inputs(images, masks);
+        const detail::ResultsPlace place = {inputs.onDevice, inputs.onDevice ? detail::handleOf(stream) : nullptr};
+        const Request request = inputs.request(what);
+        const int rows = static_cast<int>(request.images.size());
+        TableOutputs outputs(objects, numDetections, levelWeights, rows, what.settings.maxObjects, place);
+        const Table table = outputs.allocate();
+        if (rows > 0)
+            engine(place.onDevice).detect(request, table, place.stream);
     }
     int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const override
     {
@@ -120,17 +128,6 @@ public:
                       {{table.device.ptr(row), bytes, values.data(), bytes, bytes, 1}}, detail::handleOf(stream));
         return rectsOfRow(values.data(), cols, boxes);
     }
-    //! Detects with cascades and parameters of several instances by the engine of this one.
-    void detect(const std::vector<Task>& tasks, InputArrayOfArrays images, const std::vector<_OutputArray>& objects,
-                const std::vector<_OutputArray>& numDetections, const std::vector<_OutputArray>& levelWeights,
-                InputArrayOfArrays masks, Stream& stream);
-    //! Copies cascade, null if there is none, and parameters.
-    Task copyTask() const
-    {
-        const auto lock = locked();
-        return {model_, settings_};
-    }
-
     void setScaleFactor(double factor) override { locked()->set(&Settings::scaleFactor, factor); }
     void setMinNeighbors(int count) override { locked()->set(&Settings::minNeighbors, count); }
     void setMinObjectSize(Size size) override { locked()->set(&Settings::minSize, limitOf(size)); }
@@ -150,7 +147,7 @@ public:
     {
         const auto lock = locked();
         checkImage("imageSize", imageSize, CV_8UC1);
-        const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, {task()});
+        const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, task());
         scales.clear();
         layerSizes.clear();
         for (const Layer& layer : pyramid.layers)
@@ -165,8 +162,7 @@ public:
         const Mat host = detail::onDevice(image) ? fetchImage(detail::deviceArray("image", image), stream)
                                                  : detail::hostArray("image", image);
         const Inputs inputs(host, noArray());
-        Request request = inputs.request();
-        request.tasks.push_back(task());
+        const Request request = inputs.request(task());
         std::vector<Passes> counts;
         if (!request.images.empty() && request.images[0])
             counts = cascade::countPasses(request);
@@ -249,8 +245,7 @@ private:
         const detail::Array one("image", image);
         const Inputs inputs =
             one.onDevice ? Inputs(one.device, mask) : Inputs(one.host, detail::hostArray("mask", mask));
-        Request request = inputs.request();
-        request.tasks.push_back(what);
+        Request request = inputs.request(what);
         if (!request.masks.empty() && !request.masks[0])
             request.masks.clear();
         Objects objects;
@@ -273,29 +268,6 @@ private:
     Settings settings_;
     mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made on first use
 };
-
-void CascadeClassifierExImpl::detect(const std::vector<Task>& tasks, InputArrayOfArrays images,
-                                     const std::vector<_OutputArray>& objects,
-                                     const std::vector<_OutputArray>& numDetections,
-                                     const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks,
-                                     Stream& stream)
-{
-    const auto lock = locked();
-    const Inputs inputs(images, masks);
-    const detail::ResultsPlace place = {inputs.onDevice, inputs.onDevice ? detail::handleOf(stream) : nullptr};
-    Request request = inputs.request();
-    request.tasks = tasks;
-    const int rows = static_cast<int>(request.images.size());
-    std::vector<std::unique_ptr<TableOutputs>> outputs;
-    std::vector<Table> tables;
-    for (size_t t = 0; t < request.tasks.size(); ++t)
-        outputs.push_back(std::make_unique<TableOutputs>(objects[t], numDetections[t], levelWeights[t], rows,
-                                                         request.tasks[t].settings.maxObjects, place));
-    for (const std::unique_ptr<TableOutputs>& output : outputs)
-        tables.push_back(output->allocate());
-    if (rows > 0)
-        engine(place.onDevice).detect(request, tables, place.stream);
-}
 
 void CascadeClassifierExImpl::write(FileStorage& fs) const
 {
@@ -338,35 +310,6 @@ bool CascadeClassifierEx::convert(const String& oldcascade, const String& newcas
     const ModelPtr model = loadModel(oldcascade);
     detail::writeStorage(newcascade, "cascade", [&](FileStorage& storage) { writeModel(storage, *model); });
     return true;
-}
-
-void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
-                                         InputArrayOfArrays images, OutputArrayOfArrays objects,
-                                         OutputArrayOfArrays numDetections, OutputArrayOfArrays levelWeights,
-                                         Stream& stream)
-{
-    std::vector<Task> tasks;
-    for (size_t i = 0; i < cascades.size(); ++i)
-    {
-        const auto* const impl = dynamic_cast<const CascadeClassifierExImpl*>(cascades[i].get());
-        if (!impl)
-            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] is no object of create()", i));
-        tasks.push_back(impl->copyTask());
-        if (!tasks[i].model)
-            CV_Error_(Error::StsBadArg,
-                      ("CascadeClassifierEx: cascades[%zu]: there is no cascade; load() one first", i));
-        const double factor = tasks[i].settings.scaleFactor, first = tasks[0].settings.scaleFactor;
-        if (factor != first)
-            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] has another scaleFactor than the first: "
-                                         "%.17g and %.17g",
-                                         i, factor, first));
-    }
-    if (tasks.empty())
-        CV_Error(Error::StsBadArg, "CascadeClassifierEx: cascades: at least one is needed");
-    static_cast<CascadeClassifierExImpl&>(*cascades[0])
-        .detect(tasks, images, detail::elementsOf("objects", objects, tasks.size(), CV_32SC4),
-                detail::elementsOf("numDetections", numDetections, tasks.size(), CV_32SC1),
-                detail::elementsOf("levelWeights", levelWeights, tasks.size(), CV_64FC1), noArray(), stream);
 }
 
 String CascadeClassifierEx::getDefaultName() const { return "CascadeClassifierEx"; }

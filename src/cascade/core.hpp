@@ -61,7 +61,7 @@ CT_HOST_DEVICE int stepOf(float factor) { return factor >= 2.f ? 1 : 2; }
 
 /** Limits rows of windows as cv::CascadeClassifier does: it cuts a layer into stripes of rows for its threads, and
 their rounding loses rows at the bottom. @param places rows of pixels where a window can begin. @param stripes
-ceil(columns of pixels where a window can begin in the task's first layer / 32). @return rows of pixels that count. */
+ceil(columns of pixels where a window can begin in the first layer / 32). @return rows of pixels that count. */
 CT_HOST_DEVICE int placesInStripes(int places, int step, int stripes)
 {
     if (stripes <= 0 || places <= 0)

@@ -20,10 +20,10 @@ struct Request
 {
     std::vector<ImageView> images; //!< 8 bits, 1, 3 or 4 channels, none empty, sides up to MAX_SIDE
     std::vector<ImageView> masks;  //!< none, or one per image; data null if that image has none
-    std::vector<Task> tasks;       //!< at least one; all have one scale factor
+    Task task;
 };
 
-//! The outputs of one task, with one row per image. CascadeClassifierEx documents the columns.
+//! The outputs of a call, with one row per image. CascadeClassifierEx documents the columns.
 struct Table
 {
     OutputView objects;       //!< int[4] x (1 + maxObjects); data null if not wanted, as in the other two
@@ -42,10 +42,10 @@ class Engine
 public:
     virtual ~Engine() = default;
 
-    /** Fills one table per task, in stream order. If an image has more than maxCandidates candidates, none of its
-    objects is stored, and the head holds the exact number of candidates. */
-    virtual void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) = 0;
-    //! Finds all objects of the first image and task, without a limit of their number. Waits.
+    /** Fills a table, in stream order. If an image has more than maxCandidates candidates, none of its objects is
+    stored, and the head holds the exact number of candidates. */
+    virtual void detect(const Request& request, const Table& table, StreamHandle stream) = 0;
+    //! Finds all objects of the first image, without a limit of their number. Waits.
     virtual void find(const Request& request, Objects& objects, StreamHandle stream) = 0;
     //! Returns the bytes of device memory that the engine holds.
     virtual size_t workspaceBytes() const = 0;
@@ -53,7 +53,7 @@ public:
 
 std::unique_ptr<Engine> makeCpuEngine();
 std::unique_ptr<Engine> makeCudaEngine();
-//! Counts windows on the host, for the first image and task. @return one entry per layer of the pyramid.
+//! Counts windows on the host, for the first image. @return one entry per layer of the pyramid.
 std::vector<Passes> countPasses(const Request& request);
 
 }}} // namespace cv::cuda::cascade

@@ -256,20 +256,17 @@ void appendGroups(const std::vector<Sum>& groups, int minNeighbors, const Pyrami
 
 } // namespace
 
-void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
-           Objects& objects)
+void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, const Settings& settings, Objects& objects)
 {
     objects = Objects();
     objects.candidates = static_cast<int>(std::min<size_t>(candidates.size(), INT_MAX));
     std::vector<Box> boxes;
     boxes.reserve(candidates.size());
-    const std::vector<Grid>& grids = pyramid.grids[task];
     for (const Candidate& c : candidates)
     {
-        const auto grid = std::lower_bound(grids.begin(), grids.end(), scaleOf(c.key),
-                                           [](const Grid& g, int layer) { return g.layer < layer; });
+        const Grid& grid = pyramid.grids[scaleOf(c.key)];
         boxes.push_back(
-            boxOf(xOf(c.key), yOf(c.key), pyramid.layers[grid->layer].factor, grid->boxWidth, grid->boxHeight));
+            boxOf(xOf(c.key), yOf(c.key), pyramid.layers[scaleOf(c.key)].factor, grid.boxWidth, grid.boxHeight));
     }
     if (settings.minNeighbors <= 0)
     {

@@ -81,55 +81,37 @@ Layer layerOf(float factor, int cols, int rows, std::vector<Tap>& taps)
     return layer;
 }
 
-//! Makes the grid of a model on a layer. @param stripes number of the task's first layer: see placesInStripes().
-Grid gridOf(const Layer& layer, int index, const Model& model, int stripes)
+//! Makes the grid of a model on a layer. @param stripes number of the first layer: see placesInStripes().
+Grid gridOf(const Layer& layer, const Model& model, int stripes)
 {
     const int columns = std::max(layer.cols + 1 - model.width, 0), rows = std::max(layer.rows + 1 - model.height, 0);
-    return {index, detail::ceilDiv(columns, layer.step),
+    return {detail::ceilDiv(columns, layer.step),
             detail::ceilDiv(placesInStripes(rows, layer.step, stripes), layer.step), boxSide(model.width, layer.factor),
             boxSide(model.height, layer.factor)};
 }
 
 } // namespace
 
-Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks)
+Pyramid makePyramid(int cols, int rows, const Task& task)
 {
     Pyramid pyramid;
     pyramid.cols = cols;
     pyramid.rows = rows;
-    std::vector<std::vector<int>> chosen;
-    std::vector<float> longest;
-    std::vector<int> used;
-    for (const Task& task : tasks)
-    {
-        const std::vector<float> factors = powersOf(cols, rows, task);
-        chosen.push_back(chosenOf(factors, cols, rows, task));
-        used.insert(used.end(), chosen.back().begin(), chosen.back().end());
-        if (factors.size() > longest.size())
-            longest = factors;
-    }
-    std::sort(used.begin(), used.end());
-    used.erase(std::unique(used.begin(), used.end()), used.end());
-    if (used.size() > static_cast<size_t>(MAX_SCALES))
+    const std::vector<float> factors = powersOf(cols, rows, task);
+    const std::vector<int> chosen = chosenOf(factors, cols, rows, task);
+    if (chosen.size() > static_cast<size_t>(MAX_SCALES))
         CV_Error_(Error::StsOutOfRange,
                   ("CascadeClassifierEx: scaleFactor %.17g makes %zu scales of an image of %d x %d, "
                    "and %d are the most",
-                   tasks[0].settings.scaleFactor, used.size(), cols, rows, MAX_SCALES));
-    for (int power : used)
-        pyramid.layers.push_back(layerOf(longest[power], cols, rows, pyramid.taps));
-    for (size_t t = 0; t < tasks.size(); ++t)
+                   task.settings.scaleFactor, chosen.size(), cols, rows, MAX_SCALES));
+    int stripes = 0;
+    for (const int power : chosen)
     {
-        std::vector<Grid> grids;
-        int stripes = 0;
-        for (int power : chosen[t])
-        {
-            const int index = static_cast<int>(std::lower_bound(used.begin(), used.end(), power) - used.begin());
-            const Layer& layer = pyramid.layers[index];
-            if (grids.empty())
-                stripes = detail::ceilDiv(std::max(layer.cols + 1 - tasks[t].model->width, 0), 32);
-            grids.push_back(gridOf(layer, index, *tasks[t].model, stripes));
-        }
-        pyramid.grids.push_back(std::move(grids));
+        const Layer layer = layerOf(factors[power], cols, rows, pyramid.taps);
+        if (pyramid.layers.empty())
+            stripes = detail::ceilDiv(std::max(layer.cols + 1 - task.model->width, 0), 32);
+        pyramid.layers.push_back(layer);
+        pyramid.grids.push_back(gridOf(layer, *task.model, stripes));
     }
     return pyramid;
 }

@@ -45,10 +45,9 @@ struct Layer
     int columnTaps, rowTaps; //!< index in Pyramid::taps of the first of `cols` and of `rows` taps
 };
 
-//! The windows of one cascade on one layer.
+//! The windows of a layer.
 struct Grid
 {
-    int layer;               //!< index
     int cols, rows;          //!< number of windows; window (i, j) is at (i * step, j * step) of the layer
     int boxWidth, boxHeight; //!< size of a window in the image, pixels
 };
@@ -57,14 +56,13 @@ struct Grid
 struct Pyramid
 {
     int cols, rows;            //!< size of the image
-    std::vector<Layer> layers; //!< layers that at least one task needs, by ascending factor
+    std::vector<Layer> layers; //!< by ascending factor
     std::vector<Tap> taps;
-    std::vector<std::vector<Grid>> grids; //!< grids of each task, by ascending layer
+    std::vector<Grid> grids; //!< one per layer
 };
 
-//! Makes the pyramid. @param tasks all have one scale factor. @throws cv::Exception if there are more than MAX_SCALES
-//! layers.
-Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks);
+//! Makes the pyramid. @throws cv::Exception if there are more than MAX_SCALES layers.
+Pyramid makePyramid(int cols, int rows, const Task& task);
 
 // --- candidates and objects ------------------------------------------------------------------------------------------
 
@@ -93,9 +91,9 @@ struct Passes
     std::vector<int64_t> stages; //!< windows that passed each stage
 };
 
-/** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more
+/** Groups candidates of one image on the host. The CPU backend always does, the CUDA backend when a call finds more
 candidates than its tables hold. @param candidates in the order of keys. @param objects out. */
-void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
+void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, const Settings& settings,
            Objects& objects);
 
 namespace cpu {
@@ -105,21 +103,13 @@ struct IntegralImages;
 struct LayerRegion;
 struct Scratch;
 
-//! Width and height of the largest window of all tasks, for which integral images are laid out.
-struct WindowExtent
-{
-    int width, height; //!< pixels
-};
-
 //! Data that all jobs on one image share.
 struct Work
 {
     ImageView gray, mask; //!< mask: data null if there is none
     int image;            //!< index of the image, for keys
     const Pyramid* pyramid;
-    const std::vector<Task>* tasks;
-    const std::vector<std::shared_ptr<const Prepared>>* prepared; //!< models of the tasks
-    WindowExtent extent;
+    const Prepared* prepared;
 };
 
 //! Converts an image with 3 or 4 channels.
@@ -129,11 +119,11 @@ void toGray(const ImageView& image, RowsView<uint8_t> gray);
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const IntegralImages& needed,
                    Scratch& scratch);
 
-/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all
-tasks' grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
-@param passes null, or one per task, to which counts are added. */
+/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of a
+layer. @param candidates they are appended in the order of keys. @param passes counts are added to it; null: not
+wanted. */
 void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
-              std::vector<Candidate>* candidates, Passes* passes);
+              std::vector<Candidate>& candidates, Passes* passes);
 
 } // namespace cpu
 
@@ -148,15 +138,15 @@ struct Grouping;
 //! Converts an image with 3 or 4 channels.
 void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
 
-//! Resizes all images to all layers, for all cascades.
+//! Resizes all images to all layers.
 void resize(const Resizing& job, detail::StreamHandle stream);
 
-/** Runs integralImage and classify for all tiles of all layers and images of one cascade. Candidates come in any order;
+/** Runs integralImage and classify for all tiles of all layers and images. Candidates come in any order;
 their counts are exact even if the lists are too short. @param constant first stages for windows in pairs; null: windows
 one by one. */
 void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream);
 
-//! Groups the candidates of one cascade into one row of result tables per image.
+//! Groups candidates into one row of result tables per image.
 void group(const Grouping& job, detail::StreamHandle stream);
 
 } // namespace gpu

@@ -152,28 +152,6 @@ TEST(Cascade_Api, largestObject)
     EXPECT_EQ(std::vector<Rect>(1, largest), s.objects());
 }
 
-TEST(Cascade_Api, togetherIsApart)
-{
-    const Scene s;
-    std::vector<Ptr<CascadeClassifierEx>> cascades = {s.ours};
-    for (uint64 seed = 500; cascades.size() < 4; ++seed)
-    {
-        cascades.push_back(cascadeOf(CascadeGenerator(seed, s.image).make()));
-        cascades.back()->setScaleFactor(1.2);
-        cascades.back()->setMinNeighbors(static_cast<int>(seed % 3));
-        cascades.back()->setMinObjectSize(Size(static_cast<int>(seed % 2) * 25, 0));
-        cascades.back()->setMaxObjects(10 + static_cast<int>(seed % 5));
-    }
-    Mat smaller;
-    resize(s.image, smaller, Size(64, 64));
-    const std::vector<Mat> images = {s.image, smaller};
-    std::vector<Mat> together, counts, weights;
-    CascadeClassifierEx::detectTogether(cascades, images, together, counts, weights);
-    ASSERT_EQ(cascades.size(), together.size());
-    for (size_t i = 0; i < cascades.size(); ++i)
-        EXPECT_TRUE(sameTables(tablesOf(*cascades[i], images), {together[i], counts[i], weights[i]}));
-}
-
 TEST(Cascade_Api, copiesOnThreads)
 {
     const Scene s;

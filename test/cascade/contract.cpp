@@ -76,7 +76,6 @@ TEST(Cascade_Inputs, dimensionsOfCascadeClassifierEx)
     const ContractScene s;
     const Mat truth = s.truth();
     std::vector<Rect> boxes;
-    std::vector<Mat> tables;
     Mat table;
     expectRefused([&] { s.cascade->detectAsync(cube(), table); }, {"image", "48"});
     expectRefused([&] { s.cascade->detectAsync(std::vector<Mat>{s.images[0], cube()}, table); }, {"image", "48"});
@@ -85,7 +84,6 @@ TEST(Cascade_Inputs, dimensionsOfCascadeClassifierEx)
     expectRefused([&] { s.cascade->countPasses(cube(), table); }, {"image", "48"});
     expectRefused([&] { s.cascade->convertDetections(cube(CV_32SC4), 0, boxes); }, {"objects", "48"});
     expectRefused([&] { s.cascade->detectMultiScale(s.images, boxes); }, {"image", "list"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, cube(), tables); }, {"image", "48"});
     expectRefused([&] { s.cascade->detectAsync(s.images, table, noArray(), noArray(), s.mask); }, {"mask"});
     EXPECT_TRUE(sameBits(truth, s.truth()));
 }
@@ -123,8 +121,6 @@ TEST(Cascade_Outputs, refusedOfCascadeClassifierEx)
     std::vector<Rect> tooNarrow;
     std::vector<int> ints;
     GpuMat device;
-    std::vector<GpuMat> devices;
-    std::vector<Mat> tables;
     expectRefused([&] { s.cascade->detectAsync(s.images, fixed); }, {"objects"});
     expectRefused([&] { s.cascade->detectAsync(s.images, tooNarrow); }, {"objects"});
     expectRefused([&] { s.cascade->detectAsync(s.images, table, ints); }, {"numDetections"});
@@ -133,10 +129,6 @@ TEST(Cascade_Outputs, refusedOfCascadeClassifierEx)
     expectRefused([&] { s.cascade->detectAsync(s.images, table, device); }, {"numDetections"});
     expectRefused([&] { s.cascade->detectAsync(s.images, table, noArray(), device); }, {"levelWeights"});
     expectRefused([&] { s.cascade->countPasses(s.images[0], device); }, {"passes"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, devices); }, {"objects"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, table); }, {"objects"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, tables, table); },
-                  {"numDetections"});
     EXPECT_TRUE(sameBits(truth, table)) << "an output was written";
     EXPECT_TRUE(sameBits(truth, s.truth()));
 }
@@ -185,14 +177,11 @@ TEST_F(Cascade_CudaContract, downloadsAllocateNothing)
 {
     faults::require(faults::CUDA);
     Mat objects, counts, weights;
-    std::vector<Mat> tables;
     std::vector<Rect> boxes;
-    const Ptr<CascadeClassifierEx> other = scene->cascade->clone();
     const auto everything = [&]
     {
         scene->cascade->detectAsync(frames, objects, counts, weights, noArray(), stream);
         scene->cascade->detectMultiScale(frames[0], boxes, 1.3, 1, 0, Size(), Size(), mask, stream);
-        CascadeClassifierEx::detectTogether({scene->cascade, other}, frames, tables, noArray(), noArray(), stream);
         detect();
         scene->cascade->convertDetections(table, 1, boxes, stream);
     };
@@ -300,41 +289,11 @@ TEST_F(Cascade_CudaContract, neitherSideDisturbsTheOther)
     EXPECT_TRUE(sameBits(before, result())) << "replayed without a cascade";
 }
 
-TEST_F(Cascade_CudaContract, togetherIsCaptured)
-{
-    const Ptr<CascadeClassifierEx> other = cascadeOf(CascadeGenerator(78, scene->images[0]).make());
-    other->setScaleFactor(1.3);
-    std::vector<Mat> expected;
-    CascadeClassifierEx::detectTogether({scene->cascade, other}, scene->images, expected);
-    std::vector<GpuMat> tables;
-    const auto work = [&] {
-        CascadeClassifierEx::detectTogether({scene->cascade, other}, frames, tables, noArray(), noArray(), stream);
-    };
-    const auto graph = capture(work);
-    for (int i = 0; i < 2; ++i)
-    {
-        graph->launch();
-        stream.waitForCompletion();
-        for (size_t t = 0; t < 2; ++t)
-            EXPECT_TRUE(sameBits(expected[t], Mat(tables[t])));
-        other->setMinNeighbors(9); // not the graph's
-    }
-    {
-        Gate gate(stream);
-        other->setMinNeighbors(3);
-        work();
-        EXPECT_FALSE(gate.gaveUp()) << "the call waited";
-    }
-    stream.waitForCompletion();
-    EXPECT_TRUE(sameBits(expected[1], Mat(tables[1])));
-}
-
 //! Calls that have to wait are refused before they touch the stream, and the capture stays valid.
 TEST_F(Cascade_CudaContract, waitingIsRefused)
 {
     Mat host;
     UMat unified;
-    std::vector<Mat> hosts;
     std::vector<int> ints, levels;
     std::vector<double> weights;
     std::vector<Rect> boxes;
@@ -355,10 +314,6 @@ TEST_F(Cascade_CudaContract, waitingIsRefused)
                 });
             refused([&] { c.countPasses(frames[0], host, stream); });
             refused([&] { c.convertDetections(table, 0, boxes, stream); });
-            refused(
-                [&] {
-                    CascadeClassifierEx::detectTogether({scene->cascade}, frames, hosts, noArray(), noArray(), stream);
-                });
             detect();
         });
     graph->launch();

@@ -393,26 +393,6 @@ TEST_F(Cascade_Cuda, outputsOnEitherSide)
     }
 }
 
-TEST_F(Cascade_Cuda, together)
-{
-    const Mat image = cascadeScenes()[0].image;
-    std::vector<Ptr<CascadeClassifierEx>> cascades = {shipped("haarcascades/haarcascade_frontalface_alt2.xml"),
-                                                      shipped("lbpcascades/lbpcascade_frontalface.xml"),
-                                                      shipped("haarcascades/haarcascade_eye.xml")};
-    cascades[1]->setMinNeighbors(0);
-    cascades[2]->setMaxObjectSize(Size(60, 60));
-    for (int round = 0; round < 3; ++round, std::rotate(cascades.begin(), cascades.begin() + 1, cascades.end()))
-    {
-        std::vector<Mat> expected;
-        std::vector<GpuMat> actual;
-        CascadeClassifierEx::detectTogether(cascades, image, expected);
-        CascadeClassifierEx::detectTogether(cascades, uploadRoi(image), actual);
-        ASSERT_EQ(expected.size(), actual.size());
-        for (size_t t = 0; t < expected.size(); ++t)
-            EXPECT_TRUE(sameBits(expected[t], Mat(actual[t])));
-    }
-}
-
 TEST_F(Cascade_Cuda, countPasses)
 {
     const Mat image = randomImage(20251129, Size(150, 100), CV_8UC3);

@@ -72,17 +72,6 @@ std::vector<S> detections()
         {"detectAsync to the host", EAGER,
          [](Detector& d)
          { d.cascade->detectAsync(d.two.in(), d.host[0], d.host[1], d.host[2], noArray(), d.stream()); }},
-        {"detectTogether with another cascade", EAGER,
-         [](Detector& d)
-         {
-             const Ptr<CascadeClassifierEx> other = d.cascade->clone(); // the instance must not change
-             other->loadBuffer(asRow(d.other));
-             std::vector<Mat> tables;
-             CascadeClassifierEx::detectTogether({d.cascade, other}, d.two.in(), tables, noArray(), noArray(),
-                                                 d.stream());
-             d.host[0] = tables[0];
-             d.host[1] = tables[1];
-         }},
         {"detectMultiScale", EAGER,
          [](Detector& d)
          { d.cascade->detectMultiScale(d.image.in(), d.boxes, 1.2, 1, 0, Size(), Size(), d.mask.in(), d.stream()); }},

@@ -37,14 +37,13 @@ struct CascadeFuzzCase
         TABLES = 1,
         VECTORS = 2, //!< results of the first image in vectors
         PASSES = 4,
-        TOGETHER = 8,
         USED = 16,  //!< the instance has detected with another cascade, other parameters and another image before
         CLONE = 32, //!< a clone detects
         AGAIN = 64  //!< tables are filled twice, in the same arrays or in new ones
     };
 
-    OracleCascade cascade, second; //!< second: for TOGETHER
-    std::string text, secondText;
+    OracleCascade cascade;
+    std::string text, otherText; //!< otherText: for USED
     CascadeParams params, before;
     std::vector<Mat> images, masks; //!< masks: none, or one per image, which may be empty
     Mat earlier;
@@ -162,9 +161,9 @@ inline CascadeFuzzCase makeCascadeCase(int64 seed, int64 number)
     RNG rng = rngOf(seed + 2000003, number);
     CascadeFuzzCase c;
     c.cascade = randomCascade(rng);
-    c.second = randomCascade(rng);
+    const OracleCascade other = randomCascade(rng);
     c.text = cascadeText(c.cascade, ".xml");
-    c.secondText = cascadeText(c.second, ".xml");
+    c.otherText = cascadeText(other, ".xml");
     c.params = randomCascadeParams(rng);
     c.before = randomCascadeParams(rng);
     c.calls = rng.uniform(0, 128) | CascadeFuzzCase::TABLES;
@@ -198,7 +197,7 @@ public:
     {
         if (c.calls & CascadeFuzzCase::USED)
         {
-            load(*cascade, c.secondText);
+            load(*cascade, c.otherText);
             c.before.give(*cascade);
             const Size tables(1 + c.before.maxObjects, 1);
             cascade->detectAsync(a.in(c.earlier), a.out("earlier", tables, CV_32SC4), noArray(), noArray(), noArray(),
@@ -229,8 +228,6 @@ public:
             a.value("scales", columnOf(scales));
             a.value("layers", columnOf(layers));
         }
-        if (c.calls & CascadeFuzzCase::TOGETHER)
-            together();
     }
 
 private:
@@ -276,27 +273,6 @@ private:
         a.value("vector", columnOf(boxes));
         a.value("vector levels", columnOf(levels));
         a.value("vector weights", columnOf(weights));
-    }
-
-    void together()
-    {
-        const Ptr<CascadeClassifierEx> other = cascadeOf(c.secondText);
-        c.before.give(*other);
-        other->setScaleFactor(c.params.sizes.scaleFactor);
-        const _InputArray& images = a.list(c.images, device());
-        const bool onDevice = device() && (c.placement & 1024);
-        std::vector<GpuMat> gpu[3];
-        std::vector<Mat> host[3];
-        if (onDevice)
-            CascadeClassifierEx::detectTogether({cascade, other}, images, gpu[0], gpu[1], gpu[2], a.stream());
-        else
-            CascadeClassifierEx::detectTogether({cascade, other}, images, host[0], host[1], host[2], a.stream());
-        if (onDevice)
-            a.stream().waitForCompletion();
-        static const char* const names[] = {"objects", "counts", "weights"};
-        for (int i = 0; i < 2; ++i)
-            for (int k = 0; k < 3; ++k)
-                a.value(std::string(i ? "second " : "first ") + names[k], onDevice ? Mat(gpu[k][i]) : host[k][i]);
     }
 
     const CascadeFuzzCase& c;

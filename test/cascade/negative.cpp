@@ -226,10 +226,6 @@ protected:
     {
         return [=] { c->detectAsync(in, table, noArray(), noArray(), where); };
     }
-    Call together(const std::vector<Ptr<CascadeClassifierEx>>& cascades)
-    {
-        return [=] { CascadeClassifierEx::detectTogether(cascades, image, tables); };
-    }
     Call convert(const Mat& objects, int row)
     {
         return [=] { c->convertDetections(objects, row, boxes); };
@@ -294,11 +290,6 @@ TEST_F(Cascade_NegativeCalls, cascadesAndResults)
     expectRefused([&] { none->detectMultiScale(image, boxes); }, {"no cascade"});
     expectRefused([&] { none->detectAsync(image, table); }, {"no cascade"});
     expectRefused([&] { none->countPasses(image, table); }, {"no cascade"});
-    expectRefused(together({}), {"cascades"});
-    expectRefused(together({c, none}), {" cascades[1]: "});
-    expectRefused(together({c, nullptr}), {"cascades", "1"});
-    expectRefused(together({c, other}), {"cascades"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({c}, image, table); }, {"objects"});
     expectRefused(convert(image, 0), {"objects"});
     for (const int row : {1, 7, -1})
         expectRefused(convert(before, row), {cv::format(" row: %d, but objects has 1 rows", row)},

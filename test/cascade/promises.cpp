@@ -371,12 +371,11 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
     for (const int channels : {1, 3, 4})
     {
         Mat image = noise(11, Size(50, 40), CV_8UC(channels));
-        std::vector<Mat> rows, tables;
+        std::vector<Mat> rows;
         for (int y = 0; y < image.rows; ++y)
             rows.emplace_back(image.cols, channels, CV_8UC1, image.ptr(y));
         Mat table;
         expectRefused([&] { c->detectAsync(rows, table); }, {"images", "[image]"});
-        expectRefused([&] { CascadeClassifierEx::detectTogether({c}, rows, tables); }, {"images", "[image]"});
         rows[20] = rows[20].clone(); // now a list of separate arrays
         EXPECT_NO_THROW(c->detectAsync(rows, table));
         EXPECT_EQ(40, table.rows);
@@ -396,39 +395,6 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
         EXPECT_NO_THROW(c->detectAsync(images, table));
         EXPECT_EQ(4, table.rows);
         EXPECT_EQ(0, countNonZero(table.reshape(1)));
-    }
-}
-
-TEST(Cascade_Contract, oneObjectTwiceInACall)
-{
-    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
-    const Mat image = noise(8, Size(50, 40));
-    Mat alone;
-    std::vector<Mat> tables;
-    c->detectAsync(image, alone);
-    CascadeClassifierEx::detectTogether({c, c}, image, tables);
-    ASSERT_EQ(2u, tables.size());
-    EXPECT_TRUE(sameBits(alone, tables[0]));
-    EXPECT_TRUE(sameBits(alone, tables[1]));
-}
-
-//! Lists of UMat are taken and given as lists of Mat are.
-TEST(Cascade_Contract, listsOfUMat)
-{
-    const Ptr<CascadeClassifierEx> c = cascadeOf(simplest(Size(11, 8)));
-    const Mat image = noise(13, Size(50, 40));
-    std::vector<UMat> images(2), tables, counts;
-    for (UMat& one : images)
-        image.copyTo(one);
-    std::vector<Mat> expected, expectedCounts;
-    CascadeClassifierEx::detectTogether({c, c}, std::vector<Mat>(2, image), expected, expectedCounts);
-    CascadeClassifierEx::detectTogether({c, c}, images, tables, counts);
-    ASSERT_EQ(2u, tables.size());
-    ASSERT_EQ(2u, counts.size());
-    for (int t = 0; t < 2; ++t)
-    {
-        EXPECT_TRUE(sameBits(expected[t], tables[t].getMat(ACCESS_READ)));
-        EXPECT_TRUE(sameBits(expectedCounts[t], counts[t].getMat(ACCESS_READ)));
     }
 }
 

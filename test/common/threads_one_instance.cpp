@@ -226,8 +226,6 @@ public:
         for (const uint64 seed : {1, 2})
             files.push_back(bytesOf(cascadeText(CascadeGenerator(seed, frame).make(), ".xml")));
         one->setMinNeighbors(0);
-        other->setMinNeighbors(0);
-        other->loadBuffer(files[0]);
     }
     Calls calls()
     {
@@ -240,14 +238,7 @@ public:
                      one->detectMultiScale(image.in(), objects, counts, 1.2, 0, 0, Size(), Size(), noArray(), s);
                      m = {columnOf(objects), columnOf(counts)};
                  },
-                 [this](Mats& m, Stream& s) { one->detectAsync(image.in(), m[0], m[1], noArray(), noArray(), s); },
-                 // In either order: no thread waits for one while it keeps others from the other.
-                 [this](Mats& m, Stream& s) {
-                     Classifier::detectTogether({one, other}, image.in(), m, noArray(), noArray(), s);
-                 },
-                 [this](Mats& m, Stream& s) {
-                     Classifier::detectTogether({other, one}, image.in(), m, noArray(), noArray(), s);
-                 }},
+                 [this](Mats& m, Stream& s) { one->detectAsync(image.in(), m[0], m[1], noArray(), noArray(), s); }},
                 {[this](Mats&, Stream&) { one->clear(); },
                  [this](Mats&, Stream&) { EXPECT_LE(0, one->getNumberOfStages() + int(one->empty())); },
                  [this](Mats&, Stream&) { EXPECT_LE(0, one->clone()->getOriginalWindowSize().width); },
@@ -284,7 +275,7 @@ private:
     const Mat frame;
     const tld::Image image;
     Mats files;
-    const Ptr<Classifier> one = Classifier::create(), other = one->clone();
+    const Ptr<Classifier> one = Classifier::create();
 };
 
 //! Few windows and templates, so that a call takes little time.

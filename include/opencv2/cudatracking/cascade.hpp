@@ -260,24 +260,6 @@ public:
     then. */
     CV_WRAP virtual int convertDetections(InputArray objects, int row, CV_OUT std::vector<Rect>& boxes,
                                           Stream& stream = cv::cuda::noStream()) const = 0;
-    /** @brief Runs detectAsync() for several cascades on the same images. The gray image and the scaled images are
-    computed once for all cascades. Each cascade keeps its own parameters, but the scale factors must be equal. Masks
-    are not supported. Waits only if the images are GpuMat and an output is a Mat, UMat or std::vector.
-    @param cascades instances of this class, each with a cascade. No other thread may use them during the call. Scratch
-    memory belongs to the first one: keep it as long as a graph that captures the call.
-    @param images one image or a list of up to 2^20, CV_8U of 1, 3 or 4 channels, of any sizes; all Mat or all GpuMat.
-    In Python always pass a list.
-    @param objects list of matrices, one for each cascade: CV_32SC4, 1 + maxObjects columns, (n, found, candidates,
-    overflow), then n boxes, then zeros.
-    @param numDetections,levelWeights lists of matrices, one for each cascade: number of candidates and largest
-    last-stage sum of each object. Default: not wanted.
-    @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if an argument is invalid, if there is no cascade, or if scale factors differ. */
-    CV_WRAP static void detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades, InputArrayOfArrays images,
-                                       OutputArrayOfArrays objects, OutputArrayOfArrays numDetections = noArray(),
-                                       OutputArrayOfArrays levelWeights = noArray(),
-                                       Stream& stream = cv::cuda::noStream());
-
     /** @brief Sets the factor between successive scales for detectAsync().
     @param factor factor, finite, above 1. Default 1.1. Detection throws if an image then needs more than 4,095 scales.
     @throws cv::Exception if the value is out of its range; the old one is kept. */

@@ -87,13 +87,6 @@ class CascadeTest(unittest.TestCase):
             found, boxes = made.convertDetections(table, row)
             self.assertEqual(found, len(boxes))
             np.testing.assert_array_equal(boxes, made.detectMultiScale(part, 1.1, 1))
-        other = made.clone()
-        other.setMinNeighbors(2)
-        tables = CascadeClassifierEx.detectTogether([made, other], [image])[0]
-        np.testing.assert_array_equal(tables[0][0], table[0])
-        opaque = CascadeClassifierEx.detectTogether([made, other], [cv2.UMat(image)])[0]
-        for expected, actual in zip(tables, opaque):
-            np.testing.assert_array_equal(actual.get(), expected)
 
     def test_scales_and_counts(self):
         made, image = cascade(), scene()
@@ -122,8 +115,6 @@ class CascadeTest(unittest.TestCase):
         for one in (image, image[:50, :60], colour, colour[5:, 5:], bgra, image[:2], colour[:2]):
             with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                 made.detectAsync(one)
-            with self.assertRaisesRegex(cv2.error, r"\[image\]"):
-                CascadeClassifierEx.detectTogether([made], one)
             self.assertEqual(len(made.detectAsync([one])[0]), 1)
         views = {"reversed channels": colour[:, :, ::-1], "transposed": image.T, "upside down": image[::-1], "turned": np.rot90(image),
                  "mirrored": image[:, ::-1], "Fortran": np.asfortranarray(image), "Fortran, colour": np.asfortranarray(colour),
@@ -133,8 +124,6 @@ class CascadeTest(unittest.TestCase):
             with self.subTest(name):
                 with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                     made.detectAsync(view)
-                with self.assertRaisesRegex(cv2.error, r"\[image\]"):
-                    CascadeClassifierEx.detectTogether([made], view)
 
     def test_stack_and_narrow_images(self):
         """One array of several images is a list, and so are images too narrow for any object."""

@@ -205,15 +205,7 @@ void classifyList(const Tile& tile, Scratch& scratch)
         addCandidate(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
 }
 
-const Grid* gridOn(const std::vector<Grid>& grids, int layer)
-{
-    for (const Grid& grid : grids)
-        if (grid.layer == layer)
-            return &grid;
-    return nullptr;
-}
-
-//! Classifies the windows of one task in a tile. The skip rule carries over from the tile to the left.
+//! Classifies the windows of a tile. The skip rule carries over from the tile to the left.
 void classifyTile(const Tile& tile, Scratch& scratch)
 {
     const size_t stages = tile.model().stages.size();
@@ -224,9 +216,9 @@ void classifyTile(const Tile& tile, Scratch& scratch)
         tile.passes->windows += static_cast<int64_t>(tile.cols) * tile.rows;
     for (int j = 0; j < tile.rows; ++j)
     {
-        bool carry = scratch.carry[tile.task * STRIP_ROWS + j] != 0;
+        bool carry = scratch.carry[j] != 0;
         classifyRow(tile, scratch, j, carry);
-        scratch.carry[tile.task * STRIP_ROWS + j] = carry;
+        scratch.carry[j] = carry;
     }
     classifyList(tile, scratch);
 }
@@ -268,58 +260,32 @@ void Scratch::List::push(int window, int place, float norm)
 }
 
 void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
-              std::vector<Candidate>* candidates, Passes* passes)
+              std::vector<Candidate>& candidates, Passes* passes)
 {
     const Layer& layer = work.pyramid->layers[layerIndex];
-    IntegralImages needed(layer.step, work.extent);
-    const int tasks = static_cast<int>(work.tasks->size());
-    std::vector<const Grid*> grids;
-    int mostCols = 0, mostRows = 0;
-    for (int t = 0; t < tasks; ++t)
-    {
-        const Grid* const grid = gridOn(work.pyramid->grids[t], layerIndex);
-        grids.push_back(grid && grid->rows > firstRow ? grid : nullptr);
-        if (!grids[t])
-            continue;
-        needed.add(*(*work.prepared)[t]);
-        mostCols = std::max(mostCols, grid->cols);
-        mostRows = std::max(mostRows, std::min(grid->rows - firstRow, STRIP_ROWS));
-    }
+    const Grid& grid = work.pyramid->grids[layerIndex];
+    const Prepared& prepared = *work.prepared;
+    const Model& model = *prepared.model;
+    const IntegralImages needed(layer.step, prepared);
+    const int rows = std::min(grid.rows - firstRow, STRIP_ROWS);
     detail::ScratchPool<Scratch>::Lease scratch(pool);
-    scratch->carry.assign(static_cast<size_t>(tasks) * STRIP_ROWS, 0);
-    for (int firstCol = 0; firstCol < mostCols; firstCol += TILE_COLS)
+    std::fill_n(scratch->carry, STRIP_ROWS, static_cast<uint8_t>(0));
+    for (int firstCol = 0; firstCol < grid.cols; firstCol += TILE_COLS)
     {
+        const int cols = std::min(grid.cols - firstCol, TILE_COLS);
         LayerRegion region = {firstCol * layer.step, firstRow * layer.step, 0, 0};
-        region.cols = std::min(layer.cols - region.x,
-                               (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
-        region.rows = std::min(layer.rows - region.y, (mostRows - 1) * layer.step + work.extent.height);
+        region.cols = std::min(layer.cols - region.x, (cols - 1) * layer.step + model.width);
+        region.rows = std::min(layer.rows - region.y, (rows - 1) * layer.step + model.height);
         integralImage(work, layer, region, needed, *scratch);
-        for (int t = 0; t < tasks; ++t)
-        {
-            if (!grids[t] || grids[t]->cols <= firstCol)
-                continue;
-            const Prepared& prepared = *(*work.prepared)[t];
-            const Tile tile = {work,
-                               layer,
-                               prepared.isNarrow() ? needed.narrowLayout : needed.layout,
-                               prepared,
-                               t,
-                               firstCol,
-                               firstRow,
-                               std::min(grids[t]->cols - firstCol, TILE_COLS),
-                               std::min(grids[t]->rows - firstRow, STRIP_ROWS),
-                               candidates[t],
-                               passes ? passes + t : nullptr,
-                               lanesOf()};
-            if (prepared.isNarrow())
-                classifyNarrow(tile, *scratch);
-            else
-                classifyTile(tile, *scratch);
-        }
+        const Tile tile = {work, layer, needed.layout, prepared, firstCol, firstRow,
+                           cols, rows,  candidates,    passes,   lanesOf()};
+        if (prepared.isNarrow())
+            classifyNarrow(tile, *scratch);
+        else
+            classifyTile(tile, *scratch);
     }
-    for (int t = 0; t < tasks; ++t)
-        std::sort(candidates[t].begin(), candidates[t].end(),
-                  [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
 }
 
 }}}} // namespace cv::cuda::cascade::cpu

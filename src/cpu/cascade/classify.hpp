@@ -25,11 +25,11 @@ struct TableLayout
     int step, cols, rows; //!< distance of windows in pixels; columns and rows of an integral image
     int half, stride;     //!< index of the first odd column; values per row
 
-    //! @param narrow whether the integral image is for narrow models.
-    TableLayout(int theStep, const WindowExtent& extent, bool narrow)
+    //! @param narrow whether the model is narrow.
+    TableLayout(int theStep, const Model& model, bool narrow)
         : step(theStep),
-          cols((TILE_COLS - 1) * theStep + extent.width + 1),
-          rows((STRIP_ROWS - 1) * theStep + extent.height + 1),
+          cols((TILE_COLS - 1) * theStep + model.width + 1),
+          rows((STRIP_ROWS - 1) * theStep + model.height + 1),
           // Rows of narrow tables are written in whole vectors, whose end must not reach the odd columns.
           half(detail::roundUp(cols / 2 + 1, narrow ? 32 : 16) + (narrow ? 16 : 0)),
           stride(theStep == 2 ? 2 * half : detail::roundUp(cols, 16))
@@ -38,17 +38,14 @@ struct TableLayout
     size_t size() const { return static_cast<size_t>(rows) * stride; }
 };
 
-//! The integral images that tasks need of a tile, and their layouts.
+//! The integral images that a model needs of a tile, and their layout.
 struct IntegralImages
 {
-    TableLayout layout, narrowLayout;
-    bool sums = false, squares = false, tilted = false; //!< in `layout`: of pixels, of their squares, of rotated sums
-    bool narrow = false;                                //!< in `narrowLayout`: of pixels, modulo 2^16
+    TableLayout layout;
+    bool narrow;          //!< that of pixels is modulo 2^16, and there is no other
+    bool squares, tilted; //!< of squares, of rotated sums
 
-    IntegralImages(int step, const WindowExtent& extent) : layout(step, extent, false), narrowLayout(step, extent, true)
-    {}
-    //! Adds those that a model needs.
-    void add(const Prepared& prepared);
+    IntegralImages(int step, const Prepared& prepared);
 };
 
 /** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's
@@ -107,7 +104,7 @@ struct NarrowModel
 class Prepared
 {
 public:
-    Prepared(const ModelPtr& theModel, const WindowExtent& extent);
+    explicit Prepared(const ModelPtr& theModel);
 
     ModelPtr model;
     std::vector<Corners> features;
@@ -119,11 +116,6 @@ public:
 
     bool isNarrow() const { return !narrow.stages.empty(); }
 };
-
-//! Returns the extent that the integral images of all tasks need.
-WindowExtent extentOf(const std::vector<Task>& tasks);
-//! Computes the offsets of all corners of a model.
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent);
 
 //! Windows that a stage is evaluated on, in vectors.
 struct Windows
@@ -181,7 +173,7 @@ struct Scratch
     };
     List live;
     std::vector<List> arriving; //!< for each stage, windows of rows that became sparse before it
-    std::vector<uint8_t> carry; //!< whether the skip rule skips the next window, for each task and row of windows
+    uint8_t carry[STRIP_ROWS];  //!< whether the skip rule skips the next window, for each row of windows
 };
 
 //! The region of a layer that a tile needs, in pixels.

@@ -34,31 +34,29 @@ void addPasses(const std::vector<Passes>& strips, const std::vector<Strip>& jobs
 class CpuEngine final : public Engine
 {
 public:
-    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle) override
+    void detect(const Request& request, const Table& table, StreamHandle) override
     {
         classify(request, nullptr);
         parallel_for_(Range(0, static_cast<int>(request.images.size())),
                       [&](const Range& range)
                       {
+                          const Settings& settings = request.task.settings;
                           Objects objects;
                           for (int i = range.start; i < range.end; ++i)
-                              for (size_t t = 0; t < request.tasks.size(); ++t)
-                              {
-                                  const Settings& settings = request.tasks[t].settings;
-                                  const std::vector<Candidate>& candidates = candidatesOf(i, t, request);
-                                  objects = Objects();
-                                  objects.candidates = static_cast<int>(std::min<size_t>(candidates.size(), INT_MAX));
-                                  if (objects.candidates <= settings.maxCandidates)
-                                      group(candidates, *pyramidOf_[i], static_cast<int>(t), settings, objects);
-                                  store(objects, objects.candidates > settings.maxCandidates, tables[t], i);
-                              }
+                          {
+                              objects = Objects();
+                              objects.candidates = static_cast<int>(std::min<size_t>(candidates_[i].size(), INT_MAX));
+                              if (objects.candidates <= settings.maxCandidates)
+                                  group(candidates_[i], *pyramidOf_[i], settings, objects);
+                              store(objects, objects.candidates > settings.maxCandidates, table, i);
+                          }
                       });
     }
 
     void find(const Request& request, Objects& objects, StreamHandle) override
     {
         classify(request, nullptr);
-        group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
+        group(candidates_[0], *pyramidOf_[0], request.task.settings, objects);
     }
 
     size_t workspaceBytes() const override { return 0; }
@@ -68,13 +66,13 @@ public:
     {
         makePyramids(request);
         makeGrays(request);
-        const cpu::WindowExtent extent = cpu::extentOf(request.tasks);
-        prepare(request, extent);
+        const ModelPtr& model = request.task.model;
+        if (!prepared_ || prepared_->model->version != model->version)
+            prepared_ = std::make_shared<cpu::Prepared>(model);
         std::vector<Strip> strips = stripsOf(request);
-        const size_t tasks = request.tasks.size();
-        std::vector<std::vector<Candidate>> parts(strips.size() * tasks);
+        std::vector<std::vector<Candidate>> parts(strips.size());
         Passes none;
-        none.stages.assign(request.tasks[0].model->stages.size(), 0);
+        none.stages.assign(model->stages.size(), 0);
         std::vector<Passes> counts(passes ? strips.size() : 0, none);
         parallel_for_(
             Range(0, static_cast<int>(strips.size())),
@@ -84,21 +82,19 @@ public:
                 {
                     const int i = strips[b].image;
                     const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
-                    const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], &request.tasks, &prepared_, extent};
-                    cpu::classify(work, strips[b].layer, strips[b].firstRow, scratch_, &parts[b * tasks],
+                    const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], prepared_.get()};
+                    cpu::classify(work, strips[b].layer, strips[b].firstRow, scratch_, parts[b],
                                   passes ? &counts[b] : nullptr);
                 }
             },
             static_cast<double>(strips.size()));
         // Strips are in the order of images, scales and rows, so their candidates are in the order of keys.
-        candidates_.assign(request.images.size() * tasks, std::vector<Candidate>());
+        candidates_.assign(request.images.size(), std::vector<Candidate>());
         for (size_t b = 0; b < strips.size(); ++b)
-            for (size_t t = 0; t < tasks; ++t)
-            {
-                std::vector<Candidate>& all = candidates_[strips[b].image * tasks + t];
-                const std::vector<Candidate>& part = parts[b * tasks + t];
-                all.insert(all.end(), part.begin(), part.end());
-            }
+        {
+            std::vector<Candidate>& all = candidates_[strips[b].image];
+            all.insert(all.end(), parts[b].begin(), parts[b].end());
+        }
         if (passes)
         {
             passes->assign(pyramidOf_[0]->layers.size(), none);
@@ -107,11 +103,6 @@ public:
     }
 
 private:
-    const std::vector<Candidate>& candidatesOf(int image, size_t task, const Request& request) const
-    {
-        return candidates_[image * request.tasks.size() + task];
-    }
-
     //! Makes one pyramid per image size.
     void makePyramids(const Request& request)
     {
@@ -121,7 +112,7 @@ private:
         {
             std::unique_ptr<Pyramid>& pyramid = pyramids_[{image.cols, image.rows}];
             if (!pyramid)
-                pyramid = std::make_unique<Pyramid>(makePyramid(image.cols, image.rows, request.tasks));
+                pyramid = std::make_unique<Pyramid>(makePyramid(image.cols, image.rows, request.task));
             pyramidOf_.push_back(pyramid.get());
         }
     }
@@ -141,33 +132,14 @@ private:
         }
     }
 
-    //! Computes the offsets of corners, unless those of the last call still apply.
-    void prepare(const Request& request, const cpu::WindowExtent& extent)
-    {
-        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
-        for (const Task& task : request.tasks)
-            key.push_back(task.model->version);
-        if (key == preparedKey_)
-            return;
-        preparedKey_.clear();
-        prepared_.clear();
-        for (const Task& task : request.tasks)
-            prepared_.push_back(cpu::prepare(task.model, extent));
-        preparedKey_ = key;
-    }
-
     std::vector<Strip> stripsOf(const Request& request) const
     {
         std::vector<Strip> strips;
         for (size_t i = 0; i < request.images.size(); ++i)
         {
             const Pyramid& pyramid = *pyramidOf_[i];
-            std::vector<int> rows(pyramid.layers.size(), 0);
-            for (const std::vector<Grid>& grids : pyramid.grids)
-                for (const Grid& grid : grids)
-                    rows[grid.layer] = std::max(rows[grid.layer], grid.rows);
-            for (size_t layer = 0; layer < rows.size(); ++layer)
-                for (int row = 0; row < rows[layer]; row += cpu::STRIP_ROWS)
+            for (size_t layer = 0; layer < pyramid.grids.size(); ++layer)
+                for (int row = 0; row < pyramid.grids[layer].rows; row += cpu::STRIP_ROWS)
                     strips.push_back({static_cast<int>(i), static_cast<int>(layer), row});
         }
         return strips;
@@ -203,10 +175,9 @@ private:
     std::vector<const Pyramid*> pyramidOf_;                            //!< pyramid of each image
     std::vector<ImageView> grays_;
     std::vector<Mat> grayMemory_;
-    std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;
-    std::vector<uint64_t> preparedKey_;
+    std::shared_ptr<const cpu::Prepared> prepared_;
     detail::ScratchPool<cpu::Scratch> scratch_;
-    std::vector<std::vector<Candidate>> candidates_; //!< lists by image and task
+    std::vector<std::vector<Candidate>> candidates_; //!< lists by image
 };
 
 } // namespace

@@ -134,26 +134,26 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
 //! Gives integral images their size. Their first rows are 0.
 static void makeRoom(const IntegralImages& needed, Scratch& scratch)
 {
-    const auto resize = [](auto& table, bool isNeeded, const TableLayout& layout, size_t margin)
+    const auto resize = [&](auto& table, bool isNeeded, size_t margin)
     {
         if (!isNeeded)
             return;
-        table.resize(std::max(table.size(), layout.size() + margin));
-        std::fill_n(table.begin(), layout.stride, 0);
+        table.resize(std::max(table.size(), needed.layout.size() + margin));
+        std::fill_n(table.begin(), needed.layout.stride, 0);
     };
     // Vector loads may reach the whole tile, even if the region is smaller.
-    resize(scratch.sums, needed.sums, needed.layout, 0);
-    resize(scratch.squares, needed.squares, needed.layout, 0);
-    resize(scratch.tilted, needed.tilted, needed.layout, 0);
+    resize(scratch.sums, !needed.narrow, 0);
+    resize(scratch.squares, needed.squares, 0);
+    resize(scratch.tilted, needed.tilted, 0);
     // for octets at the right end of a tile and rows that are written in whole vectors
-    resize(scratch.narrowSums, needed.narrow, needed.narrowLayout, 2 * TILE_COLS);
+    resize(scratch.narrowSums, needed.narrow, 2 * TILE_COLS);
 }
 
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const IntegralImages& needed,
                    Scratch& scratch)
 {
     makeRoom(needed, scratch);
-    const TableLayout &layout = needed.layout, &narrow = needed.narrowLayout;
+    const TableLayout& layout = needed.layout;
     RowResizer rows(work, layer, region, scratch);
     for (int y = 0; y < region.rows; ++y)
     {
@@ -164,15 +164,15 @@ void integralImage(const Work& work, const Layer& layer, const LayerRegion& regi
         if (needed.squares)
             addRow<true>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here],
                          &scratch.squares[above], &scratch.squares[here]);
-        else if (needed.sums)
+        else if (!needed.narrow)
             addRow<false>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here], nullptr, nullptr);
         if (needed.tilted)
             addTilted(pixels, y > 0 ? scratch.pixels[1].data() : nullptr, region.cols, layout, y + 1,
                       scratch.tilted.data());
         if (needed.narrow)
         {
-            uint16_t* const sums = scratch.narrowSums.data() + static_cast<size_t>(y) * narrow.stride;
-            addRowNarrow(pixels, region.cols, narrow.step == 2 ? narrow.half : 0, sums, sums + narrow.stride);
+            uint16_t* const sums = scratch.narrowSums.data() + above;
+            addRowNarrow(pixels, region.cols, layout.step == 2 ? layout.half : 0, sums, sums + layout.stride);
         }
     }
 }

@@ -145,7 +145,7 @@ private:
     //! first octet.
     void skip(int j, int first, int count)
     {
-        uint8_t& carry = scratch_.carry[tile_.task * STRIP_ROWS + j];
+        uint8_t& carry = scratch_.carry[j];
         for (int i = 0; i < tile_.cols; i += 64)
         {
             const uint64_t all =

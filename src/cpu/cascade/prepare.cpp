@@ -16,24 +16,12 @@ static bool fitsNarrow(const Model& model)
                        [](const LbpFeature& f) { return f.width * f.height <= MOST_NARROW_PIXELS; });
 }
 
-WindowExtent extentOf(const std::vector<Task>& tasks)
-{
-    WindowExtent extent = {};
-    for (const Task& task : tasks)
-    {
-        extent.width = std::max(extent.width, task.model->width);
-        extent.height = std::max(extent.height, task.model->height);
-    }
-    return extent;
-}
-
-void IntegralImages::add(const Prepared& prepared)
-{
-    narrow = narrow || prepared.isNarrow();
-    sums = sums || !prepared.isNarrow();
-    squares = squares || usesNorm(prepared.model->featureType());
-    tilted = tilted || prepared.model->tilted;
-}
+IntegralImages::IntegralImages(int step, const Prepared& prepared)
+    : layout(step, *prepared.model, prepared.isNarrow()),
+      narrow(prepared.isNarrow()),
+      squares(usesNorm(prepared.model->featureType())),
+      tilted(prepared.model->tilted)
+{}
 
 //! Sets or clears the bit of a code.
 static void put(uint8_t* set, int code, bool in)
@@ -85,10 +73,10 @@ static NarrowModel makeNarrow(const Model& model, const TableLayout* layouts)
     return narrow;
 }
 
-Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model(theModel)
+Prepared::Prepared(const ModelPtr& theModel) : model(theModel)
 {
     const bool fits = fitsNarrow(*model);
-    const TableLayout layouts[2] = {TableLayout(1, extent, fits), TableLayout(2, extent, fits)};
+    const TableLayout layouts[2] = {TableLayout(1, *model, fits), TableLayout(2, *model, fits)};
     if (fits)
     {
         narrow = makeNarrow(*model, layouts);
@@ -134,11 +122,6 @@ Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model
             cornerOf(inner, false, k, x, y);
             contrast[s][k] = layouts[s].offset(x, y);
         }
-}
-
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent)
-{
-    return std::make_shared<Prepared>(model, extent);
 }
 
 }}}} // namespace cv::cuda::cascade::cpu

@@ -9,14 +9,14 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-//! A tile of windows of one task, with its inputs and outputs.
+//! A tile of windows, with its inputs and outputs.
 struct Tile
 {
     const Work& work;
     const Layer& layer;
     const TableLayout& layout;
     const Prepared& prepared;
-    int task, firstCol, firstRow, cols, rows; //!< task: index; the others count windows
+    int firstCol, firstRow, cols, rows; //!< windows
     std::vector<Candidate>& candidates;
     Passes* passes; //!< null if not wanted
     int lanes;      //!< windows per vector

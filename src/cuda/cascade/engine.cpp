@@ -49,22 +49,15 @@ FoundTables tablesOf(Parts& parts, int objects)
 class CudaEngine final : public Engine
 {
 public:
-    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) override
+    void detect(const Request& request, const Table& table, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         detail::Downloads::Batch batch(downloads_, call);
-        std::vector<gpu::TableViews> views;
-        for (const Table& table : tables)
-            views.push_back({batch.view<int>(table.objects), batch.view<int>(table.numDetections),
-                             batch.view<double>(table.levelWeights)});
-        const Placed placed = begin(call, request);
-        for (size_t t = 0; t < request.tasks.size(); ++t)
-        {
-            const Settings& settings = request.tasks[t].settings;
-            const gpu::Classification job = classificationOf(call, placed, t, settings.maxCandidates);
-            gpu::classify(job, placed.models[t].packed->constant.get(), stream);
-            gpu::group(groupingOf(call, job, placed.windows(t), settings, settings.maxObjects, views[t]), stream);
-        }
+        const gpu::TableViews views = {batch.view<int>(table.objects), batch.view<int>(table.numDetections),
+                                       batch.view<double>(table.levelWeights)};
+        const Settings& settings = request.task.settings;
+        const gpu::Classification job = classify(call, request, settings.maxCandidates);
+        gpu::group(groupingOf(call, job, settings, settings.maxObjects, views), stream);
         batch.finish();
     }
 
@@ -96,93 +89,57 @@ private:
 
     // --- from the request to what is on the device -------------------------------------------------------------------
 
-    //! Model of a task, and its blob on the device.
-    struct PlacedModel
+    //! Runs all stages up to classify. @param capacity maxCandidates; for a single image, whose list begins at 0, any
+    //! number.
+    gpu::Classification classify(const Call& call, const Request& request, int capacity)
     {
-        std::shared_ptr<const PackedModel> packed;
-        const void* device;
-    };
-
-    //! Data of a call, on the device.
-    struct Placed
-    {
-        std::vector<PlacedModel> models; //!< by task
-        std::shared_ptr<const Tiling> tiling;
-        const uint8_t* tiles; //!< blob of `tiling`
-        const gpu::SourceRecord* sources;
-        int images;
-        int* counts; //!< of each task: see Lists::counts
-        uint8_t* pyramids;
-
-        const std::vector<int>& windows(size_t task) const { return tiling->tasks[task].windows; }
-    };
-
-    //! Places models, tiles and images on the device, unless they are there already, then runs toGray and resize.
-    Placed begin(const Call& call, const Request& request)
-    {
-        Placed placed = {};
-        placed.models = placeModels(call, request);
-        placed.tiling = tilingOf(request, placed.models);
-        placed.tiles = static_cast<const uint8_t*>(tilingTable_.put(
-            call, uploader_, tilingVersion_, tiling_->blob.data(), tiling_->blob.size(), "the list of tiles"));
-        placed.sources = placeSources(call, request, *placed.tiling);
-        placed.images = static_cast<int>(request.images.size());
-        makePyramids(call, request.tasks.size(), placed);
-        return placed;
-    }
-
-    //! Returns the index of a task's Lists::counts among those of all tasks.
-    static size_t firstCountOf(const Placed& placed, size_t task)
-    {
-        return task * (static_cast<size_t>(placed.images) + 1);
-    }
-
-    //! Runs resize, which also sets the numbers of candidates to 0.
-    void makePyramids(const Call& call, size_t tasks, Placed& placed)
-    {
-        const Tiling& tiling = *placed.tiling;
-        const size_t counts = firstCountOf(placed, tasks);
-        if (counts > static_cast<size_t>(INT_MAX))
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the call has too many images and cascades");
-        placed.counts = counts_.reserve<int>(call, counts, "numbers of candidates");
-        placed.pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
-        gpu::resize({reinterpret_cast<const gpu::ResizeRecord*>(placed.tiles + tiling.resizes), tiling.resizeCount,
-                     tiling.resizeRows, reinterpret_cast<const Tap*>(placed.tiles + tiling.taps), placed.sources,
-                     placed.pyramids, placed.counts, static_cast<int>(counts)},
+        const Model& model = *request.task.model;
+        if (!model_ || model_->version != model.version)
+            model_ = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
+        const void* const modelOnDevice =
+            modelTable_.put(call, uploader_, model.version, model_->blob.data(), model_->blob.size(), "a cascade");
+        const Tiling& tiling = tilingOf(request);
+        const uint8_t* const tiles = static_cast<const uint8_t*>(tilingTable_.put(
+            call, uploader_, tilingVersion_, tiling.blob.data(), tiling.blob.size(), "the list of tiles"));
+        gpu::Classification job = {};
+        job.model = model_->at(modelOnDevice);
+        std::copy(tiling.form.shapes, tiling.form.shapes + 2, job.shapes);
+        job.layout = tiling.form.layout;
+        job.threads = tiling.form.threads;
+        job.grids = reinterpret_cast<const gpu::GridRecord*>(tiles + tiling.grids);
+        job.tiles = reinterpret_cast<const gpu::TileRecord*>(tiles + tiling.tiles);
+        job.tileCount = tiling.tileCount;
+        job.singleTiles = tiling.singleTiles;
+        job.sources = placeSources(call, request, tiling);
+        job.images = static_cast<int>(request.images.size());
+        uint8_t* const pixels = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
+        job.pixels = pixels;
+        if (!job.model.pairs)
+            job.tables = tables_.reserve<uint32_t>(call,
+                                                   2 * static_cast<size_t>(gpu::tuning::PLAIN_BLOCKS) *
+                                                       std::max(job.shapes[0].words, job.shapes[1].words),
+                                                   "integral images");
+        job.lists = makeLists(call, tiling, tiles, capacity);
+        // It also sets the numbers of candidates to 0.
+        gpu::resize({reinterpret_cast<const gpu::ResizeRecord*>(tiles + tiling.resizes), tiling.resizeCount,
+                     tiling.resizeRows, reinterpret_cast<const Tap*>(tiles + tiling.taps), job.sources, pixels,
+                     job.lists.counts, job.images + 1},
                     call.stream());
+        gpu::classify(job, model_->constant.get(), call.stream());
+        return job;
     }
 
-    std::vector<PlacedModel> placeModels(const Call& call, const Request& request)
-    {
-        while (models_.size() < request.tasks.size())
-            models_.push_back(std::make_unique<Slot>(workspace_));
-        std::vector<PlacedModel> placed;
-        for (size_t t = 0; t < request.tasks.size(); ++t)
-        {
-            const Model& model = *request.tasks[t].model;
-            Slot& slot = *models_[t];
-            if (!slot.model || slot.model->version != model.version)
-                slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
-            placed.push_back({slot.model, slot.table.put(call, uploader_, model.version, slot.model->blob.data(),
-                                                         slot.model->blob.size(), "a cascade")});
-        }
-        return placed;
-    }
-
-    //! Returns the list of tiles: that of the last call if it is the same.
-    const std::shared_ptr<const Tiling>& tilingOf(const Request& request, const std::vector<PlacedModel>& models)
+    //! Returns the list of tiles for the present model: that of the last call if it is the same.
+    const Tiling& tilingOf(const Request& request)
     {
         std::vector<uint64_t> key = tilingKey(request);
         if (key != tilingKey_ || !tiling_)
         {
-            std::vector<std::shared_ptr<const PackedModel>> packed;
-            for (const PlacedModel& model : models)
-                packed.push_back(model.packed);
-            tiling_ = makeTiling(request, packed, detail::multiprocessors());
+            tiling_ = makeTiling(request, *model_, detail::multiprocessors());
             tilingKey_.swap(key);
             ++tilingVersion_;
         }
-        return tiling_;
+        return *tiling_;
     }
 
     const gpu::SourceRecord* placeSources(const Call& call, const Request& request, const Tiling& tiling)
@@ -229,53 +186,26 @@ private:
         return grays;
     }
 
-    //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any
-    //! number.
-    gpu::Lists makeLists(const Call& call, const Placed& placed, size_t task, int capacity)
+    //! @param tiles blob of the tiling on the device.
+    gpu::Lists makeLists(const Call& call, const Tiling& tiling, const uint8_t* tiles, int capacity)
     {
-        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
-        const size_t elements = listsOf(part.windows, capacity).back(), words = part.words;
+        const size_t elements = listsOf(tiling.windows, capacity).back(), words = tiling.words;
         gpu::Lists lists = {};
-        lists.firsts = reinterpret_cast<const int64_t*>(placed.tiles + part.lists);
+        lists.firsts = reinterpret_cast<const int64_t*>(tiles + tiling.lists);
         candidates_.divide(call, "candidates", elements, lists.keys, lists.weights);
-        lists.counts = placed.counts + firstCountOf(placed, task);
+        lists.counts = counts_.reserve<int>(call, tiling.windows.size() + 1, "numbers of candidates");
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
         return lists;
     }
 
-    gpu::Classification classificationOf(const Call& call, const Placed& placed, size_t task, int capacity)
-    {
-        const PackedModel& model = *placed.models[task].packed;
-        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
-        gpu::Classification job = {};
-        job.model = model.at(placed.models[task].device);
-        std::copy(part.form.shapes, part.form.shapes + 2, job.shapes);
-        job.layout = part.form.layout;
-        job.threads = part.form.threads;
-        job.grids = reinterpret_cast<const gpu::GridRecord*>(placed.tiles + part.grids);
-        job.tiles = reinterpret_cast<const gpu::TileRecord*>(placed.tiles + part.tiles);
-        job.tileCount = part.tileCount;
-        job.singleTiles = part.singleTiles;
-        job.sources = placed.sources;
-        job.pixels = placed.pyramids;
-        job.images = placed.images;
-        if (!job.model.pairs)
-            job.tables = tables_.reserve<uint32_t>(call,
-                                                   2 * static_cast<size_t>(gpu::tuning::PLAIN_BLOCKS) *
-                                                       std::max(job.shapes[0].words, job.shapes[1].words),
-                                                   "integral images");
-        job.lists = makeLists(call, placed, task, capacity);
-        return job;
-    }
-
-    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const std::vector<int>& windows,
-                             const Settings& settings, int maxObjects, const gpu::TableViews& tables)
+    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const Settings& settings, int maxObjects,
+                             const gpu::TableViews& tables)
     {
         gpu::GroupMemory m = {};
-        groups_.divide(call, "groups of candidates", listsOf(windows, job.lists.capacity).back(), m.boxes, m.weights,
-                       m.parents, m.counts);
+        groups_.divide(call, "groups of candidates", listsOf(tiling_->windows, job.lists.capacity).back(), m.boxes,
+                       m.weights, m.parents, m.counts);
         return {job.grids,  job.sources,      job.images, job.lists, m, settings.minNeighbors,
                 maxObjects, settings.largest, tables};
     }
@@ -285,13 +215,11 @@ private:
     //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
     int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
     {
-        const Placed placed = begin(call, request);
-        const Settings& settings = request.tasks[0].settings;
-        const gpu::Classification job = classificationOf(call, placed, 0, capacity);
-        gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
+        const Settings& settings = request.task.settings;
+        const gpu::Classification job = classify(call, request, capacity);
         const auto groupInto = [&](FoundTables tables, int maxObjects)
         {
-            gpu::group(groupingOf(call, job, placed.windows(0), settings, maxObjects,
+            gpu::group(groupingOf(call, job, settings, maxObjects,
                                   {{&tables.boxes->x, 0}, {tables.counts, 0}, {tables.weights, 0}, false}),
                        call.stream());
         };
@@ -330,9 +258,7 @@ private:
 
     void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
     {
-        const Placed placed = begin(call, request);
-        const gpu::Classification job = classificationOf(call, placed, 0, candidates);
-        gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
+        const gpu::Classification job = classify(call, request, candidates);
         std::vector<Key> keys(candidates);
         std::vector<double> weights(candidates);
         download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
@@ -343,24 +269,16 @@ private:
             sorted.push_back({keys[i], weights[i]});
         std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
         const ImageView& image = request.images[0];
-        group(sorted, makePyramid(image.cols, image.rows, request.tasks), 0, request.tasks[0].settings, objects);
+        group(sorted, makePyramid(image.cols, image.rows, request.task), request.task.settings, objects);
     }
-
-    struct Slot
-    {
-        explicit Slot(detail::Workspace& workspace) : table(workspace) {}
-
-        std::shared_ptr<const PackedModel> model;
-        DeviceTable table;
-    };
 
     detail::Workspace workspace_{"CascadeClassifierEx"}; // destroyed last
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     detail::HostBlock firstFound_{workspace_, detail::bytesOf([](Parts& parts) { tablesOf(parts, FIND_FIRST); }),
                                   "allocating page-locked memory for objects"};
-    std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
-    DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
+    std::shared_ptr<const PackedModel> model_; //!< of the last call
+    DeviceTable modelTable_{workspace_}, tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
         deferred_{workspace_}, failMasks_{workspace_}, tables_{workspace_}, groups_{workspace_}, found_{workspace_};
 

@@ -26,16 +26,14 @@ std::vector<uint64_t> tilingKey(const Request& request)
     { key.push_back(static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b)); };
     for (const ImageView& image : request.images)
         pair(image.cols, image.rows);
-    for (const Task& task : request.tasks)
-    {
-        key.push_back(task.model->version);
-        uint64_t factor;
-        std::memcpy(&factor, &task.settings.scaleFactor, sizeof(factor));
-        key.push_back(factor);
-        pair(task.settings.minSize.width, task.settings.minSize.height);
-        pair(task.settings.maxSize.width, task.settings.maxSize.height);
-        key.push_back(task.settings.maxCandidates);
-    }
+    const Settings& settings = request.task.settings;
+    key.push_back(request.task.model->version);
+    uint64_t factor;
+    std::memcpy(&factor, &settings.scaleFactor, sizeof(factor));
+    key.push_back(factor);
+    pair(settings.minSize.width, settings.minSize.height);
+    pair(settings.maxSize.width, settings.maxSize.height);
+    key.push_back(settings.maxCandidates);
     return key;
 }
 
@@ -117,7 +115,7 @@ Sizes makeSizes(const Request& request)
         sizes.entryOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;
-        sizes.entries.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
+        sizes.entries.push_back({makePyramid(image.cols, image.rows, request.task), taps, grids, {}, 0});
         Sizes::Entry& entry = sizes.entries.back();
         detail::Parts layers;
         for (const Layer& layer : entry.pyramid.layers)
@@ -133,24 +131,18 @@ Sizes makeSizes(const Request& request)
     return sizes;
 }
 
-std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shape& shape)
+std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, const Shape& shape)
 {
     std::vector<gpu::GridRecord> records;
     for (const Sizes::Entry& entry : sizes.entries)
-    {
-        for (const Layer& layer : entry.pyramid.layers)
-            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, detail::roundUp(layer.cols, 16),
-                               entry.pixels[&layer - entry.pyramid.layers.data()]});
-        for (const Grid& grid : entry.pyramid.grids[task])
+        for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
         {
-            gpu::GridRecord& record = records[entry.firstGrid + grid.layer];
-            record.cols = grid.cols;
-            record.rows = grid.rows;
-            record.boxWidth = grid.boxWidth;
-            record.boxHeight = grid.boxHeight;
-            record.rowWords = detail::ceilDiv(grid.cols, shape.cols);
+            const Layer& layer = entry.pyramid.layers[i];
+            const Grid& grid = entry.pyramid.grids[i];
+            records.push_back({layer.factor, layer.step, grid.cols, grid.rows, grid.boxWidth, grid.boxHeight,
+                               detail::ceilDiv(grid.cols, shape.cols), detail::roundUp(layer.cols, 16),
+                               entry.pixels[i]});
         }
-    }
     return records;
 }
 
@@ -198,13 +190,13 @@ int resizeRowsOf(const Sizes& sizes, int multiprocessors)
 
 //! Chooses whole tiles or, if all tiles are processed at once, halves, for more equal shares of multiprocessors and
 //! more warps per window.
-TileForm formFor(const PackedModel& model, const Sizes& sizes, size_t task, int multiprocessors)
+TileForm formFor(const PackedModel& model, const Sizes& sizes, int multiprocessors)
 {
     const auto tilesOf = [&](const Shape& shape)
     {
         int64_t tiles = 0;
         for (int entry : sizes.entryOf)
-            for (const Grid& grid : sizes.entries[entry].pyramid.grids[task])
+            for (const Grid& grid : sizes.entries[entry].pyramid.grids)
                 tiles += static_cast<int64_t>(detail::ceilDiv(grid.cols, shape.cols)) *
                          detail::ceilDiv(grid.rows, shape.rows);
         return tiles;
@@ -225,9 +217,7 @@ TileOrder orderFor(const PackedModel& model, const TileForm& form)
 
 } // namespace
 
-std::shared_ptr<const Tiling> makeTiling(const Request& request,
-                                         const std::vector<std::shared_ptr<const PackedModel>>& models,
-                                         int multiprocessors)
+std::shared_ptr<const Tiling> makeTiling(const Request& request, const PackedModel& model, int multiprocessors)
 {
     const Sizes sizes = makeSizes(request);
     const std::shared_ptr<Tiling> tiling = std::make_shared<Tiling>();
@@ -235,46 +225,41 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     for (const Sizes::Entry& entry : sizes.entries)
         taps.insert(taps.end(), entry.pyramid.taps.begin(), entry.pyramid.taps.end());
     tiling->taps = tiling->blob.add(taps);
-    std::vector<gpu::ResizeRecord> resizes;
+    tiling->form = formFor(model, sizes, multiprocessors);
     tiling->resizeRows = resizeRowsOf(sizes, multiprocessors);
+    const Shape& shape = tiling->form.shapes[0];
+    const std::vector<gpu::GridRecord> grids = gridsOf(sizes, shape);
+    std::vector<gpu::ResizeRecord> resizes;
+    std::vector<gpu::TileRecord> tiles;
     detail::Parts pyramids;
+    int64_t words = 0;
     for (size_t i = 0; i < request.images.size(); ++i)
     {
+        const int image = static_cast<int>(i);
         const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
         tiling->firstGrids.push_back(entry.firstGrid);
         tiling->pixels.push_back(pyramids.place<uint8_t>(entry.bytes));
-        addResizes(entry, static_cast<int>(i), tiling->resizeRows, resizes);
+        addResizes(entry, image, tiling->resizeRows, resizes);
+        int64_t windows = 0;
+        for (int scale = 0; scale < static_cast<int>(entry.pyramid.grids.size()); ++scale)
+        {
+            const int index = entry.firstGrid + scale;
+            addTiles(grids[index], index, image, scale, shape, words, tiles);
+            windows += static_cast<int64_t>(grids[index].cols) * grids[index].rows;
+        }
+        tiling->windows.push_back(static_cast<int>(std::min<int64_t>(windows, INT_MAX)));
     }
+    if (tiles.size() > static_cast<size_t>(INT_MAX))
+        CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
     tiling->pixelBytes = pyramids.bytes() + PIXELS_BEHIND;
     tiling->resizes = tiling->blob.add(resizes);
     tiling->resizeCount = static_cast<int>(resizes.size());
-    for (size_t t = 0; t < request.tasks.size(); ++t)
-    {
-        const TileForm form = formFor(*models[t], sizes, t, multiprocessors);
-        const Shape& shape = form.shapes[0];
-        const std::vector<gpu::GridRecord> grids = gridsOf(sizes, t, shape);
-        std::vector<gpu::TileRecord> tiles;
-        std::vector<int> windows;
-        int64_t words = 0;
-        for (size_t i = 0; i < request.images.size(); ++i)
-        {
-            const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
-            int64_t all = 0;
-            for (const Grid& grid : entry.pyramid.grids[t])
-            {
-                addTiles(grids[entry.firstGrid + grid.layer], entry.firstGrid + grid.layer, static_cast<int>(i),
-                         grid.layer, shape, words, tiles);
-                all += static_cast<int64_t>(grid.cols) * grid.rows;
-            }
-            windows.push_back(static_cast<int>(std::min<int64_t>(all, INT_MAX)));
-        }
-        if (tiles.size() > static_cast<size_t>(INT_MAX))
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        const int singles = orderTiles(tiles, grids, shape, orderFor(*models[t], form), multiprocessors);
-        const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
-        tiling->tasks.push_back({form, tiling->blob.add(grids), tiling->blob.add(tiles), lists,
-                                 static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
-    }
+    tiling->singleTiles = orderTiles(tiles, grids, shape, orderFor(model, tiling->form), multiprocessors);
+    tiling->tileCount = static_cast<int>(tiles.size());
+    tiling->words = static_cast<int>(words);
+    tiling->grids = tiling->blob.add(grids);
+    tiling->tiles = tiling->blob.add(tiles);
+    tiling->lists = tiling->blob.add(listsOf(tiling->windows, request.task.settings.maxCandidates));
     return tiling;
 }
 

@@ -89,24 +89,18 @@ TileForm plainForm(const Model& model);
 //! Packs a model. @param shared limit of shared memory per block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
 
-//! Pyramids and tiles of all images of a call, for each task.
+//! Pyramids and tiles of all images of a call.
 struct Tiling
 {
-    struct TaskTiles
-    {
-        TileForm form;
-        size_t grids, tiles, lists; //!< offsets in the blob
-        int tileCount, singleTiles; //!< number of tiles; number of those with a step of 1, which come first
-        int words;                  //!< number of fail masks
-        std::vector<int> windows;   //!< windows of each image, the largest possible number of candidates
-    };
-
-    std::vector<TaskTiles> tasks;
-    std::vector<int> firstGrids; //!< index of the first grid of each image
-    std::vector<int64_t> pixels; //!< offset of each image's pyramid, bytes
-    int64_t pixelBytes;          //!< bytes of all pyramids
-    size_t taps, resizes;        //!< offsets in the blob
-    int resizeCount, resizeRows; //!< number of rectangles; rows of each
+    TileForm form;
+    std::vector<int> windows;                  //!< windows of each image, the largest possible number of candidates
+    std::vector<int> firstGrids;               //!< index of the first grid of each image
+    std::vector<int64_t> pixels;               //!< offset of each image's pyramid, bytes
+    int64_t pixelBytes;                        //!< bytes of all pyramids
+    int tileCount, singleTiles;                //!< number of tiles; number of those with a step of 1, which come first
+    int words;                                 //!< number of fail masks
+    int resizeCount, resizeRows;               //!< number of rectangles; rows of each
+    size_t taps, resizes, grids, tiles, lists; //!< offsets in the blob
     Blob blob;
 };
 
@@ -140,9 +134,7 @@ std::vector<int64_t> listsOf(const std::vector<int>& windows, int capacity);
 //! Returns a key of all that a tiling depends on: equal keys mean equal tilings.
 std::vector<uint64_t> tilingKey(const Request& request);
 //! @param multiprocessors number of them: few tiles are halved, so that all have work.
-std::shared_ptr<const Tiling> makeTiling(const Request& request,
-                                         const std::vector<std::shared_ptr<const PackedModel>>& models,
-                                         int multiprocessors);
+std::shared_ptr<const Tiling> makeTiling(const Request& request, const PackedModel& model, int multiprocessors);
 
 }}} // namespace cv::cuda::cascade
 

@@ -35,7 +35,7 @@ struct Resizing
     const Tap* taps;
     const SourceRecord* sources;
     uint8_t* pixels;
-    int* counts;    //!< numbers of candidates of all tasks: set to 0, as the stages that follow count from there
+    int* counts;    //!< numbers of candidates: set to 0, as the stages that follow count from there
     int countTotal; //!< number of counts
 };
 
