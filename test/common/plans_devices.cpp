@@ -139,7 +139,7 @@ const char* wrongWith(const cascade::TileForm& form, const cascade::Model& model
         const int norms = haar ? 4 * windows : 0, lists = windows + 2 * cascadeTuning::THREADS;
         const int patch = haar ? shape.patchStep * shape.patchRows : 0,
                   tables = 4 * shape.words * (model.tilted ? 2 : 1);
-        CT_HOLDS(layout.norms + norms <= layout.patch && layout.lists + lists <= layout.tables);
+        CT_HOLDS(norms <= layout.patch && layout.patch + lists <= layout.tables);
         CT_HOLDS(layout.patch + patch <= layout.tables && layout.tables + tables <= layout.bytes);
     }
     return wrongWithShapes(form, model);

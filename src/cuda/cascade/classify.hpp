@@ -39,11 +39,11 @@ struct PairLists
     CT_HOST_DEVICE static int all(int windows) { return ofTile(windows) + tuning::THREADS; }
 };
 
-//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use. LBP
-//! features need no patch. All are 0 for windows one by one.
+//! Offsets in a block's shared memory, in bytes; norms are at 0. All are 0 for windows one by one.
 struct Layout
 {
-    int norms, lists, patch, tables;
+    int patch; //!< Haar features: of the patch, which the lists replace after its last use; LBP: of the lists
+    int tables;
     int bytes; //!< shared memory per block
 };
 

@@ -75,14 +75,9 @@ __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared
 {
     // Not from the record, so that the compiler knows that it is uniform.
     const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1];
-    Tile t = {job,
-              shared,
-              shape,
-              reinterpret_cast<float*>(bytes + job.layout.norms),
-              reinterpret_cast<uint16_t*>(bytes + job.layout.lists),
-              {},
-              0,
-              0};
+    Tile t = {
+        job, shared, shape, reinterpret_cast<float*>(bytes), reinterpret_cast<uint16_t*>(bytes + job.layout.patch),
+        {},  0,      0};
     t.cols = ::min(shape.cols, shared.grid.cols - shared.tile.col);
     t.rows = ::min(shape.rows, shared.grid.rows - shared.tile.row);
     uint32_t* const table = reinterpret_cast<uint32_t*>(bytes + job.layout.tables);

@@ -46,7 +46,7 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2])
         tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
     }
     Layout layout = {};
-    layout.lists = layout.patch = norms ? detail::roundUp(windows * 4, 16) : 0; // after the norms
+    layout.patch = norms ? detail::roundUp(windows * 4, 16) : 0; // after the norms
     layout.tables = layout.patch + detail::roundUp(overlaid, 16);
     layout.bytes = layout.tables + detail::roundUp(tables, 16);
     return layout;
