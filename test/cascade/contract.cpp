@@ -192,8 +192,6 @@ TEST_F(Cascade_CudaContract, downloadsAllocateNothing)
     EXPECT_EQ(before, faults::allocations()) << "calls of cudaMalloc and the like in the steady state";
     EXPECT_EQ(bytes, scene->cascade->workspaceBytes());
     EXPECT_TRUE(sameBits(scene->truth(), objects));
-    EXPECT_TRUE(sameBits(scene->truth(), tables[1]));
-    EXPECT_EQ(0u, other->workspaceBytes()) << "the first one's memory is used";
 }
 
 //! Page-locked outputs are written in stream order and without a wait, so they can be captured.

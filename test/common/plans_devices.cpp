@@ -325,10 +325,11 @@ TEST(Cascade_Plans, fewTilesAreHalves)
         request.images[0].cols = cols;
         request.images[0].rows = cols * 9 / 16;
         request.images[0].channels = 1;
-        request.tasks.push_back({model, cascade::Settings()});
-        request.tasks[0].settings.scaleFactor = 1.1;
-        request.tasks[0].settings.maxCandidates = 100;
-        const cascade::Tiling::TaskTiles tiles = cascade::makeTiling(request, {packed}, 132)->tasks[0];
+        request.task = {model, cascade::Settings()};
+        request.task.settings.scaleFactor = 1.1;
+        request.task.settings.maxCandidates = 100;
+        const std::shared_ptr<const cascade::Tiling> tiling = cascade::makeTiling(request, *packed, 132);
+        const cascade::Tiling& tiles = *tiling;
         const bool half = tiles.form.shapes[0].rows < packed->form.shapes[0].rows;
         const int atOnce = cascadeTuning::PAIR_BLOCKS * 132;
         (half ? halves : wholes) += 1;

@@ -111,6 +111,8 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
         Shape shape = t.shape;
         shape.patchStep = shared.grid.pixelStep;
         t.patch.pixels = const_cast<uint8_t*>(t.pixels()); // not written to
+        // The compiler of CUDA 13.0 takes these pointers for pointers to shared memory; asm hides where they come from.
+        asm volatile("" : "+l"(t.patch.table), "+l"(t.patch.tilted));
         classifyTile<TYPE>(t, shape);
         __syncthreads(); // all have finished with the tables and records
     }
