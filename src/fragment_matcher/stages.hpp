@@ -7,7 +7,7 @@
 //   eliminate      finds the positions that can be a peak by bounds of their values (SAD of large fragments)
 //   walk           finds an approximate best position by a three-step search (THREE_STEP only)
 //   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, cells.cu, slices.cu,
-//                  fused_bands.cu, values.cu, band_tiles.cu, deep_values.cu)
+//                  fused_bands.cu, values.cu, deep_values.cu)
 //   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp,
 //                  fused.cu)
 //   report         writes locations, scores, confidence, status and sub-pixel positions (cuda: in device.hpp)

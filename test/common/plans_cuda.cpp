@@ -32,7 +32,7 @@ int attributeOf(cudaDeviceAttr attribute)
     return value;
 }
 
-//! A search by matrix instructions that takes much shared memory: one large fragment in one kernel.
+//! A search by matrix instructions that takes much shared memory: one large fragment.
 Scene largeScene()
 {
     Scene scene;
@@ -137,7 +137,6 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchFusedDeepBandsKernel", plans::gpu::ONE_BLOCK_STATIC_BYTES},
                        {"matchTilesKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"matchSlicesKernel", plans::tuning::SLICE_STATIC_BYTES},
-                       {"matchBandTilesKernel", plans::tuning::BAND_TILE_STATIC_BYTES},
                        {"correlateBandsKernel", plans::gpu::CORRELATE_STATIC_BYTES},
                        {"bandValuesKernel", plans::tuning::TILE_STATIC_BYTES},
                        {"correlateDeepKernel", plans::gpu::CORRELATE_STATIC_BYTES},

@@ -96,8 +96,7 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
     }
 }
 
-//! One fragment, work enough for matrix instructions, windows for blocks of 8 to 48 rows of positions in one kernel,
-//! and of more than that. Fragments as wide and high as they can be by that kernel, and one more.
+//! One fragment, work enough for matrix instructions.
 TEST_P(FragmentMatcher_CudaOptions, oneWindow)
 {
     RNG rng = numbersOf(0x7C0FFEE1u);

@@ -19,9 +19,8 @@ enum Way
     SMALL, //!< none of them
     SLICES_ZNCC,
     FUSED_ZNCC,
-    ONE_KERNEL_ZNCC,
-    THREE_KERNELS_ZNCC,
-    THREE_KERNELS_SSD_WEIGHTED,
+    BANDS_ZNCC,
+    BANDS_SSD_WEIGHTED,
     TRANSFORMS_ZNCC,
     WAYS
 };
@@ -31,14 +30,14 @@ Scene sceneOf(Way way)
 {
     RNG rng(8201 + way);
     Scene scene;
-    scene.params = makeParams(way == THREE_KERNELS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
+    scene.params = makeParams(way == BANDS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
     scene.frame = randomImage(rng, Size(350, 380), CV_8UC1);
     const auto add = [&](Size size, Size window)
     {
         const Rect area(Point(3, 2), size + window - Size(1, 1));
         scene.areas.push_back(area);
         scene.templates.push_back(scene.frame(Rect(area.br() - Point(size) - Point(2, 2), size)).clone());
-        if (way == THREE_KERNELS_SSD_WEIGHTED)
+        if (way == BANDS_SSD_WEIGHTED)
             scene.weights.push_back(randomWeights(rng, size, CV_8UC1));
     };
     for (int i = 0; i < 3 && way == FUSED_ZNCC; ++i)
@@ -48,11 +47,9 @@ Scene sceneOf(Way way)
     }
     if (way == SLICES_ZNCC)
         add(Size(70, 90), Size(21, 23));
-    else if (way == ONE_KERNEL_ZNCC)
+    else if (way == BANDS_ZNCC)
         add(Size(40, 40), Size(300, 300));
-    else if (way == THREE_KERNELS_ZNCC)
-        add(Size(30, 260), Size(140, 110)); // higher than sums down columns of one kernel can be, wider than slices
-    else if (way == THREE_KERNELS_SSD_WEIGHTED)
+    else if (way == BANDS_SSD_WEIGHTED)
         add(Size(31, 30), Size(300, 300));
     else if (way == TRANSFORMS_ZNCC)
         add(Size(180, 270), Size(160, 105));
@@ -271,7 +268,7 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
     const char* const routes[WAYS] = {
-        "", "SLICES", "FUSED_BANDS ZNCC", "BAND_TILES ZNCC", "BANDS ZNCC", "BANDS SSD weighted", "TRANSFORMS ZNCC"};
+        "", "SLICES", "FUSED_BANDS ZNCC", "BANDS ZNCC", "BANDS SSD weighted", "TRANSFORMS ZNCC"};
     std::vector<S> match;
     for (const S& scenario : searches())
         if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")
@@ -291,7 +288,7 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
         if (way == TRANSFORMS_ZNCC && (bytes < limits.sharedBytes || ratio > 4))
             continue; // no transforms on this device
         if (bytes < limits.sharedBytes)
-            throw SkipTestException("one kernel has no room on this device");
+            throw SkipTestException("this device has less shared memory");
         const plans::MatchCall call(scene, limits.sharedBytes, limits.multiprocessors);
         ASSERT_EQ(plans::Routes{routes[way]}, plans::routesOf(call)) << call.describe();
         failAll(faults::CUDA, EAGER, Engine::CUDA, 2, match, way * Fragments::WAY);

@@ -15,7 +15,7 @@ namespace opencv_test { namespace fuzz {
 struct Aim
 {
     int metric;
-    bool weighted, oneKernel, slices = false;
+    bool weighted, slices = false;
     bool bounded = false;    //!< SAD with elimination
     bool transforms = false; //!< nothing but large windows
     bool deep = false;       //!< 16 bits
@@ -72,7 +72,7 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
             addAimed(rng, c, size, Size(cols, static_cast<int>(positions / cols) + 1), weightKind);
         return;
     }
-    if (aim.transforms) // higher than columns of one kernel can be
+    if (aim.transforms)
     {
         const Size size = uniform(rng, Size(150, 257), Size(190, 280));
         for (int count = onceIn(rng, 3) ? 2 : 1; count > 0; --count)
@@ -82,12 +82,13 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
         }
         return;
     }
-    if (!aim.oneKernel && !aim.weighted && frame.height > 900) // more blocks than there are multiprocessors
+    const bool unweighted = aim.metric != FM::SAD && !aim.weighted;
+    if (unweighted && frame.height > 900) // higher than transforms can be
     {
         const Size size = uniform(rng, Size(40, 40), Size(56, 56));
         return addAimed(rng, c, size, frame - size - uniform(rng, Size(0, 0), Size(9, 9)), weightKind);
     }
-    if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be, and too many for transforms
+    if (unweighted && frame.height < 600) // high fragments, too many for transforms
     {
         for (int i = 0; i < 3; ++i)
         {
@@ -148,10 +149,10 @@ inline Size aimedFrame(RNG& rng, const Aim& aim)
         return uniform(rng, Size(200, 200), Size(260, 260));
     if (aim.transforms)
         return uniform(rng, Size(390, 430), Size(520, 512));
-    if (aim.oneKernel && !aim.weighted && aim.metric == FM::SSD)
-        return uniform(rng, Size(700, 620), Size(760, 700));
-    if (aim.oneKernel || aim.weighted)
+    if (aim.metric == FM::SAD || aim.weighted)
         return uniform(rng, Size(420, 420), Size(480, 480));
+    if (!onceIn(rng, 3))
+        return uniform(rng, Size(700, 620), Size(760, 700));
     return onceIn(rng, 2) ? uniform(rng, Size(560, 2190), Size(600, 2230)) // higher than transforms can be
                           : uniform(rng, Size(330, 530), Size(400, 560));
 }
@@ -226,25 +227,23 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         Aim aim;
     };
     const bool weightedBounds = number % 3 == 0;
-    const Turns turns[] = {{152, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
-                           {101, {FM::SSD, false, false}},
-                           {152, {FM::ZNCC, false, true}},
-                           {101, {FM::ZNCC, false, false}},
-                           {104, {FM::SSD, true, false}},
-                           {105, {FM::ZNCC, true, false}},
-                           {94, {FM::SAD, false, true}},
-                           {102, {FM::SAD, weightedBounds, false, false, true}},
-                           {27, {FM::SAD, false, false, true}},
-                           {13, {FM::SAD, true, false, true}},
-                           {13, {FM::SSD, false, false, true}},
-                           {23, {FM::ZNCC, false, false, true}},
-                           {13, {FM::ZNCC, true, false, true}},
-                           {105, {FM::SSD, false, false, false, false, true}},
-                           {105, {FM::ZNCC, false, false, false, false, true}},
-                           {125, {FM::SSD, false, false, false, false, false, true}},
-                           {125, {FM::SSD, true, false, false, false, false, true}},
-                           {125, {FM::ZNCC, false, false, false, false, false, true}},
-                           {125, {FM::ZNCC, true, false, false, false, false, true}}};
+    const Turns turns[] = {{253, {FM::SSD, false}},
+                           {253, {FM::ZNCC, false}},
+                           {104, {FM::SSD, true}},
+                           {105, {FM::ZNCC, true}},
+                           {94, {FM::SAD, false}},
+                           {102, {FM::SAD, weightedBounds, false, true}},
+                           {27, {FM::SAD, false, true}},
+                           {13, {FM::SAD, true, true}},
+                           {13, {FM::SSD, false, true}},
+                           {23, {FM::ZNCC, false, true}},
+                           {13, {FM::ZNCC, true, true}},
+                           {105, {FM::SSD, false, false, false, true}},
+                           {105, {FM::ZNCC, false, false, false, true}},
+                           {125, {FM::SSD, false, false, false, false, true}},
+                           {125, {FM::SSD, true, false, false, false, true}},
+                           {125, {FM::ZNCC, false, false, false, false, true}},
+                           {125, {FM::ZNCC, true, false, false, false, true}}};
     if (number % 8 == 7)
         return makeFragmentMatcherCase(seed, number);
     int turn = static_cast<int>((number - number / 8) * 331 % 1710);

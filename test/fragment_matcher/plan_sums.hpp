@@ -12,7 +12,6 @@
 #include "../../src/cuda/fragment_matcher/bytes/fused.hpp"
 #include "../../src/cuda/fragment_matcher/bytes/slices.hpp"
 #include "../../src/cuda/fragment_matcher/elimination/bounded_tiles.hpp"
-#include "../../src/cuda/fragment_matcher/matrix/band_tiles.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/deep_bands.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/fused_bands.hpp"
 #include "../../src/cuda/fragment_matcher/matrix/fused_deep_bands.hpp"
@@ -103,17 +102,6 @@ inline const char* wrongWith(const gpu::FusedBands&, const Case& c)
     return nullptr;
 }
 
-//! BAND_TILES: byte planes of column sums; their products with ones; box sums.
-inline const char* wrongWith(const gpu::BandTiles&, const Case& c)
-{
-    CT_HOLDS(c.height * BYTE <= BITS_16);                                               // gpu::IMAGE_BYTES
-    CT_HOLDS(c.height * c.channels * PRODUCT <= (c.channels == 1 ? BITS_24 : BITS_32)); // gpu::squareBytes()
-    CT_HOLDS(c.width * BYTE <= BITS_32);
-    CT_HOLDS(c.channels * c.pixels * PRODUCT <= BITS_32);
-    CT_HOLDS(!c.weighted);
-    return nullptr;
-}
-
 //! values of BANDS and TRANSFORMS: box sums from columns and their prefix sums, modulo the bits of the box sums.
 inline const char* wrongWithBoxes(const gpu::BandPlan& plan, const Case& c)
 {
@@ -196,8 +184,6 @@ inline const char* sumsBeyond(const std::string& route, const fm::MatchCase& giv
         return sums::wrongWith(fm::planTiles(given, load), c);
     if (route == "BANDS")
         return sums::wrongWith(*fm::planBands(given, load), c);
-    if (route == "BAND_TILES")
-        return sums::wrongWith(*fm::planBandTiles(given, load), c);
     if (route == "TRANSFORMS")
     {
         const fm::TransformPlans plans = *fm::planTransforms(given, load);

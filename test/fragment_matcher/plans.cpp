@@ -206,8 +206,8 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                     }
     EXPECT_GT(all.plans(), 2000000);
     expectMoreThan(1000, routes,
-                   {"TILES", "BOUNDED_TILES", "BAND_TILES SSD", "BAND_TILES ZNCC", "BANDS SSD", "BANDS SSD weighted",
-                    "BANDS ZNCC", "BANDS ZNCC weighted", "DEEP_BANDS"});
+                   {"TILES", "BOUNDED_TILES", "BANDS SSD", "BANDS SSD weighted", "BANDS ZNCC", "BANDS ZNCC weighted",
+                    "DEEP_BANDS"});
 }
 
 //! Transforms of all fragments in all areas that they can match, also where other routes are quicker.
@@ -349,7 +349,7 @@ TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
                                 const fm::Load load = loadOf(window, {width, height}, 1, {0, 0, 1920, 1080});
                                 const fm::Choice choice = fm::chooseRoute(call.given, load);
                                 const std::string route = choice.route->name;
-                                bands += route == "BANDS" || route == "BAND_TILES";
+                                bands += route == "BANDS";
                                 all.add(plans::wrongWith(choice, call.given, load),
                                         [&] { return call.describe() + cv::format(", %d x %d", width, height); });
                                 if (all.failedOften())

@@ -113,8 +113,6 @@ const Routes ROUTE_NAMES = {"FUSED",
                             "TILES",
                             "BOUNDED_TILES",
                             "SLICES",
-                            "BAND_TILES SSD",
-                            "BAND_TILES ZNCC",
                             "TRANSFORMS SSD",
                             "TRANSFORMS ZNCC",
                             "BANDS SSD",
@@ -359,32 +357,6 @@ inline const char* wrongWith(const gpu::SlicePlan& plan, const fm::MatchCase& gi
     return nullptr;
 }
 
-//! matchBandTiles()
-inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::Windows& windows, const fm::MatchCase& given,
-                             Extent fragment, Extent window, int count)
-{
-    const int stride = given.frame.pixelStride, channels = given.frame.channels, rows = plan.units * gpu::BAND_ROWS;
-    const int chunks = ceilDiv(fragment.width + 7, 32), step = 8 * chunks + 8;
-    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES));
-    CT_HOLDS(given.metric != fm::Metric::SAD && !given.weighted && given.frame.step % 16 == 0);
-    CT_HOLDS(plan.units > 0 && plan.units * plan.parts <= tuning::BAND_TILE_WARPS && plan.parts > 0);
-    CT_HOLDS(plan.blocksX * gpu::BAND_COLS >= window.width + (stride == 1 ? 15 : 0));
-    CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
-    CT_HOLDS(static_cast<int64_t>(plan.blocks) * count <= given.multiprocessors);
-    CT_HOLDS(windows.tilesX == 2 * plan.blocksX && windows.tilesY * rows >= window.height);
-    CT_HOLDS(plan.imageRows >= rows + fragment.height - 1);
-    CT_HOLDS(plan.pitch >= ceilDiv(gpu::BAND_COLS + fragment.width + 2, 4) && plan.pitch % 4 == 0);
-    CT_HOLDS(plan.pitch >= gpu::BAND_COLS / 4 + 8 * chunks); // a lane's operands
-    CT_HOLDS(stride == 1 || plan.rawPitch >= 4 + stride * plan.pitch);
-    CT_HOLDS((channels * fragment.height + 1) * step <= plan.planesAt); // and a row of ones
-    CT_HOLDS(plan.planesAt + channels * plan.imageRows * plan.pitch <= plan.boxesAt);
-    const int bytes = (channels == 1 ? 3 : 4) + (given.metric == fm::Metric::ZNCC ? 2 * channels : 0);
-    CT_HOLDS(plan.boxesAt + bytes * rows * plan.pitch <= plan.mergeAt);
-    CT_HOLDS(plan.boxesAt + plan.imageRows * plan.rawPitch <= plan.mergeAt);
-    CT_HOLDS(4 * (static_cast<size_t>(plan.mergeAt) + plan.parts * rows * gpu::BAND_COLS) <= plan.sharedBytes);
-    return nullptr;
-}
-
 //! prepare and values, for matrix instructions and transforms.
 inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::Windows& windows, const fm::MatchCase& given,
                                  Extent fragment, Extent window, int count)
@@ -550,8 +522,6 @@ inline const char* wrongWithRoute(const fm::Choice& choice, const fm::MatchCase&
         return wrongWithTiles(fm::planTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "BANDS")
         return wrongWith(*fm::planBands(given, load), windows, given, load.fragment, load.window, batch);
-    if (route == "BAND_TILES")
-        return wrongWith(*fm::planBandTiles(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "TRANSFORMS")
         return wrongWith(*fm::planTransforms(given, load), windows, given, load.fragment, load.window, batch);
     if (route == "DEEP_BANDS")

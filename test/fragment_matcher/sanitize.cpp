@@ -85,7 +85,7 @@ TEST_P(FragmentMatcher_CudaSanitize, transforms)
     expectEnginesAgree(scene);
 }
 
-//! One fragment that one kernel processes as a whole.
+//! One fragment, work enough for matrix instructions.
 TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 {
     RNG rng = numbersOf(0xA4093822u);

@@ -10,11 +10,10 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-extern const Route FUSED_BANDS, FUSED, BAND_TILES, BANDS, BOUNDED_TILES, TILES, SLICES, TRANSFORMS, FUSED_DEEP_BANDS,
-    DEEP_BANDS;
+extern const Route FUSED_BANDS, FUSED, BANDS, BOUNDED_TILES, TILES, SLICES, TRANSFORMS, FUSED_DEEP_BANDS, DEEP_BANDS;
 
-const Route* const ROUTES[] = {&FUSED_BANDS, &FUSED,      &BAND_TILES,       &BANDS,     &BOUNDED_TILES, &TILES,
-                               &SLICES,      &TRANSFORMS, &FUSED_DEEP_BANDS, &DEEP_BANDS};
+const Route* const ROUTES[] = {&FUSED_BANDS,      &FUSED,     &BANDS, &BOUNDED_TILES, &TILES, &SLICES, &TRANSFORMS,
+                               &FUSED_DEEP_BANDS, &DEEP_BANDS};
 const size_t ROUTE_COUNT = sizeof(ROUTES) / sizeof(ROUTES[0]);
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -74,17 +74,6 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
     return false;
 }
 
-Preference preferenceOfBands(const MatchCase& given, const Load& load)
-{
-    const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
-    const double terms = static_cast<double>(positions) * load.count * termsOf(load.fragment, given);
-    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
-    const bool worth = terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::LEAST_SSD_TERMS) &&
-                       (positions >= tuning::BAND_LEAST_POSITIONS ||
-                        load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
-    return worth ? Preference::USUAL_IN_TILES : Preference::BY_TIME;
-}
-
 void planPlanes(BandPlan& plan, const Load& load, int sums)
 {
     plan.region = load.region;
@@ -148,10 +137,7 @@ public:
         : TiledPlan(windowsOf(given, load)), plan(thePlan), channels(given.frame.channels), weighted(given.weighted)
     {}
 
-    Preference preference(const MatchCase& given, const Load& load) const override
-    {
-        return preferenceOfBands(given, load);
-    }
+    Preference preference(const MatchCase& given, const Load& load) const override;
     CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override
     {
@@ -170,6 +156,18 @@ private:
     const bool weighted;
     gpu::BandMemory memory_ = {};
 };
+
+//! Usual where a load has enough work for matrix instructions to be faster than byte sums.
+Preference Bands::preference(const MatchCase& given, const Load& load) const
+{
+    const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
+    const double terms = static_cast<double>(positions) * load.count * termsOf(load.fragment, given);
+    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
+    const bool worth = terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::LEAST_SSD_TERMS) &&
+                       (positions >= tuning::BAND_LEAST_POSITIONS ||
+                        load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
+    return worth ? Preference::USUAL_IN_TILES : Preference::BY_TIME;
+}
 
 CostTerms Bands::terms(const MatchCase& given, const Load& load) const
 {

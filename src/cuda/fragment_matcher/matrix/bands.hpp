@@ -124,8 +124,6 @@ bool planCorrelate(gpu::BandPlan& plan, Extent window, Extent fragment, const Ma
                    bool longBlocks);
 //! Plans planes of bytes, sums and values; returns false if the shared memory of a block is too small.
 bool planBandSums(gpu::BandPlan& plan, const MatchCase& given, const Load& load);
-//! Usual where a load has enough work for matrix instructions to be faster than byte sums.
-Preference preferenceOfBands(const MatchCase& given, const Load& load);
 //! Takes memory for `count` entries. @param planes planes of the image. @param pixels takes BandMemory::pixels.
 gpu::BandMemory takeBands(detail::Parts& working, const gpu::BandPlan& plan, int planes, bool pixels, int count);
 

@@ -21,8 +21,7 @@
 //   values      computes box sums of I and I^2 (without weights), values, and the best of each tile; the last block
 //               finds the peaks
 //
-// Without weights, if all blocks are resident at once, one kernel does all of this (band_tiles.cu). For small
-// windows there is another one (fused_bands.cu).
+// For small windows one kernel does all of this (fused_bands.cu).
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_DEVICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_DEVICE_HPP
 
