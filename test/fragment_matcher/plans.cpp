@@ -286,49 +286,50 @@ TEST(FragmentMatcher_Plans, slices)
     EXPECT_GT(all.plans(), 150000);
 }
 
-//! Estimated time of the route that `count` fragments in windows of so many positions take on an H200; the route is
-//! added to `routes`.
-double estimate(int count, int side, int positions, int channels, int metric, bool weighted, Counts& routes)
+//! Cases with published times take the routes that those times are of.
+TEST(FragmentMatcher_Plans, publishedCases)
 {
-    MatchCall call(Size(1920, 1080), channels, metric, weighted, 232448, 132);
-    for (int i = 0; i < count; ++i)
-        call.add({side, side}, {positions, positions});
-    const std::vector<fm::Part> parts = partsOf(call);
-    EXPECT_EQ(1u, parts.size());
-    const fm::Choice& choice = parts[0].choice;
-    ++routes[nameOf(*choice.route, call.given)];
-    return fm::timeOf(*choice.route, *choice.plan, call.given, parts[0].load);
-}
-
-//! More fragments, larger fragments or larger windows are not estimated to take less time by more than a tenth, where
-//! the quickest route is taken. Fragments of less than four rows are left out: in small windows, matrix instructions
-//! need four.
-TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
-{
-    const std::vector<int> counts = {1, 3, 10, 30, 100, 300, 1000}, sides = {8, 16, 24, 32, 48, 64, 96, 128};
-    const std::vector<int> windows = {5, 9, 17, 33, 49, 65, 97, 129};
-    const int n = static_cast<int>(counts.size()), m = static_cast<int>(sides.size()),
-              k = static_cast<int>(windows.size());
-    Counts routes;
-    for (const int channels : {1, 3})
-        for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
-            for (const bool weighted : {false, true})
-            {
-                std::vector<double> times;
-                for (int i = 0; i < n * m * k; ++i)
-                    times.push_back(estimate(counts[i / k / m], sides[i / k % m], windows[i % k], channels, metric,
-                                             weighted, routes));
-                for (int i = 0; i < n * m * k; ++i)
-                    for (const int next :
-                         {i % k + 1 < k ? i + 1 : i, i / k % m + 1 < m ? i + k : i, i / k / m + 1 < n ? i + k * m : i})
-                        EXPECT_LE(fm::ROUTE_GAIN * times[i], 1.1 * times[next]) << cv::format(
-                            "metric %d%s, %d channels: %d of %d x %d in %d x %d positions, and %d of %d "
-                            "x %d in %d x %d",
-                            metric, weighted ? " weighted" : "", channels, counts[i / k / m], sides[i / k % m],
-                            sides[i / k % m], windows[i % k], windows[i % k], counts[next / k / m], sides[next / k % m],
-                            sides[next / k % m], windows[next % k], windows[next % k]);
-            }
-    expectMoreThan(10, routes, {"FUSED", "FUSED_BANDS SSD", "FUSED_BANDS ZNCC", "SLICES", "BANDS SSD", "BANDS ZNCC"});
+    const struct
+    {
+        Size frame;
+        int side, channels, count, window, metric; //!< window: its side in positions; 0: the whole frame
+        bool weighted;
+        const char* route;
+    } cases[] = {{{1920, 1080}, 16, 3, 1000, 33, FM::SAD, false, "FUSED"}, // A
+                 {{1920, 1080}, 16, 3, 1000, 33, FM::SAD, true, "FUSED"},
+                 {{1920, 1080}, 16, 3, 1000, 33, FM::SSD, false, "FUSED_BANDS SSD"},
+                 {{1920, 1080}, 16, 3, 1000, 33, FM::ZNCC, false, "FUSED_BANDS ZNCC"},
+                 {{1920, 1080}, 16, 3, 1000, 33, FM::ZNCC, true, "FUSED_BANDS ZNCC weighted"},
+                 {{768, 576}, 52, 1, 1, 0, FM::SAD, false, "TILES"}, // B
+                 {{768, 576}, 52, 1, 1, 0, FM::SSD, false, "BANDS SSD"},
+                 {{768, 576}, 52, 1, 1, 0, FM::ZNCC, false, "BANDS ZNCC"},
+                 {{768, 576}, 52, 3, 1, 0, FM::SAD, false, "TILES"}, // B'
+                 {{768, 576}, 52, 3, 1, 0, FM::ZNCC, false, "BANDS ZNCC"},
+                 {{1920, 1080}, 64, 3, 1, 0, FM::SSD, false, "BANDS SSD"}, // C
+                 {{1920, 1080}, 64, 3, 1, 0, FM::ZNCC, false, "BANDS ZNCC"},
+                 {{1920, 1080}, 64, 3, 360, 0, FM::ZNCC, false, "BANDS ZNCC"},
+                 {{1920, 1080}, 8, 3, 1, 0, FM::SSD, false, "TILES"}, // plots
+                 {{1920, 1080}, 16, 3, 1, 0, FM::SSD, false, "BANDS SSD"},
+                 {{1920, 1080}, 80, 3, 1, 0, FM::SSD, false, "BANDS SSD"},
+                 {{1920, 1080}, 96, 3, 1, 0, FM::SSD, false, "TRANSFORMS SSD"},
+                 {{1920, 1080}, 232, 3, 1, 0, FM::ZNCC, false, "TRANSFORMS ZNCC"},
+                 {{1920, 1080}, 128, 3, 1, 9, FM::SAD, false, "SLICES"}, // few or large ones in small areas
+                 {{1920, 1080}, 64, 1, 1, 49, FM::ZNCC, false, "SLICES"},
+                 {{1920, 1080}, 128, 3, 1000, 17, FM::SSD, false, "SLICES"},
+                 {{1920, 1080}, 128, 3, 1000, 33, FM::SSD, false, "BANDS SSD"},
+                 {{1920, 1080}, 64, 3, 100, 33, FM::ZNCC, false, "FUSED_BANDS ZNCC"},
+                 {{2304, 1720}, 32, 1, 3816, 51, FM::ZNCC, false, "FUSED_BANDS ZNCC"}, // grids of windows
+                 {{1024, 1024}, 16, 1, 16129, 17, FM::ZNCC, false, "FUSED_BANDS ZNCC"}};
+    for (const auto& c : cases)
+    {
+        MatchCall call(c.frame, c.channels, c.metric, c.weighted, SHARED_BYTES[3], 132);
+        call.given.peaks = 2;
+        const Extent window =
+            c.window > 0 ? Extent{c.window, c.window} : Extent{c.frame.width - c.side + 1, c.frame.height - c.side + 1};
+        for (int i = 0; i < c.count; ++i)
+            call.add({c.side, c.side}, window);
+        EXPECT_EQ(Routes{c.route}, routesOf(call)) << call.describe();
+    }
 }
 
 //! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Divides a call into loads, and chooses the route of each.
+// Divides a call into loads.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -9,7 +9,6 @@
 #include "choose.hpp"
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -122,39 +121,6 @@ Load loadOf(const CallWindows& windows, const std::vector<int>& fragments)
 }
 
 } // namespace
-
-Choice chooseRoute(const MatchCase& given, const Load& load)
-{
-    std::vector<Choice> others;
-    Choice best = {nullptr, nullptr};
-    bool hasTiles = false;
-    for (size_t r = 0; r < ROUTE_COUNT; ++r)
-    {
-        Choice choice = {ROUTES[r], planOf(*ROUTES[r], given, load)};
-        if (!choice.plan)
-            continue;
-        const Preference preference = choice.plan->preference(given, load);
-        if (preference == Preference::USUAL_IN_TILES && std::exchange(hasTiles, true))
-            continue;
-        if (preference != Preference::BY_TIME && !best.plan)
-            best = std::move(choice);
-        else
-            others.push_back(std::move(choice));
-        if (best.plan && load.window.empty())
-            return best; // there is nothing to search, only a status to report
-    }
-    double least = ROUTE_GAIN * best.plan->leastShare() * timeOf(*best.route, *best.plan, given, load);
-    for (Choice& choice : others)
-    {
-        const double time = timeOf(*choice.route, *choice.plan, given, load);
-        if (time < least)
-        {
-            least = time;
-            best = std::move(choice);
-        }
-    }
-    return best;
-}
 
 std::vector<Part> chooseRoutes(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {

@@ -10,10 +10,6 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! A route other than the usual one must be estimated to take less than this part of its time, as estimates have
-//! errors.
-const double ROUTE_GAIN = 0.93;
-
 //! A route, and what it has planned.
 struct Choice
 {
@@ -21,7 +17,7 @@ struct Choice
     std::unique_ptr<Plan> plan;
 };
 
-//! Chooses the route of a load.
+//! Chooses the route of a load, by the table in routes.cpp.
 Choice chooseRoute(const MatchCase& given, const Load& load);
 
 //! Fragments of a call that share launches.

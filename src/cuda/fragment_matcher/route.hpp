@@ -6,7 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
 
-#include "common/cost.hpp"
+#include "common/case.hpp"
 #include <memory>
 
 namespace cv { namespace cuda {
@@ -20,24 +20,11 @@ class Uploader;
 
 namespace fragment_matcher {
 
-//! How a route comes to be taken for a load.
-enum class Preference
-{
-    BY_TIME,       //!< if it is estimated to take clearly less time than the usual one
-    USUAL,         //!< unless another one is estimated to take clearly less time
-    USUAL_IN_TILES //!< as USUAL, but not after another of these: estimates do not tell them from each other
-};
-
 //! The decisions of a route for a load, and the memory that it got for the fragments of one launch.
 class Plan
 {
 public:
     virtual ~Plan() = default;
-
-    virtual CostTerms terms(const MatchCase& given, const Load& load) const = 0;
-    virtual Preference preference(const MatchCase&, const Load&) const { return Preference::BY_TIME; }
-    //! Returns the least part of the estimated time that the launch may take, whatever the image contains.
-    virtual double leastShare() const { return 1; }
 
     //! Device memory per fragment, bytes, and blocks per fragment; both limit the fragments of one launch. 0: nothing
     //! limits them.
@@ -61,21 +48,19 @@ public:
     virtual const gpu::Windows* windows() const { return nullptr; }
 };
 
-//! One way to match fragments: its folder has plan, cost, layout and kernels.
+//! One way to match fragments: its folder has plan, layout and kernels.
 struct Route
 {
     const char* name;
     //! Plans a load of images that the route takes, see `deep`; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
-    const CostFactors* factors; //!< one per CostKind; all 0 where the route never applies
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
     //! route whose limits do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
     bool deep = false; //!< takes images of 16 bits, and no others; else of 8 bits, and no others
 };
 
-/** All routes. The first that applies and is not BY_TIME is the usual one: it is taken unless another one is estimated
-to take clearly less time. Fragments that do not fit a route with `fits` are a load of their own. */
+//! All routes. Fragments that do not fit a route with `fits` are a load of their own.
 extern const Route* const ROUTES[];
 extern const size_t ROUTE_COUNT;
 
@@ -93,12 +78,6 @@ status to report, which routes for 8 bits do for every type. */
 inline std::unique_ptr<Plan> planOf(const Route& route, const MatchCase& given, const Load& load)
 {
     return route.deep == (given.frame.deep() && !load.window.empty()) ? route.plan(given, load) : nullptr;
-}
-
-//! Returns the estimated time in microseconds.
-inline double timeOf(const Route& route, const Plan& plan, const MatchCase& given, const Load& load)
-{
-    return timeOf(plan.terms(given, load), route.factors[costKindOf(given)]);
 }
 
 } // namespace fragment_matcher

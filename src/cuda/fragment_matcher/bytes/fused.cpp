@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route FUSED: plan and cost.
+// Route FUSED: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -16,9 +16,6 @@ using detail::ceilDiv;
 using gpu::FusedPlan;
 
 namespace {
-
-//! Values of moments per position in each round of blocks after the second, as a multiple of CostTerms::ends.
-const double LATE_VALUES = 3.43;
 
 int fusedThreads(int rows, int slots) { return ceilDiv(4 * rows, slots) * 32; }
 
@@ -105,33 +102,11 @@ class Fused final : public Plan
 public:
     Fused(const MatchCase&, const Load&, const FusedPlan& thePlan) : plan(thePlan) {}
 
-    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchFused(job, plan); }
 
 private:
     const FusedPlan plan;
 };
-
-CostTerms Fused::terms(const MatchCase& given, const Load& load) const
-{
-    const double blocks = busiest(load.count, given), channels = given.frame.channels;
-    const double perWarp = channels * std::ceil(load.fragment.height * plan.slots / 32.) * wordsOf(load) *
-                           plan.positions * byteInstructions(given);
-    const double units =
-        channels * plan.areaHeight * plan.stage.units * expandedPlanes(isSplit(given.metric, given.weighted));
-    const int most =
-        hasMoments(given.metric, given.weighted)
-            ? tuning::FUSED_MOMENTS_BLOCKS * tuning::FUSED_MOMENTS_THREADS
-            : (plan.positions > 9 ? tuning::FUSED_WIDE_BLOCKS : tuning::FUSED_BLOCKS) * tuning::FUSED_THREADS;
-    const double rounds = roundsOf(blocks, most / plan.threads, plan.sharedBytes, given);
-    // Values of moments, in double precision, that nothing else hides.
-    const double late =
-        hasMoments(given.metric, given.weighted) ? LATE_VALUES * std::max(rounds - 2, 0.) * plan.positions : 0;
-    return {byteClocks(perWarp, plan.threads / 32., blocks), 1e-3 * blocks * units,
-            1e-3 * (blocks + late) * plan.threads,
-            1e-3 * rounds * plan.areaHeight * plan.stage.rawPitch / plan.threads};
-}
 
 } // namespace
 
@@ -145,13 +120,8 @@ std::optional<FusedPlan> planFused(const MatchCase& given, const Load& load)
     return plan;
 }
 
-static const CostFactors FACTORS[COST_KINDS] = {{4.87, 0.449, 2.32, 0.17, 65, 0},
-                                                {4.48, 0.260, 1.83, 0.88, 199, 0},
-                                                {5.38, 0.219, 6.25, 1.02, 42, 0},
-                                                {6.07, 0.26, 6.72, 0, 0, 0}};
-
 extern const Route FUSED;
-const Route FUSED = {"FUSED", planBy<Fused, planFused>, FACTORS, fitsOf};
+const Route FUSED = {"FUSED", planBy<Fused, planFused>, fitsOf};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route SLICES: plan and cost.
+// Route SLICES: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -104,7 +104,6 @@ class Slices final : public Plan
 public:
     Slices(const MatchCase&, const Load&, const SlicePlan& thePlan) : plan(thePlan) {}
 
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override { return plan.sumsEach * sizeof(uint32_t); }
     size_t blocksEach() const override { return plan.blocks(); }
     void takeMemory(detail::Parts&, detail::Parts& zeros, int count) override
@@ -120,34 +119,10 @@ private:
     unsigned* finished_ = nullptr;
 };
 
-CostTerms Slices::terms(const MatchCase& given, const Load& load) const
-{
-    const double channels = given.frame.channels / plan.channelBlocks;
-    const double blocks = busiest(static_cast<double>(load.count) * plan.blocks(), given);
-    const double perWarp =
-        channels * ceilDiv(plan.sliceRows, plan.parts) * wordsOf(load) * plan.positions * byteInstructions(given);
-    const double warps = ceilDiv(plan.items() * plan.parts, 32);
-    const double units = (plan.tileRows + plan.sliceRows - 1.) * plan.stage.units *
-                         expandedPlanes(isSplit(given.metric, given.weighted));
-    const double copied = (plan.tileRows + plan.sliceRows - 1.) * plan.stage.rawPitch / tuning::SLICE_THREADS;
-    const double sums = gpu::sumsPerPosition(given.metric, given.weighted) *
-                        gpu::sumChannels(given.metric, given.weighted, given.frame.channels);
-    return {byteClocks(perWarp, warps, blocks), 1e-3 * blocks * (channels * units + 2000.),
-            1e-3 * std::ceil(static_cast<double>(load.count) / given.multiprocessors) * sums * load.window.width *
-                load.window.height,
-            1e-3 * roundsOf(blocks, tuning::SLICE_BLOCKS, plan.sharedBytes, given) * copied,
-            1e-3 * load.count * sums * load.window.width * load.window.height / given.multiprocessors};
-}
-
 } // namespace
 
-static const CostFactors FACTORS[COST_KINDS] = {{4.80, 0.436, 0.78, 1.04, 171, 0.68},
-                                                {5.26, 0.282, 0.60, 1.05, 175, 0.97},
-                                                {6.00, 0.342, 0.80, 0.41, 0, 0.86},
-                                                {10.08, 0.61, 0.34, 0.24, 0, 0}};
-
 extern const Route SLICES;
-const Route SLICES = {"SLICES", planBy<Slices, planSlices>, FACTORS};
+const Route SLICES = {"SLICES", planBy<Slices, planSlices>};
 
 }}} // namespace cv::cuda::fragment_matcher
 

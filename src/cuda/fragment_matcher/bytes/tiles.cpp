@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route TILES: plan and cost.
+// Route TILES: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -58,35 +58,13 @@ TilePlan planTiles(const MatchCase& given, const Load& load)
     return plan;
 }
 
-CostTerms TilesPlan::terms(const MatchCase& given, const Load& load) const
-{
-    const double blocks = busiest(static_cast<double>(load.count) * windows_.tiles(), given);
-    const int THREADS = tuning::TILE_POSITION_THREADS * tuning::TILE_PARTS;
-    const bool split = isSplit(given.metric, given.weighted);
-    const double perWarp = given.frame.channels * std::ceil(load.fragment.height / (split ? 1. : 2.)) * wordsOf(load) *
-                           gpu::TILE_POSITIONS * byteInstructions(given);
-    const double chunks = ceilDiv(load.fragment.height, plan.chunkRows) * ceilDiv(load.fragment.width, plan.chunkCols);
-    return {byteClocks(perWarp, split ? 4 : 8, blocks),
-            1e-3 * blocks * given.frame.channels * chunks * (tuning::TILE_ROWS - 1. + plan.chunkRows) *
-                plan.stage.units * expandedPlanes(split),
-            1e-3 * blocks * THREADS,
-            1e-3 * roundsOf(blocks, tuning::TILE_BLOCKS, plan.sharedBytes, given) * chunks *
-                (tuning::TILE_ROWS - 1. + plan.chunkRows) * plan.stage.rawPitch / THREADS};
-}
-
-// ZNCC: fitted anew to 190 cases of the grid, H200, 2026-11-27.
-const CostFactors TILES_FACTORS[COST_KINDS] = {{6.87, 0.427, 2.70, 3.24, 140, 0},
-                                               {6.42, 0.254, 2.52, 3.13, 246, 0},
-                                               {7.10, 0.207, 6.49, 9.19, 357, 0},
-                                               {11.95, 0.58, 0.68, 0, 0, 0}};
-
 static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 {
     return std::make_unique<TilesPlan>(given, load);
 }
 
 extern const Route TILES;
-const Route TILES = {"TILES", plan, TILES_FACTORS};
+const Route TILES = {"TILES", plan};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -75,15 +75,11 @@ public:
         : TiledPlan(windowsOf(given, load)), plan(planTiles(given, load))
     {}
 
-    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL_IN_TILES; }
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchTiles(job, plan, windows_, {}); }
 
 protected:
     const gpu::TilePlan plan;
 };
-
-extern const CostFactors TILES_FACTORS[COST_KINDS];
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -47,8 +47,6 @@ public:
         tiles_.fewBlocks = tuning::BOUND_WAVES * tuning::TILE_BLOCKS * given.multiprocessors;
     }
 
-    // How much is eliminated cannot be estimated, but the tile of the best position of each window remains.
-    double leastShare() const override { return 1. / windows_.tiles(); }
     size_t bytesEach() const override
     {
         return TilesPlan::bytesEach() + bounds.wordsEach * sizeof(uint32_t) + windows_.tiles() * sizeof(gpu::TileBound);
@@ -81,8 +79,7 @@ private:
 } // namespace
 
 extern const Route BOUNDED_TILES;
-const Route BOUNDED_TILES = {"BOUNDED_TILES", planBy<BoundedTiles, planBounds>,
-                             TILES_FACTORS}; // as if nothing were eliminated
+const Route BOUNDED_TILES = {"BOUNDED_TILES", planBy<BoundedTiles, planBounds>};
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route BANDS: plan and cost.
+// Route BANDS: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -16,6 +16,9 @@ using detail::roundUp;
 using gpu::BandPlan;
 
 namespace {
+
+//! Returns the blocks of the multiprocessor that has most of them.
+int64_t busiest(int64_t blocks, const MatchCase& given) { return ceilDiv<int64_t>(blocks, given.multiprocessors); }
 
 //! Lays out the shared memory of a block of correlate for `chunkRows` rows of a fragment at a time.
 void stageBands(BandPlan& plan, int chunkRows)
@@ -137,8 +140,6 @@ public:
         : TiledPlan(windowsOf(given, load)), plan(thePlan), channels(given.frame.channels), weighted(given.weighted)
     {}
 
-    Preference preference(const MatchCase& given, const Load& load) const override;
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override
     {
         return TiledPlan::bytesEach() + gpu::bandSumsBytes(plan) + plan.bandsEach * sizeof(uint32_t);
@@ -157,41 +158,10 @@ private:
     gpu::BandMemory memory_ = {};
 };
 
-//! Usual where a load has enough work for matrix instructions to be faster than byte sums.
-Preference Bands::preference(const MatchCase& given, const Load& load) const
-{
-    const int64_t positions = static_cast<int64_t>(load.window.width) * load.window.height;
-    const double terms = static_cast<double>(positions) * load.count * termsOf(load.fragment, given);
-    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
-    const bool worth = terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::LEAST_SSD_TERMS) &&
-                       (positions >= tuning::BAND_LEAST_POSITIONS ||
-                        load.fragment.width * load.fragment.height >= tuning::BAND_LEAST_PIXELS);
-    return worth ? Preference::USUAL_IN_TILES : Preference::BY_TIME;
-}
-
-CostTerms Bands::terms(const MatchCase& given, const Load& load) const
-{
-    const double planes = gpu::bandPlanes(given.frame.channels, given.weighted) * (given.weighted ? 1.5 : 1.);
-    const double tilesX = plan.sumsPitch / gpu::BAND_COLS, height = load.window.height;
-    const double blocks = load.count * tilesX * std::ceil(height / (plan.units * gpu::BAND_ROWS));
-    const double perWarp = planes * plan.bandRows / plan.parts * plan.chunks * gpu::BAND_ROWS;
-    const double warps = tuning::BAND_THREADS / 32;
-    const int BLOCKS = 2; // of correlate, per multiprocessor
-    const double rounds = roundsOf(busiest(blocks, given), BLOCKS, plan.sharedBytes, given);
-    const double copied = planes * ceilDiv(plan.bandRows, plan.chunkRows) * plan.sharedBytes / sizeof(uint32_t);
-    return {1e-3 * std::max(4 * perWarp, 0.75 * perWarp * warps * busiest(blocks, given)),
-            1e-3 * plan.bandsEach * load.count / given.multiprocessors,
-            1e-3 * load.count * tilesX * gpu::BAND_COLS * height / given.multiprocessors,
-            1e-3 * rounds * copied / tuning::BAND_THREADS};
-}
-
 } // namespace
 
-static const CostFactors FACTORS[COST_KINDS] = {
-    {}, {13.06, 0.624, 0.82, 1.32, 60, 0}, {12.80, 0.657, 0.79, 1.93, 62, 0}, {46.05, 0.67, 1.66, 6.19, 0, 0}};
-
 extern const Route BANDS;
-const Route BANDS = {"BANDS", planBy<Bands, planBands>, FACTORS};
+const Route BANDS = {"BANDS", planBy<Bands, planBands>};
 
 }}} // namespace cv::cuda::fragment_matcher
 

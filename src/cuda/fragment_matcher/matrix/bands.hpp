@@ -29,11 +29,6 @@ const int BAND_COLUMN_ROWS = 32;
 //! Most shared memory for bests of tiles in the search for peaks.
 const size_t BAND_BESTS_BYTES = 32 * 1024;
 
-//! Least terms of a call of ZNCC or with weights; with less it is faster by byte sums.
-const double BAND_LEAST_TERMS = 80e6;
-//! Least positions of a window for fragments of less than BAND_LEAST_PIXELS pixels.
-const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
-
 } // namespace tuning
 
 namespace gpu {

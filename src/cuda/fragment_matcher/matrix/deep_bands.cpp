@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route DEEP_BANDS: plan and cost.
+// Route DEEP_BANDS: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -55,8 +55,6 @@ public:
           imagePlanes(gpu::deepImagePlanes(given.frame.channels, given.weighted))
     {}
 
-    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
-    CostTerms terms(const MatchCase&, const Load&) const override { return {}; } // there is no other route to compare
     size_t bytesEach() const override
     {
         return TiledPlan::bytesEach() + gpu::bandSumsBytes(plan.bands) + plan.bands.bandsEach * sizeof(uint32_t) +
@@ -78,15 +76,13 @@ private:
 
 } // namespace
 
-static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}};
-
 static std::unique_ptr<Plan> plan(const MatchCase& given, const Load& load)
 {
     return std::make_unique<DeepBands>(given, load);
 }
 
 extern const Route DEEP_BANDS;
-const Route DEEP_BANDS = {"DEEP_BANDS", plan, FACTORS, nullptr, true};
+const Route DEEP_BANDS = {"DEEP_BANDS", plan, nullptr, true};
 
 }}} // namespace cv::cuda::fragment_matcher
 

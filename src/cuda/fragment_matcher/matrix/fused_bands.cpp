@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route FUSED_BANDS: plan and cost.
+// Route FUSED_BANDS: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -92,41 +92,11 @@ class FusedBandsPlan final : public Plan
 public:
     FusedBandsPlan(const MatchCase&, const Load&, const FusedBands& thePlan) : plan(thePlan) {}
 
-    Preference preference(const MatchCase& given, const Load& load) const override;
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     void run(const gpu::Job& job) const override { gpu::matchFusedBands(job, plan); }
 
 private:
     const FusedBands plan;
 };
-
-Preference FusedBandsPlan::preference(const MatchCase& given, const Load& load) const
-{
-    if (plan.sharedBytes > oneBlockBytes(given) || load.window.width > tuning::FUSED_BAND_USUAL_COLS ||
-        load.window.height > tuning::FUSED_BAND_USUAL_ROWS)
-        return Preference::BY_TIME;
-    double terms = 0;
-    for (const SizeGroup& group : load.groups)
-        terms += static_cast<double>(group.count) * group.window.width * group.window.height *
-                 termsOf(group.fragment, given);
-    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
-    return expensive || terms >= tuning::LEAST_SSD_TERMS ? Preference::USUAL : Preference::BY_TIME;
-}
-
-CostTerms FusedBandsPlan::terms(const MatchCase& given, const Load& load) const
-{
-    const double blocks = busiest(load.count, given), channels = given.frame.channels;
-    const double planes = gpu::bandPlanes(given.frame.channels, given.weighted) * (given.weighted ? 1.5 : 1.);
-    const double perWarp =
-        planes * (load.fragment.height + 3.) * gpu::bandChunks(load.fragment.width) * gpu::FUSED_BAND_ROWS;
-    // Blocks of a multiprocessor run at the same time as far as shared memory allows.
-    const double shares = std::ceil(blocks * (plan.sharedBytes + 1024.) / given.shared.dynamicBytes(0));
-    const int most = tuning::FUSED_BAND_BLOCKS * tuning::FUSED_BAND_FEW_WARPS / plan.warps;
-    const double rounds = roundsOf(blocks, most, plan.sharedBytes, given);
-    return {1e-3 * std::max(perWarp * shares, 0.1 * perWarp * plan.warps * blocks),
-            1e-3 * blocks * channels * plan.areaHeight * plan.pitch, 1e-3 * blocks * 32 * plan.warps,
-            1e-3 * rounds * plan.areaHeight * plan.pitch / (32. * plan.warps)};
-}
 
 } // namespace
 
@@ -136,11 +106,8 @@ std::optional<FusedBands> planFusedBands(const MatchCase& given, const Load& loa
     return plan ? plan : planGroups(given, load, given.shared.dynamicBytes(gpu::ONE_BLOCK_STATIC_BYTES));
 }
 
-static const CostFactors FACTORS[COST_KINDS] = {
-    {}, {4.56, 12.544, 0.11, 10.89, 150, 0}, {5.43, 18.775, 0.18, 13.16, 155, 0}, {9.48, 7.49, 0, 0, 0, 0}};
-
 extern const Route FUSED_BANDS;
-const Route FUSED_BANDS = {"FUSED_BANDS", planBy<FusedBandsPlan, planFusedBands>, FACTORS};
+const Route FUSED_BANDS = {"FUSED_BANDS", planBy<FusedBandsPlan, planFusedBands>};
 
 }}} // namespace cv::cuda::fragment_matcher
 

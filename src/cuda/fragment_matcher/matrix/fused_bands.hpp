@@ -25,8 +25,6 @@ const int FUSED_BAND_WARPS = 8;
 const int FUSED_BAND_BLOCKS = 6;
 //! FUSED_BAND_BLOCKS with weights.
 const int FUSED_BAND_WEIGHTED_BLOCKS = 3;
-//! Largest window for which the route is usual. In larger ones it has to be estimated to be quicker than others.
-const int FUSED_BAND_USUAL_COLS = 52, FUSED_BAND_USUAL_ROWS = 48;
 
 } // namespace tuning
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route FUSED_DEEP_BANDS: plan and cost.
+// Route FUSED_DEEP_BANDS: plan.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -51,8 +51,6 @@ class FusedDeepBandsPlan final : public Plan
 public:
     FusedDeepBandsPlan(const MatchCase&, const Load&, const FusedDeepBands& thePlan) : plan(thePlan) {}
 
-    Preference preference(const MatchCase&, const Load&) const override { return Preference::USUAL; }
-    CostTerms terms(const MatchCase&, const Load&) const override { return {}; } // it applies only where it is quicker
     void run(const gpu::Job& job) const override { gpu::matchFusedDeepBands(job, plan); }
 
 private:
@@ -74,11 +72,8 @@ std::optional<FusedDeepBands> planFusedDeepBands(const MatchCase& given, const L
     return plan;
 }
 
-static const CostFactors FACTORS[COST_KINDS] = {{}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}};
-
 extern const Route FUSED_DEEP_BANDS;
-const Route FUSED_DEEP_BANDS = {"FUSED_DEEP_BANDS", planBy<FusedDeepBandsPlan, planFusedDeepBands>, FACTORS, nullptr,
-                                true};
+const Route FUSED_DEEP_BANDS = {"FUSED_DEEP_BANDS", planBy<FusedDeepBandsPlan, planFusedDeepBands>, nullptr, true};
 
 }}} // namespace cv::cuda::fragment_matcher
 

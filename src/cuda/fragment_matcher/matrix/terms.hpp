@@ -7,17 +7,7 @@
 
 #include "../common/case.hpp"
 
-namespace cv { namespace cuda { namespace fragment_matcher {
-
-namespace tuning {
-
-//! Least terms of a call of unweighted SSD, in one block per fragment or in several; with less it is faster by byte
-//! sums.
-const double LEAST_SSD_TERMS = 400e6;
-
-} // namespace tuning
-
-namespace gpu {
+namespace cv { namespace cuda { namespace fragment_matcher { namespace gpu {
 
 const int BAND_COLS = 128; //!< columns of positions per matrix instruction
 const int BAND_ROWS = 8;   //!< rows of positions per warp
@@ -37,7 +27,6 @@ CT_HOST_DEVICE int bandChunks(int width) { return (width + 7 + 31) / 32; }
 //! Returns the words from row to row of a template in shared memory: four words of zeros, then the pixels, then zeros.
 CT_HOST_DEVICE int templateStep(int chunks) { return 8 * chunks + 8; }
 
-} // namespace gpu
-}}} // namespace cv::cuda::fragment_matcher
+}}}} // namespace cv::cuda::fragment_matcher::gpu
 
 #endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TERMS_HPP

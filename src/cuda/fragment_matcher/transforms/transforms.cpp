@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Route TRANSFORMS: plan, cost, and the factors of the stages of transforms.
+// Route TRANSFORMS: plan and the factors of the stages of transforms.
 #include "../../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -118,7 +118,6 @@ public:
         : TiledPlan(windowsOf(given, load)), plans(thePlans), channels(given.frame.channels)
     {}
 
-    CostTerms terms(const MatchCase& given, const Load& load) const override;
     size_t bytesEach() const override
     {
         return TiledPlan::bytesEach() + gpu::bandSumsBytes(plans.bands) + plans.bands.columnsEach * sizeof(uint32_t) +
@@ -145,17 +144,6 @@ private:
     gpu::BandMemory bands_ = {};
 };
 
-CostTerms Transforms::terms(const MatchCase& given, const Load& load) const
-{
-    const TransformPlan& plan = plans.transforms;
-    const double blocks = busiest(static_cast<double>(load.count) * plan.cols / gpu::TRANSFORM_COLS, given);
-    const double perBlock =
-        (2. * given.frame.channels + 1) * plan.rows * gpu::TRANSFORM_COLS; // values of all transforms
-    const double rows = static_cast<double>(plan.imageValues) + load.count * (plan.templatesEach + plan.productsEach);
-    return {1e-3 * perBlock * blocks, 1e-3 * rows / given.multiprocessors,
-            1e-3 * load.count * plans.bands.sumsPitch * load.window.height / given.multiprocessors};
-}
-
 void Transforms::upload(const detail::Call& call, detail::Uploader& uploader, detail::DeviceTable& tables)
 {
     const TransformPlan& plan = plans.transforms;
@@ -168,10 +156,8 @@ void Transforms::upload(const detail::Call& call, detail::Uploader& uploader, de
 
 } // namespace
 
-static const CostFactors FACTORS[COST_KINDS] = {{}, {14, 0.8, 1.6, 1, 0, 0}, {15, 0.8, 1.6, 3, 0, 0}, {}};
-
 extern const Route TRANSFORMS;
-const Route TRANSFORMS = {"TRANSFORMS", planBy<Transforms, planTransforms>, FACTORS};
+const Route TRANSFORMS = {"TRANSFORMS", planBy<Transforms, planTransforms>};
 
 }}} // namespace cv::cuda::fragment_matcher
 
