@@ -90,8 +90,6 @@ Settings readSettings(const Options& options)
     o.stereo = o.pair == "stereo";
     const String metric = options.text("metric");
     o.metric = metric == "SAD" ? FragmentMatcher::SAD : metric == "SSD" ? FragmentMatcher::SSD : FragmentMatcher::ZNCC;
-    if (o.metric == FragmentMatcher::ZNCC && o.size > 232)
-        throw UsageError(format("--size=%d: with --metric=ZNCC a whole number from 3 to 232 is needed", o.size));
     o.cuda = useCuda(options);
     o.fragments = options.integer("fragments");
     if (o.fragments == 0)

@@ -158,7 +158,7 @@ Errors are cv::Exception; the message names the argument and its value. The inst
 | StsBadSize           | an array of a shape, side or number of pixels that is not accepted; an empty image            |
 | StsUnmatchedSizes    | another size than another argument or earlier images; another number of elements              |
 | StsOutOfRange        | a number, box, index or id out of its range; weights that are all 0; a file that is too large |
-| StsOutOfRange        | a fragment too large for ZNCC or for a score map of CV_32S                                    |
+| StsOutOfRange        | a fragment too large, or too large for a score map of CV_32S                                  |
 | StsBadArg            | a Mat and a GpuMat together; an array in place of a list; a list in place of an array         |
 | StsBadArg            | no cascade is loaded; an ending of a file name that is not accepted; sources of tiles differ  |
 | StsBadArg            | a current device that is not the instance's; a waiting call on a capturing stream             |

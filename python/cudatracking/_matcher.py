@@ -166,7 +166,7 @@ class FragmentMatcher(Worker):
 
     Args:
         metric: "sad" (default) or "ssd": absolute or squared difference, summed over channels and averaged over pixels with their weights; 0 is a
-            perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments of uint8 up to 53824 pixels.
+            perfect match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match.
             Capital letters mean the same. Images of uint16 take "ssd" and "zncc".
         subpixel: True refines positions from the scores of neighbouring positions. Default False.
         subpixel_fit: curve through these scores: "parabola" (default; SAD: two lines); "gaussian", for "zncc" alone: less bias in images of
@@ -184,7 +184,7 @@ class FragmentMatcher(Worker):
 
     Frames and fragments are uint8 or uint16: height x width (gray), x 3 (BGR) or x 4 (the fourth channel, also alpha, is ignored), all of one type,
     sides 1 to 32767; whole numbers of other types on the host, also in floats, become the type of the fragments, or of new ones uint8, or uint16 if a
-    value is above 255, where that holds all of them; fragments of uint16
+    value is above 255, where that holds all of them; fragments
     have up to 16843523 values (pixels times channels). Results are the same bits on the CPU and on every
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
     ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.

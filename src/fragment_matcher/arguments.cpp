@@ -75,11 +75,10 @@ template <typename Image> Fragment fragmentOf(const std::string& name, const Ima
     Fragment fragment = {};
     fragment.source.templ = imageOf(name, templ);
     const int channels = fragment.source.templ.channels;
-    const int64_t pixels = static_cast<int64_t>(templ.cols) * templ.rows, most = MAX_DEEP_SAMPLES / channels;
-    if (fragment.source.templ.deep() && pixels > most)
-        CV_Error_(Error::StsOutOfRange,
-                  ("%s: %d x %d pixels, but sums of 16 bits and %d channels are exact up to %lld pixels only",
-                   name.c_str(), templ.cols, templ.rows, channels, static_cast<long long>(most)));
+    const int64_t pixels = static_cast<int64_t>(templ.cols) * templ.rows, most = MAX_SAMPLES / channels;
+    if (pixels > most)
+        CV_Error_(Error::StsOutOfRange, ("%s: %d x %d pixels, but with %d channels at most %lld are possible",
+                                         name.c_str(), templ.cols, templ.rows, channels, static_cast<long long>(most)));
     fragment.type = templ.type();
     fragment.width = templ.cols;
     fragment.height = templ.rows;

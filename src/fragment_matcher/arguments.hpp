@@ -12,7 +12,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-const int MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
+const int MAX_FRAGMENTS = 100000;
 
 //! Returns the view of a frame or template; throws unless it is CV_8U or CV_16U of 1, 3 or 4 channels with sides of 1
 //! to MAX_SIDE.

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic of images of 16 bits that decides FragmentMatcher's results, written once for both backends. Sums take
-// 64 bits; the parts of ZNCC take up to 97, so they are computed in 128 bits. g++ and nvcc compile it with contraction
-// off.
+// The arithmetic of images of 16 bits, and of ZNCC of large fragments of 8 bits, that decides FragmentMatcher's results,
+// written once for both backends. Sums take 64 bits; the parts of ZNCC take up to 97, so they are computed in 128 bits.
+// g++ and nvcc compile it with contraction off.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_DEEP_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_DEEP_HPP
 
@@ -11,9 +11,13 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! Most pixels times channels of a fragment of 16 bits: its sums of q T^2, q I T and q I^2, at most 255 * 65535^2 each,
-//! fit 64 bits.
-const int64_t MAX_DEEP_SAMPLES = static_cast<int64_t>(~0ull / (255ull * 65535 * 65535));
+//! Most pixels times channels of a fragment: sums of q T^2, q I T and q I^2 of 16 bits, at most 255 * 65535^2 each, fit
+//! 64 bits.
+const int64_t MAX_SAMPLES = static_cast<int64_t>(~0ull / (255ull * 65535 * 65535));
+
+//! Returns true if ZNCC of 8 bits has parts of more than 63 bits, from 232 x 232 pixels on: such fragments are matched
+//! as if image and template had 16 bits.
+CT_HOST_DEVICE bool isBeyond63Bits(Metric metric, int64_t pixels) { return isCorrelation(metric) && pixels > 53824; }
 
 //! Integer of 128 bits in two's complement; sums are modulo 2^128.
 struct Int128

@@ -36,17 +36,9 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    const bool deep = frame.view.deep();
-    if (deep && !isProduct(metric()))
+    if (frame.view.deep() && !isProduct(metric()))
         CV_Error_(Error::StsUnsupportedFormat, ("frame: type %s, but SAD takes 8 bits only; SSD and ZNCC take 16",
                                                 typeToString(array.type()).c_str()));
-    for (int i = 0; isCorrelation(metric()) && !deep && i < fragments_.count(); ++i)
-    {
-        const Fragment& one = fragments_.list[i];
-        if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
-            CV_Error_(Error::StsOutOfRange, ("fragment %d: %d x %d pixels, but ZNCC is exact up to %d pixels only", i,
-                                             one.width, one.height, MAX_ZNCC_PIXELS));
-    }
     frame.engine = frame.onDevice ? &cuda() : cpu_.get();
     frame.stream = frame.onDevice ? detail::handleOf(stream) : nullptr;
     return frame;

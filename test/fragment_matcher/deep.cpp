@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher with images of 16 bits: the limits of its integers, what it refuses, and that it agrees with 8 bits.
+// FragmentMatcher with images of 16 bits, and with large fragments of 8: the limits of its integers, what it refuses, and
+// that both agree.
 // The other tests of FragmentMatcher take 16 bits as further types.
 #include "scenes_cuda.hpp"
 
@@ -125,6 +126,52 @@ TEST(FragmentMatcher_Deep, agreesWithEightBits)
             }
 }
 
+//! A large and a small fragment of 8 bits, for ZNCC.
+Scene largeAndSmall(int type, int weightKind, bool flat)
+{
+    RNG rng(0x16B178);
+    Scene scene;
+    scene.params = makeParams(FM::ZNCC, 2, FM::SQUARE, 1, FM::FULL, true);
+    scene.frame = randomImage(rng, Size(260, 251), type);
+    const Size sizes[] = {Size(240, 233), Size(21, 17)};
+    for (int i = 0; i < 2; ++i)
+    {
+        scene.templates.push_back(scene.frame(Rect(Point(9, 11), sizes[i])).clone());
+        if (flat && i == 0)
+            scene.templates[i].setTo(Scalar::all(200));
+        if (weightKind != NO_WEIGHTS)
+            scene.weights.push_back(weightsOf(rng, sizes[i], weightKind, 1));
+        scene.areas.push_back(Rect(Point(4, 6), sizes[i] + Size(11, 9)));
+    }
+    return scene;
+}
+
+template <typename Check> void forLargeAndSmall(const Check& check)
+{
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+        for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
+            for (const bool flat : {false, true})
+            {
+                SCOPED_TRACE(cv::format("type %d weights %d flat %d", type, kind, flat));
+                check(largeAndSmall(type, kind, flat));
+            }
+}
+
+//! Fragments of more than 232 x 232 pixels, beside a small one: the bits of the definition, and of 16 bits.
+TEST(FragmentMatcher_Deep, largeFragmentsOfEightBits)
+{
+    forLargeAndSmall(
+        [](Scene scene)
+        {
+            const Result bytes = runCpu(scene);
+            expectSame(expected(scene), bytes);
+            scene.frame.convertTo(scene.frame, CV_16U);
+            for (Mat& templ : scene.templates)
+                templ.convertTo(templ, CV_16U);
+            expectSame(bytes, runCpu(scene));
+        });
+}
+
 //! Refusals name argument, type and limit; the matcher stays as it was.
 class FragmentMatcher_DeepNegative : public testing::Test
 {
@@ -223,6 +270,9 @@ TEST_F(FragmentMatcher_DeepNegative, integerMaps)
 
 TEST_F(FragmentMatcher_DeepNegative, largeFragments)
 {
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC}) // fragments are checked before the metric is used
+        expectRefused([&] { FM::create(makeParams(metric))->addFragment(Mat(4104, 4105, CV_8UC1, Scalar(1))); },
+                      {"4105 x 4104", "16843523"});
     for (const auto& limit : LIMITS)
     {
         const Mat templ(limit.beyond, limit.type, Scalar::all(1));
@@ -238,6 +288,17 @@ TEST_F(FragmentMatcher_DeepNegative, largeFragments)
 #ifdef HAVE_CUDA
 
 using FragmentMatcher_CudaDeep = OnCuda;
+
+TEST_F(FragmentMatcher_CudaDeep, largeFragmentsOfEightBits)
+{
+    forLargeAndSmall(
+        [](Scene scene)
+        {
+            expectEnginesAgree(scene);
+            scene.params.search = FM::THREE_STEP;
+            expectEnginesAgree(scene);
+        });
+}
 
 //! The most bands that a call may have: those of a wide and of a high fragment, with weights.
 TEST_F(FragmentMatcher_CudaDeep, largestBands)

@@ -227,10 +227,10 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         Aim aim;
     };
     const bool weightedBounds = number % 3 == 0;
-    const Turns turns[] = {{253, {FM::SSD, false}},
-                           {253, {FM::ZNCC, false}},
-                           {104, {FM::SSD, true}},
-                           {105, {FM::ZNCC, true}},
+    const Turns turns[] = {{200, {FM::SSD, false}},
+                           {200, {FM::ZNCC, false}},
+                           {157, {FM::SSD, true}},
+                           {158, {FM::ZNCC, true}},
                            {94, {FM::SAD, false}},
                            {102, {FM::SAD, weightedBounds, false, true}},
                            {27, {FM::SAD, false, true}},

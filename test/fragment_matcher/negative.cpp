@@ -516,20 +516,6 @@ TEST_F(FragmentMatcher_Negative, warpFragment)
     expectRefusals(calls);
 }
 
-TEST(FragmentMatcher_Limits, znccPixels)
-{
-    const Mat frame(300, 300, CV_8UC1, Scalar(3));
-    const Ptr<FM> matcher = FM::create(makeParams(FM::SAD));
-    matcher->setFragments(std::vector<Mat>{gray(), gray(233, 232)});
-    Mat locations;
-    matcher->match(frame, noArray(), locations);
-    matcher->setParams(makeParams(FM::ZNCC));
-    expectRefused([&] { matcher->match(frame, noArray(), locations); }, {"fragment"});
-    matcher->updateFragment(1, gray(232, 232));
-    matcher->match(frame, noArray(), locations);
-    EXPECT_EQ(Point(0, 0), locations.at<Point>(1, 0));
-}
-
 //! The largest possible number of fragments, and more positions than their maps may have. No pixel is read.
 TEST(FragmentMatcher_Limits, fragmentsAndPositions)
 {

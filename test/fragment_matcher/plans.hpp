@@ -163,7 +163,13 @@ inline Routes routesOf(const MatchCall& call)
 //! A load of fragments of one size in windows of one size.
 inline fm::Load loadOf(Extent window, Extent fragment, int count, const Rect4& region, int narrowest = 0)
 {
-    return {window, fragment, count, narrowest > 0 ? narrowest : fragment.width, region, {{fragment, window, count}}};
+    return {window,
+            fragment,
+            count,
+            narrowest > 0 ? narrowest : fragment.width,
+            static_cast<int64_t>(fragment.width) * fragment.height,
+            region,
+            {{fragment, window, count}}};
 }
 
 // --- what kernels need -----------------------------------------------------------------------------------------------
@@ -388,7 +394,7 @@ inline const char* wrongWith(const gpu::DeepPlan& plan, const gpu::Windows& wind
     const gpu::BandPlan& bands = plan.bands;
     const int channels = given.frame.channels, rows = bands.units * gpu::BAND_ROWS;
     const bool zncc = given.metric == fm::Metric::ZNCC;
-    CT_HOLDS(given.metric != fm::Metric::SAD && given.frame.deep());
+    CT_HOLDS(given.metric != fm::Metric::SAD && (given.frame.deep() || zncc));
     CT_HOLDS(windows.wide == !zncc);
     CT_HOLDS(bands.pitch >= bands.region.width && bands.pitch % 16 == 0);
     CT_HOLDS(bands.planeBytes == static_cast<size_t>(bands.pitch) * bands.region.height);

@@ -54,11 +54,11 @@ void follow(const cv::Mat& frame, const cv::Mat& next, const std::vector<cv::Rec
 @endcode
 
 __Images__: frames and templates are CV_8U or CV_16U with 1, 3 or 4 channels (the fourth is ignored), all of one type,
-with sides of 1 to 32,767 pixels. A frame and each of its templates may be regions of interest.
+with sides of 1 to 32,767 pixels. Fragments have at most 16,843,523 pixels times channels (gray: 4,104 x 4,104; three
+channels: 2,369 x 2,369), so that sums of 16 bits fit 64 bits. A frame and each of its templates may be regions of
+interest.
 
-__16 bits__: SSD and ZNCC take CV_16U, for images of 10 to 16 bits; SAD does not. Fragments have at most 16,843,523
-pixels times channels (gray: 4,104 x 4,104; three channels: 2,369 x 2,369), so that sums fit 64 bits; ZNCC of 16 bits
-has no other limit. Largest scores of SSD: 65,535^2 per channel. Map floating-point images to 16 bits first:
+__16 bits__: SSD and ZNCC take CV_16U, for images of 10 to 16 bits; SAD does not. Largest scores of SSD: 65,535^2 per channel. Map floating-point images to 16 bits first:
 `image.convertTo(words, CV_16U, 65535 / (high - low), -low * 65535 / (high - low))`, with the same low and high for
 fragments and frames.
 
@@ -116,7 +116,7 @@ public:
     {
         SAD = 0, //!< weighted sum of absolute differences
         SSD = 1, //!< weighted sum of squared differences
-        //! weighted zero-mean normalised cross-correlation; fragments of 8 bits: at most 53,824 pixels (232 x 232)
+        //! weighted zero-mean normalised cross-correlation; 8 bits: slower above 53,824 pixels (232 x 232)
         ZNCC = 2
     };
     //! Distance rule for peaks, for the offset (dx, dy) between any two of them; d is Params::exclusionDistance.
@@ -193,8 +193,8 @@ public:
     Calls of several threads on one instance are executed one after another.
     @param params parameters. Default: Params(), that is the defaults of all members below.
     metric: SAD (0, default), of uint8 alone, or SSD (1): weighted sum of absolute or squared differences divided by the
-    sum of weights, 0 is perfect; ZNCC (2): weighted zero-mean normalised cross-correlation, 1 is perfect, fragments of
-    uint8 have at most 53,824 pixels. Fragments of uint16 have at most 16,843,523 pixels times channels.
+    sum of weights, 0 is perfect; ZNCC (2): weighted zero-mean normalised cross-correlation, 1 is perfect. Fragments have at
+    most 16,843,523 pixels times channels.
     exclusion: rule for the offset (dx, dy) between two peaks: SQUARE (0, default), max(|dx|, |dy|) >= d; CROSS (1),
     min(|dx|, |dy|) >= d.
     exclusionDistance: d in pixels, 1 to 32767; default 0, which means half of the smaller side of the fragment,
@@ -213,8 +213,8 @@ public:
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
 
     /** @brief Replaces all parameters; the fragments are kept.
-    @param params parameters; create() explains the members. SAD with fragments of 16 bits, and ZNCC with fragments of
-    8 bits and more than 53,824 pixels, are refused by the next match(), not by this call.
+    @param params parameters; create() explains the members. SAD with fragments of 16 bits is refused by the next
+    match(), not by this call.
     @throws cv::Exception if a member is out of its range, or if subpixelFit is GAUSSIAN and metric is not ZNCC; no
     parameter changes then. */
     CV_WRAP virtual void setParams(const FragmentMatcher::Params& params) = 0;
@@ -239,9 +239,9 @@ public:
     against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only against
     GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all of one type, CV_8U or CV_16U with 1, 3 or 4 channels (the
-    fourth is ignored). Sides are 1 to 32,767 pixels and may differ; of 16 bits, pixels times channels are at most
-    16,843,523, and match() on the device refuses them if the largest width of all times the largest height is above
-    100 million. One array in place of the list is one fragment; then weights is one array, too.
+    fourth is ignored). Sides are 1 to 32,767 pixels and may differ; pixels times channels are at most 16,843,523.
+    Fragments of 16 bits, and ZNCC of more than 53,824 pixels, are refused by match() on the device if the largest width
+    of all times the largest height is above 100 million. One array in place of the list is one fragment; then weights is one array, too.
     @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
     or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
     bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
@@ -336,8 +336,7 @@ public:
     area); (-1,-1) if there is no such peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
     @throws cv::Exception for a frame that is not empty: if there are no fragments, if its type is not theirs, if it is
-    a Mat but they were given as GpuMat, if the metric is SAD and the type has 16 bits, if a fragment of 8 bits has more
-    than 53,824 pixels with ZNCC, if the size of areas in device memory is not known, or if areas or, with THREE_STEP,
+    a Mat but they were given as GpuMat, if the metric is SAD and the type has 16 bits, if the size of areas in device memory is not known, or if areas or, with THREE_STEP,
     predictions have another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
@@ -368,7 +367,7 @@ public:
     NO_POSITION (1), FLAT_FRAGMENT (2) or AREA_TOO_LARGE (3).
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
     @throws cv::Exception for a frame that is not empty: if there are no fragments, if its type or memory does not fit
-    them, if a fragment is too large for ZNCC, or if areas have another number, type or memory than stated. */
+    them, or if areas have another number, type or memory than stated. */
     CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
                               Stream& stream = cv::cuda::noStream()) = 0;
 

@@ -5,6 +5,7 @@
 #include "../../precomp.hpp"
 #include "../../fragment_matcher/engine.hpp"
 #include "scores.hpp"
+#include <algorithm>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -15,12 +16,39 @@ using namespace cpu;
 const size_t KEPT_BYTES =
     size_t(128) << 20; //!< most memory kept between calls, bytes; documented in FragmentMatcher's header
 
-HostFragment hostFragment(const Fragment& fragment)
+//! Returns true if a fragment of 8 bits is matched as if it and the image had 16.
+bool isWidened(const Fragment& fragment, Metric metric)
+{
+    return !fragment.source.templ.deep() &&
+           isBeyond63Bits(metric, static_cast<int64_t>(fragment.width) * fragment.height);
+}
+
+//! Copies an image of 8 bits to 16. @param values memory of the copy.
+ByteImageView widen(const ByteImageView& image, std::vector<uint16_t>& values)
+{
+    const size_t row = static_cast<size_t>(image.cols) * image.channels;
+    values.resize(row * image.rows);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            for (int c = 0; c < image.channels; ++c)
+                values[y * row + static_cast<size_t>(x) * image.channels + c] = image.pixel(x, y)[c];
+    return {reinterpret_cast<const uint8_t*>(values.data()),
+            2 * row,
+            image.cols,
+            image.rows,
+            2 * image.channels,
+            image.channels};
+}
+
+//! Converts a fragment for a metric.
+void packFragment(const Fragment& fragment, Metric metric, Plan& plan)
 {
     const FragmentSource& source = fragment.source;
-    return {source.templ.data, source.templ.deep(), static_cast<const uint8_t*>(source.weights),
-            fragment.width,    fragment.height,     source.templ.channels,
-            fragment.sums};
+    std::vector<uint16_t> values;
+    const ByteImageView templ = isWidened(fragment, metric) ? widen(source.templ, values) : source.templ;
+    pack({templ.data, templ.deep(), static_cast<const uint8_t*>(source.weights), fragment.width, fragment.height,
+          templ.channels, fragment.sums},
+         metric, plan);
 }
 
 //! Returns the part of the frame that all positions of a window cover.
@@ -69,6 +97,7 @@ private:
     struct Job
     {
         const ByteImageView& frame;
+        const ByteImageView& widened; //!< the frame in 16 bits, for isWidened()
         const Fragments& fragments;
         ConstRowsView<Position> predictions;
         const Settings& settings;
@@ -184,11 +213,13 @@ void CpuEngine::matchFragment(const Job& job, int i, Scratch& memory, bool paral
     if (window.cols == 0)
         return reportNothing(job.out, i, job.settings.peaks, STATUS_NO_POSITION);
     Plan& plan = memory.plan;
-    pack(hostFragment(fragment), job.settings.metric, plan);
+    packFragment(fragment, job.settings.metric, plan);
     const Rect area = areaOf(window, fragment);
-    const Planes planes = job.shared && usesSharedPlanes(area)
-                              ? job.shared->at(area.x - job.sharedPart.x, area.y - job.sharedPart.y)
-                              : unpack(job.frame, partOf(area), plan.squares, plan.bias, memory.planes, parallel);
+    const bool widened = isWidened(fragment, job.settings.metric);
+    const Planes planes =
+        job.shared && !widened && usesSharedPlanes(area)
+            ? job.shared->at(area.x - job.sharedPart.x, area.y - job.sharedPart.y)
+            : unpack(widened ? job.widened : job.frame, partOf(area), plan.squares, plan.bias, memory.planes, parallel);
     if (plan.wideValues())
         searchWindow<uint64_t>(job, i, plan, planes, memory, parallel);
     else
@@ -202,7 +233,11 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
     const Trimming trimming = {*this};
     const Outputs out = outputsOf(outputs);
     const Rect part = planWindows(frame, fragments, areas);
-    Job job = {frame, fragments, predictions, settings, out, nullptr, part};
+    std::vector<uint16_t> values;
+    const bool widens = std::any_of(fragments.list.begin(), fragments.list.end(),
+                                    [&](const Fragment& fragment) { return isWidened(fragment, settings.metric); });
+    const ByteImageView widened = widens ? widen(frame, values) : frame;
+    Job job = {frame, widened, fragments, predictions, settings, out, nullptr, part};
     Planes shared;
     if (!part.empty())
     {
@@ -241,9 +276,11 @@ void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, c
 {
     const ScratchPool::Lease memory(pool_);
     Plan& plan = memory->plan;
-    pack(hostFragment(fragment), metric, plan);
+    packFragment(fragment, metric, plan);
+    std::vector<uint16_t> values;
+    const ByteImageView image = isWidened(fragment, metric) ? widen(frame, values) : frame;
     const Planes planes =
-        unpack(frame, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
+        unpack(image, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
     const auto scoreAndExport = [&](auto scores)
     {
         score(scores, *memory, &pool_);

@@ -101,7 +101,7 @@ std::vector<int> fittingOf(const Route& route, const CallWindows& windows, const
 Load loadOf(const CallWindows& windows, const std::vector<int>& fragments)
 {
     const ByteImageView& frame = windows.given.frame;
-    Load load = {{0, 0}, {0, 0}, static_cast<int>(fragments.size()), 0, {0, 0, frame.cols, frame.rows}, {}};
+    Load load = {{0, 0}, {0, 0}, static_cast<int>(fragments.size()), 0, 0, {0, 0, frame.cols, frame.rows}, {}};
     load.groups = groupsOf(windows, fragments);
     for (const SizeGroup& group : load.groups)
     {
@@ -109,6 +109,7 @@ Load loadOf(const CallWindows& windows, const std::vector<int>& fragments)
             continue;
         load.window = larger(load.window, group.window);
         load.fragment = larger(load.fragment, group.fragment);
+        load.pixels = std::max(load.pixels, static_cast<int64_t>(group.fragment.width) * group.fragment.height);
         load.narrowest = load.narrowest > 0 ? std::min(load.narrowest, group.fragment.width) : group.fragment.width;
     }
     if (windows.own)

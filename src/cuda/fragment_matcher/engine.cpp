@@ -247,7 +247,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     Batch batch = batchOf(call, fragments);
     batch.first = request.first;
     batch.count = request.count();
-    Load load = {{0, 0}, {0, 0}, batch.count, INT_MAX, {0, 0, 0, 0}, {}};
+    Load load = {{0, 0}, {0, 0}, batch.count, INT_MAX, 0, {0, 0, 0, 0}, {}};
     Rect4* areas = nullptr;
     int* starts = nullptr;
     const auto take = [&](Parts& parts)
@@ -266,6 +266,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
             load.window = larger(load.window, {window.cols, window.rows});
             load.fragment = larger(load.fragment, {fragment.width, fragment.height});
             load.narrowest = std::min(load.narrowest, fragment.width);
+            load.pixels = std::max(load.pixels, static_cast<int64_t>(fragment.width) * fragment.height);
         }
         std::copy(request.offsets.begin(), request.offsets.end(), starts);
     };

@@ -52,12 +52,12 @@ public:
 struct Route
 {
     const char* name;
-    //! Plans a load of images that the route takes, see `deep`; null: the route does not apply.
+    //! Plans a load that the route takes, see `deep`; null: the route does not apply.
     std::unique_ptr<Plan> (*plan)(const MatchCase& given, const Load& load);
     //! Returns for each group whether one launch matches all of its fragments together with the groups before; null: a
     //! route whose limits do not divide loads.
     std::vector<char> (*fits)(const MatchCase& given, const std::vector<SizeGroup>& groups) = nullptr;
-    bool deep = false; //!< takes images of 16 bits, and no others; else of 8 bits, and no others
+    bool deep = false; //!< takes loads that are matched as 16 bits, see isDeep(), and no others; else all others
 };
 
 //! All routes. Fragments that do not fit a route with `fits` are a load of their own.
@@ -73,11 +73,17 @@ template <class RoutePlan, auto planOf> std::unique_ptr<Plan> planBy(const Match
     return decisions ? std::make_unique<RoutePlan>(given, load, *decisions) : nullptr;
 }
 
+//! Returns true if a load is matched as 16 bits: that is what the image has, or a fragment needs it.
+inline bool isDeep(const MatchCase& given, const Load& load)
+{
+    return given.frame.deep() || isBeyond63Bits(given.metric, load.pixels);
+}
+
 /** Returns what a route plans for a load; null: it does not apply. Where no fragment fits into its area there is only a
 status to report, which routes for 8 bits do for every type. */
 inline std::unique_ptr<Plan> planOf(const Route& route, const MatchCase& given, const Load& load)
 {
-    return route.deep == (given.frame.deep() && !load.window.empty()) ? route.plan(given, load) : nullptr;
+    return route.deep == (isDeep(given, load) && !load.window.empty()) ? route.plan(given, load) : nullptr;
 }
 
 } // namespace fragment_matcher

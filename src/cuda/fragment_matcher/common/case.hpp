@@ -97,6 +97,7 @@ struct Load
     Extent window, fragment; //!< the largest
     int count;
     int narrowest;                 //!< least width of a fragment
+    int64_t pixels;                //!< most pixels of a fragment
     Rect4 region;                  //!< part of the frame that contains all areas
     std::vector<SizeGroup> groups; //!< ascending by size; empty for score maps
 };

@@ -38,7 +38,7 @@ struct DeviceFragment
     int unused;   //!< fills the gap, because kernels copy this struct word by word
     size_t words; //!< offset of the first plane in the arena
     TemplateSums sums;
-    int64_t variance; //!< templateVariance(); of 16 bits 0 if that is 0, else 1
+    int64_t variance; //!< templateVariance(); of 16 bits and of large fragments 0 if that is 0, else 1
 };
 
 //! Returns DeviceFragment::pitch.

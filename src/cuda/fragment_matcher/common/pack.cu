@@ -74,9 +74,10 @@ __global__ void __launch_bounds__(THREADS)
             atomicAdd(reinterpret_cast<unsigned long long*>(totals[k]), static_cast<unsigned long long>(sum));
     }
     __syncthreads(); // total is complete
+    const bool wide = DEEP || isBeyond63Bits(Metric::ZNCC, static_cast<int64_t>(width) * height);
     if (threadIdx.x == 0)
         fragments[job.slot] = {
-            width, height, job.pitch, 0, job.words, total, DEEP ? deepDeviation(total) > 0. : templateVariance(total)};
+            width, height, job.pitch, 0, job.words, total, wide ? deepDeviation(total) > 0. : templateVariance(total)};
 }
 
 } // namespace

@@ -21,7 +21,7 @@ DeepPlan planDeepBands(const MatchCase& given, const Load& load)
     const int channels = given.frame.channels;
     if (static_cast<int64_t>(fragment.width) * fragment.height > tuning::MAX_DEEP_PIXELS)
         CV_Error_(Error::StsOutOfRange,
-                  ("fragments: the widest and the highest one of 16 bits have %d columns and %d rows; their product "
+                  ("fragments: the widest and the highest one have %d columns and %d rows; their product "
                    "must not exceed %lld on the device: match them by several instances",
                    fragment.width, fragment.height, static_cast<long long>(tuning::MAX_DEEP_PIXELS)));
     DeepPlan plan = {};

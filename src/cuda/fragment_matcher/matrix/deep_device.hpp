@@ -24,12 +24,13 @@ __device__ __forceinline__ void storePixels(const ByteImageView& frame, const Re
     {
         if (x + k >= region.width)
             break;
-        const uint16_t* const pixel = reinterpret_cast<const uint16_t*>(frame.pixel(region.x + x + k, region.y + y));
+        const uint8_t* const pixel = frame.pixel(region.x + x + k, region.y + y);
         uint64_t sum = 0;
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c)
         {
-            const uint32_t value = __ldg(pixel + c);
+            const uint32_t value =
+                frame.deep() ? __ldg(reinterpret_cast<const uint16_t*>(pixel) + c) : __ldg(pixel + c);
             high[c] |= (value >> 8) << (8 * k);
             low[c] |= (value & 0xff) << (8 * k);
             sum += static_cast<uint64_t>(value) * value;

@@ -24,19 +24,23 @@ const int THREADS = tuning::BAND_PREPARE_THREADS;
 //! Returns word k of row v of a plane of bands (gpu::deepBandPlanes()) of a template; 0 outside the template.
 template <bool WEIGHTED>
 __device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const DeviceFragment& fragment, int channels,
-                                                 int plane, int v, int k)
+                                                 bool deep, int plane, int v, int k)
 {
     if (v >= fragment.height || k < 0 || k >= fragment.pitch)
         return 0;
     const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
     const uint32_t* const word = arena + fragment.words + static_cast<size_t>(v) * fragment.pitch + k;
+    const auto wordOf = [&](int of) // of 8 bits there are no planes of high bytes
+    {
+        return deep ? __ldg(word + of * planeWords) : of < channels ? 0 : __ldg(word + (of - channels) * planeWords);
+    };
     if (!WEIGHTED)
-        return __ldg(word + plane * planeWords);
-    const uint32_t weights = __ldg(word + 2 * channels * planeWords);
+        return wordOf(plane);
+    const uint32_t weights = wordOf(2 * channels);
     if (plane == 3 * channels)
         return weights;
     const int byte = plane / channels, c = plane - byte * channels;
-    return productBytes(__ldg(word + c * planeWords), __ldg(word + (channels + c) * planeWords), weights, byte);
+    return productBytes(wordOf(c), wordOf(channels + c), weights, byte);
 }
 
 //! Converts the image in the first `imageBlocks` blocks, four pixels per thread, and the templates in the others.
@@ -57,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
     const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
     const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
     const auto wordOf = [&](int plane, int v, int k)
-    { return templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k); };
+    { return templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, frame.deep(), plane, v, k); };
     const uint32_t step = blocksEach * THREADS, words = static_cast<uint32_t>(plan.bandsEach);
     for (uint32_t item = first * THREADS + threadIdx.x; item < words; item += step)
         memory.bands[e * plan.bandsEach + item] = bandWord(plan, item, wordOf);
