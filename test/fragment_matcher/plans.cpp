@@ -321,7 +321,6 @@ TEST(FragmentMatcher_Plans, publishedCases)
     for (const auto& c : cases)
     {
         MatchCall call(c.frame, c.channels, c.metric, c.weighted, SHARED_BYTES[3], 132);
-        call.given.peaks = 2;
         const Extent window =
             c.window > 0 ? Extent{c.window, c.window} : Extent{c.frame.width - c.side + 1, c.frame.height - c.side + 1};
         for (int i = 0; i < c.count; ++i)
