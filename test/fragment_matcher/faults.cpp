@@ -31,7 +31,7 @@ Scene sceneOf(Way way)
     RNG rng(8201 + way);
     Scene scene;
     scene.params = makeParams(way == BANDS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
-    scene.frame = randomImage(rng, Size(350, 380), CV_8UC1);
+    scene.frame = randomImage(rng, way == BANDS_SSD_WEIGHTED ? Size(640, 540) : Size(350, 380), CV_8UC1);
     const auto add = [&](Size size, Size window)
     {
         const Rect area(Point(3, 2), size + window - Size(1, 1));
@@ -49,9 +49,9 @@ Scene sceneOf(Way way)
         add(Size(70, 90), Size(21, 23));
     else if (way == BANDS_ZNCC)
         add(Size(40, 40), Size(300, 300));
-    else if (way == BANDS_SSD_WEIGHTED)
-        add(Size(31, 30), Size(300, 300));
-    else if (way == TRANSFORMS_ZNCC)
+    for (int i = 0; i < 2 && way == BANDS_SSD_WEIGHTED; ++i)
+        add(Size(31, 30), Size(600, 502));
+    if (way == TRANSFORMS_ZNCC)
         add(Size(180, 270), Size(160, 105));
     scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
     return scene;

@@ -262,10 +262,10 @@ void changeFeatures(const std::string& file)
 {
     std::stringstream numbers;
     std::string all = contentOf(file);
-    const size_t from = all.find("features: [ ") + 12, to = all.find(']', from);
+    const size_t from = all.find("<features>") + 10, to = all.find("</features>", from);
     ASSERT_LT(to, all.size());
     for (int i = 0; i < 4 * 130; ++i)
-        numbers << (i ? ", " : "") << 7919 * i % 32769 << (i % 8 == 7 ? "\n          " : "");
+        numbers << (i % 8 == 0 ? "\n" : " ") << 7919 * i % 32769;
     all.replace(from, to - from, numbers.str());
     std::ofstream(file) << all;
 }
