@@ -23,6 +23,7 @@ MeansOfFragment::MeansOfFragment(const Plan& of)
     const int width = of.width / BLOCK, height = of.height / BLOCK, channels = of.channels, pixels = BLOCK * BLOCK;
     means_.resize(static_cast<size_t>(width) * height * channels);
     weights_.assign(static_cast<size_t>(width) * height, of.weighted ? 255 : 1);
+    losses.assign(height + 1, 0);
     for (size_t at = 0; at < weights_.size(); ++at)
     {
         const size_t first = BLOCK * (at / width * of.width + at % width);
@@ -36,9 +37,11 @@ MeansOfFragment::MeansOfFragment(const Plan& of)
             forBlock(&of.bytes[static_cast<size_t>(c) * of.width * of.height + first], of.width,
                      [&](uint8_t byte) { sum += byte; });
             means_[at * channels + c] = static_cast<uint8_t>(sum / pixels);
-            loss += static_cast<uint64_t>(weight) * blockLoss(sum, sum / pixels, pixels);
+            losses[at / width] += static_cast<uint64_t>(weight) * blockLoss(sum, sum / pixels, pixels);
         }
     }
+    for (int y = height; y-- > 0;)
+        losses[y] += losses[y + 1];
     if (!any)
         return;
     pack({means_.data(), false, of.weighted ? weights_.data() : nullptr, width, height, channels, {}}, Metric::SAD,
@@ -236,33 +239,18 @@ struct Kept
     uint64_t limit; //!< largest value
 };
 
-std::vector<Kept> keptGroups(const Groups& groups, const MeansOfFragment& means, const Limits& limits)
-{
-    const uint64_t any = std::max(limits.best, limits.peaks);
-    const uint32_t best = means.largest(limits.best), most = means.largest(any);
-    std::vector<Kept> kept;
-    for (int group = 0; group < static_cast<int>(groups.leasts.size()); ++group)
-        if (groups.leasts[group] <= most)
-        {
-            const bool excluded = surelyExcluded(groups.box(group), limits.box, groups.distance, groups.exclusion);
-            if (!excluded || groups.leasts[group] <= best)
-                kept.push_back({group, excluded ? limits.best : any});
-        }
-    return kept;
-}
-
 //! Returns the value of a position, or any number above `most`: the sum of the rows so far and the bound of the others
 //! exceed it. @param image, pattern of the means.
 uint64_t valueUpTo(uint64_t most, const Pattern& fragment, const Planes& planes, const MeansOfFragment& means,
                    const Pattern& pattern, const Planes& image)
 {
-    const int STEP = 2 * BLOCK, rows = pattern.height;
+    const auto rowAt = [&](int y) { return std::min(y / BLOCK, pattern.height); };
     uint64_t sum = 0, rest = sumAt(pattern, image);
     int y = 0;
-    for (; y < fragment.height && sum <= most && rest <= means.largest(most - sum); y += STEP)
+    for (; y < fragment.height && sum <= most && rest <= means.largest(most - sum, rowAt(y)); y += BLOCK)
     {
-        sum += sumOfRows(fragment, planes, y, std::min(y + STEP, fragment.height));
-        rest -= sumOfRows(pattern, image, std::min(y / BLOCK, rows), std::min((y + STEP) / BLOCK, rows));
+        sum += sumOfRows(fragment, planes, y, std::min(y + BLOCK, fragment.height));
+        rest -= sumOfRows(pattern, image, rowAt(y), rowAt(y + BLOCK));
     }
     return y < fragment.height ? most + 1 : sum;
 }
@@ -287,7 +275,16 @@ bool eliminate(Scores<V>& scores, int distance, const Settings& settings, Scratc
     const Pattern ofMeans = patternOf(means.plan), pattern = patternOf(plan);
     const Limits limits =
         limitsOf(scorePlaces(scores, groups, ofMeans, image, settings.peaks), groups, means, settings.peaks);
-    const std::vector<Kept> kept = keptGroups(groups, means, limits);
+    const uint64_t any = std::max(limits.best, limits.peaks);
+    const uint32_t best = means.largest(limits.best), most = means.largest(any);
+    std::vector<Kept> kept;
+    for (int group = 0; group < static_cast<int>(groups.leasts.size()); ++group)
+        if (groups.leasts[group] <= most)
+        {
+            const bool excluded = surelyExcluded(groups.box(group), limits.box, distance, settings.exclusion);
+            if (!excluded || groups.leasts[group] <= best)
+                kept.push_back({group, excluded ? limits.best : any});
+        }
     if (limits.peaks == UINT64_MAX || MOST_KEPT * kept.size() * GROUP_COLS * GROUP_ROWS > positions)
         return false; // all positions together take less time
     const MapView<V> map = {memory.map.get<V>(stride * window.rows), stride, memory.best.get<RowBest<V>>(window.rows)};

@@ -48,14 +48,16 @@ struct Pattern
 struct MeansOfFragment
 {
     Plan plan;
-    uint64_t loss = 0; //!< twice the most by which the scaled sums of means exceed the value
-    uint64_t scale;    //!< of sums of means to values
-    bool any = false;  //!< some block has a weight
+    //! Twice the most by which the scaled sums of the means of each row of blocks and of all below exceed the value.
+    std::vector<uint64_t> losses;
+    uint64_t scale;   //!< of sums of means to values
+    bool any = false; //!< some block has a weight
 
-    //! Returns the largest sum of differences of means of positions whose value may be `value` or less.
-    uint32_t largest(uint64_t value) const
+    //! Returns the largest sum of differences of means of positions whose value may be `value` or less. @param row of
+    //! blocks; the sum and the value are those from it on.
+    uint32_t largest(uint64_t value, int row = 0) const
     {
-        return value == UINT64_MAX ? UINT32_MAX : largestBound(value, loss, scale, UINT32_MAX);
+        return value == UINT64_MAX ? UINT32_MAX : largestBound(value, losses[row], scale, UINT32_MAX);
     }
 
     explicit MeansOfFragment(const Plan& of);
