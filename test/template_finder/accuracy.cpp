@@ -243,7 +243,7 @@ TEST(TemplateFinder_Accuracy, publicImages)
         params.maxOverlap = one.overlap;
         Mat image = requireImage(folder, one.image, IMREAD_GRAYSCALE),
             templ = requireImage(folder, one.templ, IMREAD_GRAYSCALE);
-        image.convertTo(image, CV_16U, 257.); // ZNCC of 8 bits is limited to 232 x 232
+        image.convertTo(image, CV_16U, 257.); // as cameras of more than 8 bits give them
         templ.convertTo(templ, CV_16U, 257.);
         EXPECT_EQ(one.places, findPoses(image, templ, params).size());
     }

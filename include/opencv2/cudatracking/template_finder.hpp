@@ -150,7 +150,7 @@ public:
     of the template's outline in the image.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception for an image that is not empty: if there is no template, if the type is not that of the
-    template, if a side is too long, or if a warped template is too large for FragmentMatcher::ZNCC. */
+    template, or if a side is too long. */
     CV_WRAP virtual void find(InputArray image, CV_OUT std::vector<TemplatePose>& poses,
                               Stream& stream = cv::cuda::noStream()) = 0;
 
