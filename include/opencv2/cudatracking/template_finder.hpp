@@ -130,7 +130,7 @@ public:
     CV_WRAP virtual TemplateFinder::Params getParams() const = 0;
 
     /** @brief Sets the template. It is copied to the host; a GpuMat, for which the call waits, is possible.
-    @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 16,384 pixels, Mat or GpuMat; of 16 bits,
+    @param templ template: CV_8U or CV_16U with 1, 3 or 4 channels, sides 1 to 16,384 pixels, Mat or GpuMat;
     pixels times channels are at most 16,843,523.
     @param weights how much each pixel of the template counts, an array of its size in the same memory: CV_8UC1, 0 to
     255, or CV_32FC1 with values in [0,1]. Default: none, all pixels count alike.
