@@ -45,6 +45,20 @@ CT_HOST_DEVICE Samples samplesAround(double x, double y, double side)
     s.inverse = 1. / (4. * s.half * s.half);
     return s;
 }
+//! A place where a filter looks at an image.
+struct Place
+{
+    double x, y; //!< centre, pixels
+    double side; //!< of the surround of the middle size, pixels
+
+    CT_HOST_DEVICE Samples samples(int size) const { return samplesAround(x, y, side * sizeFactor(size)); }
+};
+//! @param width,height of the target at scale 1.
+CT_HOST_DEVICE Place placeAt(double x, double y, int width, int height, double scale)
+{
+    return {x, y, surroundSide(width, height, scale)};
+}
+
 //! Returns the weight of a pixel in the range of a sample, 256ths. @param begin of the range. @param length of it.
 CT_HOST_DEVICE int pixelWeight(int pixel, int begin, int length)
 {

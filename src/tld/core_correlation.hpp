@@ -20,7 +20,7 @@
 #define OPENCV_CUDATRACKING_TLD_CORE_CORRELATION_HPP
 
 #include "core_base.hpp"
-#include "core_filter_fft.hpp"
+#include "core_fft.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace correlation {
 

@@ -524,8 +524,11 @@ public:
     void look(const Mat& image, device::Use use, Point2d at, Size target, double scale)
     {
         const cv::cuda::GpuMat frame(image);
-        const device::Place place = device::placeAt(use, at.x, at.y, target.width, target.height, scale);
+        const core::Place place = core::placeAt(at.x, at.y, target.width, target.height, scale);
+        const core::TargetCells cells = core::targetCells(target.width, target.height);
+        zero_->use = use;
         zero_->place = place;
+        zero_->target = cells;
         looks_.set(*zero_);
         device::cells(records_.get(), 1, {frame.data, frame.step, frame.cols, frame.rows, 0, frame.channels()}, 0,
                       nullptr);
@@ -541,7 +544,7 @@ public:
             SCOPED_TRACE(testing::Message() << "size " << i);
             if (use != device::ASKS && i != core::SIZES / 2)
                 continue;
-            core::cpu::lookAt(viewOf(image), place.samples[i], *scratch_, *cells_);
+            core::cpu::lookAt(viewOf(image), place.samples(i), *scratch_, *cells_);
             for (int k = 0; k < core::CHANNELS; ++k)
                 ASSERT_EQ(0, std::memcmp(cells_->channel[k], found->channels[i][k], sizeof(cells_->channel[k])))
                     << "channel " << k;
@@ -563,8 +566,8 @@ public:
         const bool begins = use == device::BEGINS;
         image_.read(*found_);
         ASSERT_EQ(0, std::memcmp(found_.get(), spectra_.get(), sizeof(core::Spectra))) << "spectra";
-        train(*spectra_, begins, place.target, *model_);
-        number_ = begins ? number_ : 1 - number_;
+        train(*spectra_, begins, cells, *model_);
+        number_ = 1 - number_;
         current_.set(number_);
         (number_ == 0 ? first_ : second_).read(*found_);
         for (int k = 0; k < core::CHANNELS; ++k)

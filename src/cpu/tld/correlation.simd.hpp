@@ -46,17 +46,27 @@ void addColumns(const int* columns, int channels, const Samples& samples, int fi
     const int wide = 2 * samples.half;
     for (int i = 0; i < SIDE; ++i)
     {
-        const int left = samples.begin(samples.x, i) - 256 * first, last = (left + wide - 1) >> 8;
-        int64_t sums[3] = {0, 0, 0};
-        for (int k = left >> 8; k <= last; ++k)
-        {
-            const int64_t weight = pixelWeight(k, left, wide);
-            for (int c = 0; c < CHANNELS_READ; ++c)
-                sums[c] += weight * columns[k * channels + c];
-        }
+        // All of the pixels, less the parts of the first and of the last one that are outside of the square.
+        const int left = samples.begin(samples.x, i) - 256 * first, k0 = left >> 8, k1 = (left + wide - 1) >> 8;
+        const int64_t before = left & 255, after = 256 * (k1 + 1) - left - wide;
         for (int c = 0; c < CHANNELS_READ; ++c)
-            out[c * SIDE + i] = static_cast<double>(sums[c]);
+        {
+            const int* const column = columns + c;
+            int64_t sum = 0;
+            for (int k = k0; k <= k1; ++k)
+                sum += column[k * channels];
+            out[c * SIDE + i] =
+                static_cast<double>(256 * sum - before * column[k0 * channels] - after * column[k1 * channels]);
+        }
     }
+}
+
+//! Rounds to integers, halves to even: by the rounding of a sum, which is a vector instruction on all processors.
+void roundSums(const double* sums, double factor, int count, uint8_t* out)
+{
+    const double whole = 6755399441055744.; // 1.5 * 2^52: doubles near it are integers
+    for (int i = 0; i < count; ++i)
+        out[i] = static_cast<uint8_t>(static_cast<int>((sums[i] * factor + whole) - whole));
 }
 
 //! Takes a row of samples of each colour. @param out SIDE values each; of a gray image only the first.
@@ -75,8 +85,7 @@ void sampleRow(const ImageView& image, const Samples& samples, int j, std::vecto
         addColumns<1>(columns.data(), channels, samples, first, sums);
     else
         addColumns<3>(columns.data(), channels, samples, first, sums);
-    for (int i = 0; i < (channels == 1 ? 1 : 3) * SIDE; ++i)
-        out[i] = static_cast<uint8_t>(roundEven(sums[i] * samples.inverse));
+    roundSums(sums, samples.inverse, (channels == 1 ? 1 : 3) * SIDE, out);
 }
 
 //! Writes gray samples with a border of a pixel, and the sums of the colours of cells.

@@ -169,10 +169,10 @@ __global__ void __launch_bounds__(CELL_THREADS, 2) lookAtTile(const Record* reco
     waitForKernelBefore();
     letNextKernelBegin();
     Look& look = records[blockIdx.y].looks[place];
-    const int tile = blockIdx.x % TILES, size = blockIdx.x / TILES, use = look.place.use;
+    const int tile = blockIdx.x % TILES, size = blockIdx.x / TILES, use = look.use;
     if (use == NOTHING || (use != ASKS && size != SIZES / 2))
         return;
-    const Samples samples = look.place.samples[size];
+    const Samples samples = look.place.samples(size);
     const int x0 = tile % TILES_ACROSS * TILE_CELLS, y0 = tile / TILES_ACROSS * TILE_CELLS;
     for (int k = threadIdx.x; k < HALO * HALO * HISTOGRAM_STEP; k += CELL_THREADS)
         m.histograms[k] = 0;
@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(GRID_THREADS) transformPairs(const Record* rec
         m.window[k] = tables->window[k];
     waitForKernelBefore();
     letNextKernelBegin();
-    const int use = look.place.use;
+    const int use = look.use;
     if (use == NOTHING || (use != ASKS && size != SIZES / 2))
         return;
     if (threadIdx.x < 2)
@@ -462,7 +462,7 @@ __global__ void __launch_bounds__(GRID_THREADS) findAnswers(const Record* record
     m.turns.load(*tables);
     waitForKernelBefore();
     letNextKernelBegin();
-    if (look.place.use != ASKS)
+    if (look.use != ASKS)
         return;
     GridMemory *from = &m.grids[0], *to = &m.grids[1];
     for (int k = threadIdx.x; k < SPECTRUM; k += GRID_THREADS)
@@ -519,13 +519,13 @@ __global__ void __launch_bounds__(SOLVE_THREADS) solve(const Record* records, co
     waitForKernelBefore();
     letNextKernelBegin();
     const Record& record = records[blockIdx.y];
-    const int use = record.looks[0].place.use, k = static_cast<int>(blockIdx.x * SOLVE_THREADS + threadIdx.x);
+    const int use = record.looks[0].use, k = static_cast<int>(blockIdx.x * SOLVE_THREADS + threadIdx.x);
     if ((use != TRAINS && use != BEGINS) || k >= SPECTRUM)
         return;
     const int current = *record.current;
     const Spectra &image = *record.image, &before = *record.models[current];
     const Spectra& added = *record.solution;
-    Spectra& out = solution == 0 ? *record.solution : *record.models[use == BEGINS ? current : 1 - current];
+    Spectra& out = solution == 0 ? *record.solution : *record.models[1 - current];
     const float memory = use == BEGINS ? 0.f : MEMORY, weight = penaltyOf(solution) + memory;
     const float inverse = 1.f / weight, target = tables->target[k % GRID] * tables->target[k / GRID];
     Projection sums = {0.f, {0.f, 0.f}};
@@ -557,10 +557,10 @@ __global__ void __launch_bounds__(GRID_THREADS) constrainPairs(const Record* rec
     m.turns.load(*tables);
     waitForKernelBefore();
     letNextKernelBegin();
-    const Place& place = record.looks[0].place;
-    if (place.use != TRAINS && place.use != BEGINS)
+    const Look& look = record.looks[0];
+    if (look.use != TRAINS && look.use != BEGINS)
         return;
-    const TargetCells target = place.target;
+    const TargetCells target = look.target;
     float* const re = record.solution->re[2 * blockIdx.x];
     float* const im = record.solution->im[2 * blockIdx.x];
     GridMemory *from = &m.grids[0], *to = &m.grids[1];

@@ -25,26 +25,11 @@ enum Use
     BEGINS   //!< the same for a filter that has no model yet
 };
 
-//! A place in the image where a filter looks.
-struct Place
-{
-    int32_t use;
-    TargetCells target;
-    double x, y;
-    double side; //!< of the surround of the middle size, pixels
-    Samples samples[SIZES];
-};
-CT_HOST_DEVICE Place placeAt(Use use, double x, double y, int width, int height, double scale)
-{
-    Place place = {use, targetCells(width, height), x, y, surroundSide(width, height, scale), {}};
-    for (int i = 0; i < SIZES; ++i)
-        place.samples[i] = samplesAround(x, y, place.side * sizeFactor(i));
-    return place;
-}
-
-//! Scratch memory of a look: at the last box, at the second place, and then where the filter is trained.
+//! Scratch memory of a look: at the last box and then where the filter is trained, or at the second place.
 struct Look
 {
+    int32_t use;        //!< Use
+    TargetCells target; //!< of the training
     Place place;
     float channels[SIZES][CHANNELS][CELLS];
     int64_t energies[SIZES][BLOCKS][TILES];   //!< sums of energyOf()
@@ -67,8 +52,7 @@ void cells(const Record* records, int count, const ImageView& image, int place, 
 void spectra(const Record* records, int count, const Tables* tables, int place, StreamHandle stream);
 //! Finds the answers of the places that ask.
 void answers(const Record* records, int count, const Tables* tables, int place, StreamHandle stream);
-//! Solves for the filters of the first places that train. A filter that begins replaces the current model, others the
-//! one that is not current.
+//! Solves for the filters of the first looks that train: writes the models that are not current.
 void train(const Record* records, int count, const Tables* tables, StreamHandle stream);
 
 }}}}} // namespace cv::cuda::tld::correlation::gpu
