@@ -126,6 +126,7 @@ TLDParams flowOnly()
     p.stepPercent = 20;
     p.fernThreshold = 1.;
     p.maxUnsupported = 0;
+    p.maxProbation = 0;
     return p;
 }
 

@@ -376,6 +376,15 @@ class TrackingTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "boxOverlap|box_overlap"):
             ct.MultiTracker(box_overlap=0)
 
+    def test_boxes_that_propose(self):
+        aside, right = [box(0)[0] + 16, *box(0)[1:]], box(0)
+        for verifies in (False, True):
+            many = ct.MultiTracker(verify_boxes=verifies)
+            many.add(frame(0), box(0))
+            self.assertEqual(many.update(frame(0), [aside])["box"].tolist(), [-1 if verifies else 0])
+            self.assertEqual(many.update(frame(0), [aside, right])["box"].tolist(), [1])
+            self.assertEqual(many.params.verify_boxes, verifies)
+
     def test_clipped_boxes(self):
         free, clipped = ct.Tracker(), ct.Tracker(clip_boxes=True)
         for tracker in (free, clipped):

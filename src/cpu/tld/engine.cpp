@@ -29,8 +29,9 @@ struct Object
     cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
-    std::unique_ptr<correlation::Spectra> filter, nextFilter; //!< with Settings::filter
-    bool learning = false;                                    //!< learnAll() has not committed this frame yet
+    std::unique_ptr<FilterModel> filter, nextFilter; //!< with Settings::filter
+    FilterTarget filterTarget = {};
+    bool learning = false; //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -47,8 +48,9 @@ struct Object
     {
         if (!settings.filter)
             return;
-        filter.reset(new correlation::Spectra());
-        nextFilter.reset(new correlation::Spectra());
+        filter.reset(new FilterModel());
+        nextFilter.reset(new FilterModel());
+        filterTarget = makeFilterTarget(width, height, cols, rows);
     }
 
     ObjectView view()
@@ -64,6 +66,7 @@ struct Object
                 order.data(),
                 filter.get(),
                 nextFilter.get(),
+                &filterTarget,
                 &forwardShift,
                 &passed,
                 nextDetections.data(),
@@ -148,7 +151,9 @@ public:
         images_.push();
         try
         {
-            forObjects([&](Object& object, int) { follow(object); });
+            forObjects([&](Object& object, int) { flow(object); });
+            if (settings_.filter)
+                forObjects([&](Object& object, int) { cpu::filter(work(), object.view()); });
             if (boxes.list)
                 associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
@@ -276,13 +281,11 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! Begins a frame of one object, and moves its box.
-    void follow(Object& object)
+    //! Begins a frame of one object.
+    void flow(Object& object)
     {
         object.begin();
         cpu::flow(work(), object.view());
-        if (settings_.filter)
-            cpu::trackByFilter(work(), object.view());
     }
     void associate(const DetectorBoxes& boxes)
     {
@@ -291,7 +294,7 @@ private:
             views.push_back(object->view());
         cpu::associate(work(), views, boxes);
     }
-    //! Processes a frame for one object after its box was moved, except learning.
+    //! Processes a frame for one object after its flow, except learning.
     void track(Object& object)
     {
         const ObjectView view = object.view();

@@ -138,7 +138,8 @@ struct Layout
     void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-struct FilterScratch; // defined in src/cpu/tld/filter.cpp
+struct FilterScratch; // defined in src/cpu/tld/filter.hpp
+struct FeatureScratch;
 
 //! Scratch memory of a stage, or of one of its threads.
 struct Scratch
@@ -150,7 +151,9 @@ struct Scratch
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
     FernPositives fernPositives;
-    std::shared_ptr<FilterScratch> filter; //!< made when it is needed
+    // Made when they are needed.
+    std::shared_ptr<FilterScratch> filter;
+    std::shared_ptr<FeatureScratch> features;
 };
 
 /** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold
