@@ -257,12 +257,13 @@ TEST_F(Tld_Cuda, severalObjectsComeAndGo)
     }
 }
 
-//! Other comparisons in a saved object, no two of which begin or end at one point.
+//! Other comparisons in a saved object, no two of which begin or end at one point. The first element of this name, among
+//! the parameters, is their number.
 void changeFeatures(const std::string& file)
 {
     std::stringstream numbers;
     std::string all = contentOf(file);
-    const size_t from = all.find("<features>") + 10, to = all.find("</features>", from);
+    const size_t from = all.rfind("<features>") + 10, to = all.find("</features>", from);
     ASSERT_LT(to, all.size());
     for (int i = 0; i < 4 * 130; ++i)
         numbers << (i % 8 == 0 ? "\n" : " ") << 7919 * i % 32769;
