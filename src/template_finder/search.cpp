@@ -11,10 +11,13 @@ namespace cv { namespace cuda { namespace template_finder {
 //! How far below the threshold a candidate may be before it is at full resolution. doc/template_finder.md has the share
 //! of poses that are lost.
 const double MARGIN = 0.2;
-const int PEAKS = 16;                //!< of each coarse copy that are asked for at first; more come from its score map
-const int EXCLUSION = 3;             //!< distance of two peaks of a coarse copy, pixels
-const int BORDER = 2;                //!< pixels by which a copy may lie outside of the image
-const int LEAST_SIDE = 4;            //!< of a template at the coarsest level, pixels
+const int PEAKS = 16;     //!< of each coarse copy that are asked for at first; more come from its score map
+const int EXCLUSION = 3;  //!< distance of two peaks of a coarse copy, pixels
+const int BORDER = 2;     //!< pixels by which a copy may lie outside of the image
+const int LEAST_SIDE = 4; //!< of a template at the coarsest level, pixels
+//! Part of the template's standard deviation that is left at the coarsest level; below it, fine texture is found by chance.
+const double LEAST_CONTRAST = 0.4;
+const int MOST_FINER = 2;            //!< levels that are left out for that, so that time is bounded
 const size_t MOST_CANDIDATES = 5000; //!< of the coarsest level, which are compared with each other
 const double MOST_PIXELS = 2e9;      //!< of all coarse copies together
 
@@ -44,6 +47,15 @@ Search::Search(const Mat& templ, const Mat& weights, const Params& params) : par
         cover = halfCover;
         center *= 0.5;
     }
+    const auto contrastAt = [&](int level)
+    {
+        const Resolution& resolution = resolutions_[resolutionOf(level, 1.)];
+        Scalar mean, deviation;
+        meanStdDev(resolution.templ, mean, deviation, resolution.weights > 0);
+        return norm(deviation);
+    };
+    for (int i = 0; i < MOST_FINER && levels_ > 0 && contrastAt(levels_) < LEAST_CONTRAST * contrastAt(0); ++i)
+        --levels_;
 
     FragmentMatcher::Params matching;
     matching.metric = FragmentMatcher::ZNCC;

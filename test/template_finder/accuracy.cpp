@@ -249,46 +249,47 @@ TEST(TemplateFinder_Accuracy, publicImages)
     }
 }
 
+//! Expects that templates are found where they lie, in noise of 5 gray values. Some have no structures beyond 20 pixels.
+void expectWarpsFound(int count, bool sizes)
+{
+    RNG rng(4);
+    double center = 0., angle = 0., scale = 0.;
+    int found = 0;
+    for (int i = 0; i < count; ++i)
+    {
+        const Size size(rng.uniform(40, 151), rng.uniform(40, 151));
+        const Placed place = {150. + rng.uniform(-9., 9.), 150. + rng.uniform(-9., 9.), rng.uniform(-180., 180.),
+                              sizes ? rng.uniform(0.8, 1.25) : 1.};
+        Mat image = makeImage(Size(300, 300), CV_8UC1, size, {place}, i), noise(image.size(), CV_32F), noisy;
+        rng.fill(noise, RNG::NORMAL, 0., 5.);
+        image.convertTo(noisy, CV_32F);
+        Mat(noisy + noise).convertTo(image, CV_8U);
+        const TF::Params params = makeParams(0.7, -180., 180., sizes ? 0.8 : 1., sizes ? 1.25 : 1.);
+        const std::vector<TemplatePose> poses = findPoses(image, makeTemplate(size, CV_8UC1, i), params);
+        if (poses.empty() || std::hypot(poses[0].center.x - place.x, poses[0].center.y - place.y) > 5.)
+            continue;
+        ++found;
+        center += std::pow(poses[0].center.x - place.x, 2) + std::pow(poses[0].center.y - place.y, 2);
+        angle += std::pow(std::remainder(poses[0].angle - place.angle, 360.), 2);
+        scale += std::pow(poses[0].scale - place.scale, 2);
+    }
+    center = std::sqrt(center / found), angle = std::sqrt(angle / found), scale = std::sqrt(scale / found);
+    std::cout << (sizes ? "scale 0.8 to 1.25" : "scale 1") << ": found " << found << " of " << count
+              << ", rms errors: centre " << center << " px, angle " << angle << " degrees, scale " << scale
+              << std::endl;
+    EXPECT_GE(found, count - count / 200);
+    EXPECT_LE(center, 0.05);
+    EXPECT_LE(angle, 0.05);
+    EXPECT_LE(scale, 0.003);
+}
+
+TEST(TemplateFinder_Accuracy, fineTexture) { expectWarpsFound(40, false); }
+
 //! The warps of doc/template_finder.md, which take minutes.
 TEST(TemplateFinder_Accuracy, DISABLED_syntheticWarps)
 {
-    for (const bool sizes : {false, true})
-    {
-        RNG rng(4);
-        double center = 0., angle = 0., scale = 0.;
-        int found = 0;
-        const int count = 1000;
-        for (int i = 0; i < count; ++i)
-        {
-            const Size size(rng.uniform(40, 151), rng.uniform(40, 151));
-            const double size1 = sizes ? rng.uniform(0.8, 1.25) : 1.;
-            const Placed place = {150. + rng.uniform(-9., 9.), 150. + rng.uniform(-9., 9.), rng.uniform(-180., 180.),
-                                  size1};
-            Mat image = makeImage(Size(300, 300), CV_8UC1, size, {place}, i), noise(image.size(), CV_32F), noisy;
-            rng.fill(noise, RNG::NORMAL, 0., 5.);
-            image.convertTo(noisy, CV_32F);
-            Mat(noisy + noise).convertTo(image, CV_8U);
-            image.convertTo(image, CV_16U, 257.);
-            Mat templ = makeTemplate(size, CV_8UC1, i);
-            templ.convertTo(templ, CV_16U, 257.);
-            const double first = sizes ? 0.8 : 1., last = sizes ? 1.25 : 1.;
-            const std::vector<TemplatePose> poses = findPoses(image, templ, makeParams(0.7, -180., 180., first, last));
-            if (poses.empty() || std::hypot(poses[0].center.x - place.x, poses[0].center.y - place.y) > 5.)
-                continue;
-            ++found;
-            center += std::pow(poses[0].center.x - place.x, 2) + std::pow(poses[0].center.y - place.y, 2);
-            angle += std::pow(std::remainder(poses[0].angle - place.angle, 360.), 2);
-            scale += std::pow(poses[0].scale - place.scale, 2);
-        }
-        center = std::sqrt(center / found), angle = std::sqrt(angle / found), scale = std::sqrt(scale / found);
-        std::cout << (sizes ? "scale 0.8 to 1.25" : "scale 1") << ": found " << found << " of " << count
-                  << ", rms errors: centre " << center << " px, angle " << angle << " degrees, scale " << scale
-                  << std::endl;
-        EXPECT_EQ(count, found);
-        EXPECT_LE(center, 0.05);
-        EXPECT_LE(angle, 0.05);
-        EXPECT_LE(scale, 0.003);
-    }
+    expectWarpsFound(1000, false);
+    expectWarpsFound(1000, true);
 }
 
 TEST(TemplateFinder_Threads, sameBits)

@@ -53,8 +53,9 @@ interpolation, and the pixels of the image under it: ZNCC of FragmentMatcher, ex
 changes of brightness and contrast. Interpolation smooths the warped template, so turned copies of a fine texture do not
 reach 1.
 
-__Search__: template and image are halved until the template has about Params::coarsestArea pixels. There all angles and
-sizes are scored at all positions. Candidates up to 0.2 below the threshold are then aligned by least squares at this and
+__Search__: template and image are halved until the template has about Params::coarsestArea pixels, or once or twice less
+where the template would lose more than 0.6 of its standard deviation. There all angles and sizes are scored at all
+positions. Candidates up to 0.2 below the threshold are then aligned by least squares at this and
 each finer resolution, in position, angle and size with sub-pixel precision, and scored again. A place is lost if it is
 less similar at a coarse resolution; doc/template_finder.md says how often that happens. At most 5,000 candidates are
 followed.
@@ -116,8 +117,8 @@ public:
     threshold: lowest score of a pose, 0 to 1; default 0.7.
     maxMatches: largest number of poses, 1 to 10,000; default 1,000.
     maxOverlap: largest area that two poses share, divided by the area of the smaller one, 0 to 1; default 0.3.
-    coarsestArea: number of pixels of the smallest template at the coarsest resolution, within a factor of 2, 16 to
-    1,000,000; default 256.
+    coarsestArea: number of pixels of the smallest template at the coarsest resolution, within a factor of 2 (up to
+    32 for fine texture), 16 to 1,000,000; default 256.
     @throws cv::Exception if a member of params is out of its range. */
     CV_WRAP static Ptr<TemplateFinder> create(const TemplateFinder::Params& params = TemplateFinder::Params());
 
