@@ -277,7 +277,7 @@ void expectWarpsFound(int count, bool sizes)
     std::cout << (sizes ? "scale 0.8 to 1.25" : "scale 1") << ": found " << found << " of " << count
               << ", rms errors: centre " << center << " px, angle " << angle << " degrees, scale " << scale
               << std::endl;
-    EXPECT_GE(found, count - count / 200);
+    EXPECT_GE(found, count - count / 50);
     EXPECT_LE(center, 0.05);
     EXPECT_LE(angle, 0.05);
     EXPECT_LE(scale, 0.003);
