@@ -142,7 +142,8 @@ public:
                 throw std::runtime_error("cannot read the images from " + input + " on");
             return;
         }
-        if (!video_.open(input))
+        // FFmpeg would scale the images of a sequence to the size of the first one.
+        if (!video_.open(input, pattern && !url ? cv::CAP_IMAGES : cv::CAP_ANY))
             throw std::runtime_error("cannot open " + input +
                                      (pattern ? ": there is no first image of this sequence" : hint()));
     }

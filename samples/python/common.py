@@ -153,7 +153,9 @@ class Source:
         camera = re.fullmatch(r"[0-9]{1,2}", name)
         if not camera and "://" not in name and "%" not in name and not os.path.exists(name):
             raise Failure(f"there is no file or folder {name}")
-        self._video = cv2.VideoCapture(int(name) if camera else name)
+        # FFmpeg would scale the images of a sequence to the size of the first one.
+        images = "%" in name and "://" not in name
+        self._video = cv2.VideoCapture(int(name)) if camera else cv2.VideoCapture(name, cv2.CAP_IMAGES if images else cv2.CAP_ANY)
         if not self._video.isOpened():
             raise Failure(f"cannot open camera {name}" if camera else f"cannot open the video {name}" + self._hint())
         self._live = bool(camera)
