@@ -42,6 +42,12 @@ def needed(parser, without):
     return made
 
 
+def further(parser):
+    """Names for the arguments after the first that a command cannot do without."""
+    arguments = [action for action in parser._actions if not action.option_strings and action.nargs is None]
+    return [f"{action.dest}.png" for action in arguments[1:]]
+
+
 def without_rights():
     """What starts a program as a user who may not write everywhere; None if there is no way."""
     if os.getuid():
@@ -72,7 +78,7 @@ class InputsTest(CommandCase):
             options = file_options(parser)
             self.assertLessEqual(set(options), known, name)
             count += len(set(options) & set(parser.get_default("outputs")))
-        self.assertEqual(count, 10)  # --table and --draw of four commands, --labels of superpixels, --out of scan
+        self.assertEqual(count, 12)  # --table and --draw of five commands, --labels of superpixels, --out of scan
 
     def test_outputs_that_are_inputs(self):
         """Each output of each command, by each name that a file can have; the inputs cannot be read, and nobody tries."""
@@ -89,12 +95,12 @@ class InputsTest(CommandCase):
             for dest in set(file_options(parser)) & set(parser.get_default("outputs")) - {"out"}:
                 for source, output in pairs:
                     with self.subTest(f"{name} --{dest} {source} {output}"):
-                        printed, errors = self.call_command(name, source, f"--{dest}", output, *needed(parser, dest), code=2)
+                        printed, errors = self.call_command(name, source, *further(parser), f"--{dest}", output, *needed(parser, dest), code=2)
                         self.assertEqual(printed, "")
                         self.assertRegex(errors, rf"\Aerror: --{dest}: {re.escape(output)}: is the input ")
                         self.assertEqual(self.contents(), before)
                         count += 1
-        self.assertEqual(count, 9 * len(pairs))
+        self.assertEqual(count, 11 * len(pairs))
         errors = self.call_command("detect", "in.avi", "--cascade", "cascade.xml", "--table", "cascade.xml", code=2)[1]
         self.assertIn("--table: cascade.xml: is the input cascade.xml", errors)
         self.assertEqual(self.contents(), before)
