@@ -257,7 +257,7 @@ void expectWarpsFound(int count, bool sizes)
     int found = 0;
     for (int i = 0; i < count; ++i)
     {
-        const Size size(rng.uniform(40, 151), rng.uniform(40, 151));
+        const Size size = {rng.uniform(40, 151), rng.uniform(40, 151)};
         const Placed place = {150. + rng.uniform(-9., 9.), 150. + rng.uniform(-9., 9.), rng.uniform(-180., 180.),
                               sizes ? rng.uniform(0.8, 1.25) : 1.};
         Mat image = makeImage(Size(300, 300), CV_8UC1, size, {place}, i), noise(image.size(), CV_32F), noisy;

@@ -77,12 +77,13 @@ TEST_F(TemplateFinder_Cuda, randomSizes)
     RNG rng(12);
     for (int i = 0; i < 40; ++i)
     {
-        const Size size(rng.uniform(3, 70), rng.uniform(3, 70));
-        const Mat image =
-            randomImage(rng, Size(rng.uniform(40, 260), rng.uniform(40, 200)), CV_8UC1, rng.uniform(1, 9));
+        const Size size = {rng.uniform(3, 70), rng.uniform(3, 70)};
+        const Size whole = {rng.uniform(40, 260), rng.uniform(40, 200)};
+        const Mat image = randomImage(rng, whole, CV_8UC1, rng.uniform(1, 9));
         const Mat templ = randomImage(rng, size, CV_8UC1, rng.uniform(1, 9));
         SCOPED_TRACE(cv::format("case %d", i));
-        expectSame(image, templ, makeParams(rng.uniform(0.2, 0.7), -90., rng.uniform(-90., 270.), 0.9, 1.1));
+        const double threshold = rng.uniform(0.2, 0.7), last = rng.uniform(-90., 270.);
+        expectSame(image, templ, makeParams(threshold, -90., last, 0.9, 1.1));
     }
 }
 
