@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds everything and runs all tests: the C++ tests, those of the CPU once more for each lower instruction set that is
-# compiled (with the default OpenCV only), and the Python tests: of cv2, of the samples, of the examples of README and the
+# Builds everything and runs all tests: the C++ tests, those of the CPU's loops once more for each lower instruction set
+# (with another OpenCV they are left out), and the Python tests: of cv2, of the samples, of the examples of README and the
 # tutorials, and of these scripts.
 #
 #   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
@@ -101,33 +101,36 @@ cpp_tests()
     say "C++ tests, $1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$results/$1.count")"
 }
 
-say "C++ tests"
-cpp_tests all "$FILTER"
+# What compares the CPU's loops with definitions in plain code.
+LOOPS='*Oracle*:*Fuzz*:*Reference*:*Narrow*:*Elimination*:*_Sums*:*_Deep*:*Precision*:*_Bands*:*_Ferns*:*_Flow*:*Correlation*'
 
-# The CPU backend takes the best instruction set of the processor; OpenCV can be told to do without some. Left out is what does not
-# depend on its loops: plans, files, calls that fail, and what classes share.
-# lower_instructions NAME DISABLED FLAG: only where the processor has what is disabled, by its name in /proc/cpuinfo.
+# lower_instructions NAME DISABLED FLAG: the CPU backend takes the best instruction set of the processor; OpenCV can be told to do
+# without some. Only where the processor has what is disabled, by its name in /proc/cpuinfo.
 lower_instructions()
 {
     if grep -qw "$3" /proc/cpuinfo 2>/dev/null; then
-        say "C++ tests of the CPU backend without $2"
-        OPENCV_CPU_DISABLE=$2 cpp_tests "$1" '-*Cuda*:*_Plans.*:*_Files.*:*_Faults.*:Common_*'
+        say "C++ tests of the CPU's loops without $2"
+        OPENCV_CPU_DISABLE=$2 cpp_tests "$1" "$LOOPS-*Cuda*"
     else
-        say "C++ tests of the CPU backend without $2: left out, this processor has no $3"
+        say "C++ tests of the CPU's loops without $2: left out, this processor has no $3"
     fi
 }
-if [ -n "$FILTER" ]; then
-    say "C++ tests with lower instruction sets: left out because of --filter"
+if [ -n "$FILTER$CROSS" ]; then
+    say "C++ tests"
+    cpp_tests all "$FILTER"
 elif [[ " ${OPTIONS[*]} " == *' --opencv='* ]]; then
-    # The loops are the module's own and tested with the default one; half an hour for what hardly depends on OpenCV.
-    say "C++ tests with lower instruction sets: left out because of --opencv"
-elif [ -n "$CROSS" ]; then
-    say "C++ tests with lower instruction sets: left out because of --cross=aarch64"
-elif [ "$SANITIZE" = thread ]; then
-    say "C++ tests with lower instruction sets: left out, threads do the same with each"
+    # The loops are the module's own and tested with the default OpenCV.
+    say "C++ tests without those of the CPU's loops, which are the same with every OpenCV"
+    cpp_tests all "-$LOOPS"
 else
-    lower_instructions no-avx512 AVX512-SKX avx512vl
-    lower_instructions no-avx2 AVX512-SKX,AVX2 avx2
+    say "C++ tests"
+    cpp_tests all ""
+    if [ "$SANITIZE" = thread ]; then
+        say "C++ tests with lower instruction sets: left out, threads do the same with each"
+    else
+        lower_instructions no-avx512 AVX512-SKX avx512vl
+        lower_instructions no-avx2 AVX512-SKX,AVX2 avx2
+    fi
 fi
 
 if [ -n "$FILTER" ]; then

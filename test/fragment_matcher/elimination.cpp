@@ -85,9 +85,10 @@ std::vector<FM::Params> someOptions()
     std::vector<FM::Params> options;
     for (const int exclusion : {FM::SQUARE, FM::CROSS})
         for (const int peaks : {1, 2, 5, 16})
-            for (const int distance : {0, 9})
-                options.push_back(
-                    makeParams(FM::SAD, peaks, exclusion, distance, FM::FULL, (peaks + distance) % 2 == 1));
+        {
+            const int distance = (peaks == 2) == (exclusion == FM::SQUARE) ? 9 : 0;
+            options.push_back(makeParams(FM::SAD, peaks, exclusion, distance, FM::FULL, (peaks + distance) % 2 == 1));
+        }
     return options;
 }
 
