@@ -115,6 +115,8 @@ check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sou
 texts() { check "$2" "$PYTHON" scripts/lib/check_texts.py "$1" .; }
 texts error-codes "the table of error codes, the tests of codes, and the codes that src throws"
 texts figures "quoted figures stand on the pages that their rows link to"
+texts style "pages for users: sentences, rows, numbers, signs and words"
+texts names "doc/python.md has every public name; messages begin with the argument"
 texts units "headers and SECURITY.md: limits in MiB and KiB"
 texts version "README.md and CHANGELOG.md agree on the version and whether it is released"
 check "the checks of texts find what they look for" "$PYTHON" scripts/lib/test_check_texts.py

@@ -84,7 +84,9 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("home.jpg", "rubberwhale1.png", "rubberwhale2.png"):
                 shutil.copy(os.path.join(DATA, name), folder)
-            shutil.copy(os.path.join(DOC, "pics", "astronaut.jpg"), folder)
+            for place in (folder, os.path.join(folder, "doc", "pics")):  # README's first example runs in a clone
+                os.makedirs(place, exist_ok=True)
+                shutil.copy(os.path.join(DOC, "pics", "astronaut.jpg"), place)
             before = os.getcwd()
             os.chdir(folder)
             try:

@@ -3,7 +3,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_texts import CHECKS
+from check_texts import CHECKS, STYLED
 
 HEADER = """/**
 | code       | cause                     |
@@ -51,10 +51,27 @@ class CheckTexts(unittest.TestCase):
         for row, count in ((ROW.format("246 us", ""), 0), (ROW.format("246 us", " 61.5 | 7.7 |"), 0), ("| job |\n|--:|\n", 0),
                            (ROW.format("256 us", ""), 1), (ROW.format("46 us", ""), 1), (ROW.format("246 ms", ""), 1),
                            (ROW.format("246 us", " 64 | 8 |"), 1), (ROW.format("246 us", " 61.5 | 8 |"), 1), ("| job | 246 us |\n", 1),
-                           ("| [F](b.md) | .544 |\n", 0), ("| [F](b.md) | .54 |\n", 1), ("| [F](b.md#one-part) | .544, .3 |\n", 0), ("| [F](b.md#one-part) | .7 |\n", 1), ("| [F](b.md#none) | .7 |\n", 1)):
+                           ("| [F](b.md) | .544 |\n", 0), ("| [F](b.md) | 0.54 |\n", 0), ("| [F](b.md) | .55 |\n", 1), ("| [F](b.md) | 3× to 0.5× |\n", 2), ("| [F](performance/a.md) | 1.5×, 0.25 ms |\n", 0), ("| [F](performance/a.md) | 246 µs, 1.6 ms |\n", 1), ("| [F](b.md#one-part) | .544, .3 |\n", 0), ("| [F](b.md#one-part) | .7 |\n", 1), ("| [F](b.md#none) | .7 |\n", 1)):
             with self.subTest(row):
                 self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": QUOTE.format(row)})), count)
         self.assertEqual(len(self.findings("figures", {**page, "doc/scan.md": ROW.format("246 us", "")})), 1)  # no quote
+
+    def test_style(self):
+        files = {name: "" for name in STYLED}
+        short = "One idea in a sentence. See [page](a+-.5.md) and `x .5 us`.\n\n    code of 5 us\n\n```\ncode +- .5\n```\n"
+        for text, count in ((short, 0), ("word " * 35 + "\n", 0), ("word " * 20 + "\nword " * 16 + "\n", 1), (("word " * 20 + "\n\n") * 2, 0),
+                            ("- " + "word " * 20 + "\n- " + "word " * 20 + "\n", 0), ("| a | " + "b" * 150 + " |\n", 0), ("| a | " + "b" * 160 + " |\n", 1),
+                            ("1, 2 and 3.5 of them.\n", 0), ("1, 2, 3 and 4.\n", 1), ("| 1 | 2 | 3 | 4 |\n", 0), ("5 us\n", 1), ("3 +- 1\n", 1), ("F is .72\n", 1), ("16 x 16\n", 1),
+                            ("It gives the same bits.\n", 1), ("Its colours\n", 1), ("Look, too\n", 1), (QUOTE.format("F is .72, +- 1\n"), 0)):
+            with self.subTest(text):
+                self.assertEqual(len(self.findings("style", {**files, STYLED[-1]: text})), count)
+
+    def test_names(self):
+        files = {"python/cudatracking/__init__.py": '__all__ = [\n    "Tracker", "windows"]\n', "doc/python.md": "`ct.Tracker`, `windows()`\n"}
+        self.assertEqual(self.findings("names", files), [])
+        for name, text, count in (("doc/python.md", "`Tracker` and windows\n", 1), ("python/cudatracking/_a.py", 'raise ArgumentError(f"seed: {seed}: a number is needed")\n', 0),
+                                  ("python/cudatracking/_a.py", 'raise ArgumentError("a number is needed")\n', 1)):
+            self.assertEqual(len(self.findings("names", {**files, name: text})), count, text)
 
     def test_units(self):
         for text, count in (("8 MiB, 1 KiB\n", 0), ("8 MB\n", 1), ("8 KB and 512 GB\n", 2)):

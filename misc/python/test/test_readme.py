@@ -126,12 +126,6 @@ class ReadmeTest(unittest.TestCase):
         cls.built = out
         return out
 
-    def test_readme_shell_lines(self):
-        # README's Python examples, which are of the package cudatracking, are tested with the wheel (python/tests/test_docs.py).
-        folder = os.path.join(os.path.dirname(self.folder), "readme")
-        self.shell(block("bash", "README.md"), folder)
-        self.assertEqual(sorted(os.listdir(folder)), ["astronaut.jpg", "home.jpg", "rubberwhale1.png", "rubberwhale2.png"])
-
     def check_printed(self, out, printed):
         """All texts, in their order; there may be more between them."""
         self.assertNotEqual(printed, [])
