@@ -149,7 +149,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   QuickShift::computeBatch() if an image in its list is empty.
 
 ### Errors
-Errors are cv::Exception; the message names the argument and its value. The instance is unchanged and usable.
+Errors are cv::Exception; the message names the argument and its value. The instance is unchanged and usable. A call
+also throws for every argument that is not as its text says; texts name only what else can go wrong.
 
 | code                 | cause                                                                                         |
 |----------------------|-----------------------------------------------------------------------------------------------|

@@ -11,11 +11,11 @@ namespace cv { namespace cuda {
 //! @addtogroup cudatracking
 //! @{
 
-/** @brief Superpixels of an image that is computed tile by tile, in any order, and never whole in memory.
+/** @brief Superpixels of an image that is computed tile by tile, in any order, and is never in memory at once.
 
-Each tile is computed by a QuickShift, with its halo: the pixels around it on which its densities and parents depend.
-add() takes the result and gives labels of the tile, from 0. When all are there, join() finds which are one superpixel,
-and relabel() replaces them by the labels of QuickShift::compute() on the whole image, bit for bit.
+Compute each tile with its halo, the pixels around it on which it depends (getSource()), and pass the result to add().
+After all tiles, join() connects superpixels across tiles, and relabel() turns the labels of a tile into those of
+QuickShift::compute() on the whole image, bit for bit.
 
 @code
 // Writes the labels of an image that read() reads and write() writes in parts.
@@ -43,19 +43,16 @@ template <typename Read, typename Write> void segment(cv::Size size, Read read, 
 }
 @endcode
 
-__Images__: those of QuickShift, but with sides up to 2,147,483,647, of at most 2^62 pixels and 2^31 - 1 superpixels. A
-tile with its halo is within the limits of QuickShift.
+__Images__: those of QuickShift, with sides up to 2,147,483,647, at most 2^62 pixels and 2^31 - 1 superpixels. A tile
+with its halo must be within the limits of QuickShift.
 
-__Sources__: all tiles read the same pixels and mask where they overlap. If these differ, superpixels end at tiles, or
-parents lead to a masked pixel or in a circle; add() and join() throw for the latter two.
+__Sources__: tiles that overlap must read the same pixels and mask. Else labels are wrong, or add() or join() throw.
 
-__Memory__: 8 bytes per label of all tiles, 4 after join(), 440 bytes per tile, and the labels near the borders of those
-tiles that have a neighbour which is missing; in row-major order these are the tiles of one row. A superpixel has a
-label or more in each tile that it reaches. workspaceBytes() returns the sum.
+__Memory__: 8 bytes per label of all tiles (4 after join()), 440 bytes per tile, and the labels near the borders of
+tiles whose neighbors are missing. workspaceBytes() returns the sum.
 
-__Threads__: calls of several threads are executed one after another. Workers compute tiles at the same time with a
-QuickShift each, on the CPU or on any device, and call add() of one QuickShiftTiles. All must have the settings that
-create() was given. */
+__Threads__: calls of several threads are serialized. Workers may compute tiles at the same time with a QuickShift each,
+on the CPU or any device, all with the settings given to create(). */
 class CV_EXPORTS_W QuickShiftTiles
 {
 public:
@@ -63,9 +60,9 @@ public:
 
     /** @brief Creates an instance that joins the superpixels of an image that is computed tile by tile, in any order.
 
-    Each tile is computed by a QuickShift with its halo, the pixels around it that matter: getSource() says where. add()
-    takes the result and gives labels of the tile. When all are there, join() finds which labels are one superpixel, and
-    relabel() replaces those of a tile by those of one call of compute() on the whole image.
+    Compute each tile with its halo, the pixels around it that matter (getSource()), and pass the result to add(), which
+    returns labels of the tile. After all tiles, join() connects superpixels across tiles, and relabel() turns the
+    labels of a tile into those of compute() on the whole image.
     @code{.py}
     >>> image = np.zeros((60, 100, 3), np.uint8)
     >>> image[:, 50:] = 255
@@ -81,13 +78,12 @@ public:
     >>> tiles.relabel((1, 0), labels[1])[0, [0, 9, 10, 39]].tolist()
     [0, 0, 1, 1]
     @endcode
-    Several threads may add tiles, each with a QuickShift of its own. Where tiles with their halos overlap, all read the
-    same pixels and mask: contrast that is stretched or noise that is drawn for each tile gives wrong labels or errors.
+    Several threads may add tiles, each with a QuickShift of its own. Tiles that overlap must read the same pixels and
+    mask: else labels are wrong.
     @param quickShift has the settings that all tiles must have; may get others afterwards.
     @param imageSize width and height of the whole image, pixels, at least 1.
     @param tileSize width and height of a tile without its halo, pixels, at least 1. Tiles at the right and lower border
-    are smaller. Small tiles repeat much work: a tile is computed with getHalo() more pixels on each side.
-    @throws cv::Exception if an argument is out of its range, or a tile with its halo out of that of QuickShift. */
+    are smaller. Small tiles repeat much work. */
     CV_WRAP static Ptr<QuickShiftTiles> create(const Ptr<QuickShift>& quickShift, Size imageSize, Size tileSize);
 
     /** @brief Returns how many pixels around a tile its result depends on: ceil(3 sigma) plus the search radius. */
@@ -95,12 +91,10 @@ public:
     /** @brief Returns the number of tiles in a row and in a column. */
     CV_WRAP virtual Size getGrid() const = 0;
     /** @brief Returns the pixels of a tile in the whole image.
-    @param tile column and row of the tile, from 0.
-    @throws cv::Exception if there is no such tile. */
+    @param tile column and row of the tile, from 0. */
     CV_WRAP virtual Rect getTile(Point tile) const = 0;
-    /** @brief Returns the pixels of a tile and its halo, clipped at the border of the image: what is to be computed.
-    @param tile column and row of the tile, from 0.
-    @throws cv::Exception if there is no such tile. */
+    /** @brief Returns the pixels of a tile and its halo, clipped to the image: what is to be computed.
+    @param tile column and row of the tile, from 0. */
     CV_WRAP virtual Rect getSource(Point tile) const = 0;
 
     /** @brief Adds a tile. Waits if it was computed on a device. applyTau() and enforceConnectivity() have no effect.
@@ -108,15 +102,12 @@ public:
     @param computed instance whose last compute(), computeTiled() or computeNoisy() was of the pixels of
     getSource(tile), on any backend, with a mask or without. It may compute another tile afterwards.
     @param labels CV_32SC1, of the tile's size, on the host: from 0, or -1 where masked; to be kept until relabel().
-    @throws cv::Exception that names the tile: if there is no such tile, if it was added already, if the pixels computed
-    are not as many as those of getSource(tile), if settings are not those of create() or the type of the image is not
-    that of the tiles before, and, with the other tile, if parents lead from one of both to a pixel that is masked in
-    the other: then their sources differ. Nothing changes then. */
+    @throws cv::Exception that names the tile: if there is no such tile, if it was added already, if size, type or
+    settings do not fit, or if its source differs from another tile's. */
     CV_WRAP void add(Point tile, const Ptr<QuickShift>& computed, OutputArray labels);
     /** @brief Joins the labels of all tiles. No tile can be added afterwards.
     @return number of superpixels of the whole image.
-    @throws cv::Exception that names the first tile that is missing, if one is, or tiles whose parents run in a circle,
-    as their sources differ; or if there are more than 2^31 - 1 superpixels. */
+    @throws cv::Exception that names a missing tile or tiles whose sources differ, or for too many superpixels. */
     CV_WRAP virtual int join() = 0;
     /** @brief Replaces the labels of a tile, as add() gave them, by those of the whole image: the rank of the
     superpixel's root in row-major order. After join() only.
