@@ -163,8 +163,8 @@ public:
     /** @brief Returns the search radius as given to setSearchRadius(). Default SEARCH_MAX_DIST (0). */
     CV_WRAP virtual int getSearchRadius() const = 0;
     /** @brief Sets which of two pixels of equal density counts as denser.
-    @param rule INDEX (0): the pixel with the lower row-major index, so that a constant area is one superpixel; STRICT
-    (1): neither, the rule of VLFeat and scikit-image. */
+    @param rule INDEX (0): the pixel with the lower row-major index: a constant area is one superpixel. STRICT (1):
+    neither, as in VLFeat and scikit-image. */
     CV_WRAP virtual void setTieRule(int rule) = 0;
     /** @brief Returns the tie rule. Default INDEX (0). */
     CV_WRAP virtual int getTieRule() const = 0;
