@@ -38,7 +38,7 @@ def snippets(page):
 
 
 def pages():
-    return [page for page in ("python.md", "python_gpu.md", "from_opencv.md", "quick_shift.md", "rasters.md", "windows.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
+    return [page for page in ("python.md", "python_gpu.md", "from_opencv.md", "quick_shift.md", "rasters.md", "windows.md", "fragment_matcher.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
 
 
 class DocsTest(unittest.TestCase):

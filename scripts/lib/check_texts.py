@@ -131,7 +131,8 @@ def check_version(root):
 
 
 STYLED = ("README.md", "doc/index.md", "doc/troubleshooting.md", "doc/fast.md",
-          "doc/python.md", "doc/python_gpu.md", "doc/command.md")
+          "doc/python.md", "doc/python_gpu.md", "doc/command.md",
+          "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md")
 LONGEST_SENTENCE, LONGEST_ROW, MOST_NUMBERS = 35, 160, 3
 BANNED = ("the same bits", "nothing was chosen on", "absent frames", "absent boxes", "exact points", "second look", "whole or not at all",
           "an earlier version", "an older version", "no longer", "those of", "that of", "the latter", "one after another", "as it is", "as they are",
@@ -158,8 +159,8 @@ def prose(text):
 def check_style(root):
     for name in STYLED:
         for line, text in prose(read(root, name)):
-            row = " | " in text
-            if row and len(text) > LONGEST_ROW:
+            row = " | " in text or " · " in text
+            if " | " in text and len(text) > LONGEST_ROW:
                 yield f"{name}:{line}: a row of {len(text)} characters"
             for sentence in [] if row else re.split(r"(?<=[.!?:]) +(?=[^a-z])", text):
                 if len(sentence.split()) > LONGEST_SENTENCE:
