@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Reads parameters of a cv::Algorithm from a file: a value of the wrong type or out of range is an error that names it.
+// Parameters of a cv::Algorithm. A class lists each of them once; defaults, checks, reading and writing are made of the
+// list. A value of the wrong type or out of range is an error that names it.
 #ifndef OPENCV_CUDATRACKING_COMMON_PARAMETERS_HPP
 #define OPENCV_CUDATRACKING_COMMON_PARAMETERS_HPP
 
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace cv { namespace cuda { namespace detail {
@@ -45,6 +47,16 @@ public:
     std::vector<int> integers(const char* name, const std::vector<int>& otherwise) const
     {
         return list(name, otherwise, otherwise.size(), otherwise.size(), whole);
+    }
+
+    //! Replaces a value by that of the node, if the node has it.
+    void replace(const char* name, double& value) const { value = real(name, value); }
+    void replace(const char* name, int& value) const { value = integer(name, value); }
+    void replace(const char* name, bool& value) const { value = flag(name, value); }
+    void replace(const char* name, Size& value) const
+    {
+        const std::vector<int> sides = integers(name, {value.width, value.height});
+        value = Size(sides[0], sides[1]);
     }
 
 private:
@@ -84,6 +96,68 @@ private:
 
     const FileNode node_;
 };
+
+//! A member of Params: its name in files, default and range.
+template <typename Params, typename T> struct Parameter
+{
+    const char* name;
+    T Params::*member;
+    T byDefault, lowest, highest;
+};
+
+inline void checkRange(const char* name, int value, int lowest, int highest)
+{
+    if (value < lowest || value > highest)
+        CV_Error_(Error::StsOutOfRange, ("Params::%s: %d, but it must be %d to %d", name, value, lowest, highest));
+}
+inline void checkRange(const char* name, double value, double lowest, double highest)
+{
+    if (!(value >= lowest && value <= highest))
+        CV_Error_(Error::StsOutOfRange, ("Params::%s: %.10g, but it must be %g to %g", name, value, lowest, highest));
+}
+inline void checkRange(const char*, bool, bool, bool) {}
+inline void checkRange(const char* name, Size value, Size lowest, Size)
+{
+    if (value.width < lowest.width || value.height < lowest.height)
+        CV_Error_(Error::StsOutOfRange,
+                  ("Params::%s: %d x %d, but it must not be negative", name, value.width, value.height));
+}
+
+// Functions for a tuple of all parameters, in the order of files.
+
+template <typename Params, typename... T>
+void setDefaults(Params& params, const std::tuple<Parameter<Params, T>...>& all)
+{
+    std::apply([&](const auto&... one) { ((params.*one.member = one.byDefault), ...); }, all);
+}
+
+//! @throws cv::Exception with name and value of the first one out of its range.
+template <typename Params, typename... T>
+void checkRanges(const Params& params, const std::tuple<Parameter<Params, T>...>& all)
+{
+    std::apply([&](const auto&... one) { (checkRange(one.name, params.*one.member, one.lowest, one.highest), ...); },
+               all);
+}
+
+//! Reads parameters without a check of their ranges; those that the node lacks keep their values.
+//! @throws cv::Exception if the node has none of them, or one of another type.
+template <typename Params, typename... T>
+void readParameters(const char* owner, const FileNode& node, Params& params,
+                    const std::tuple<Parameter<Params, T>...>& all)
+{
+    const auto readAll = [&](const auto&... one)
+    {
+        const ParameterNode file(owner, node, {one.name...});
+        (file.replace(one.name, params.*one.member), ...);
+    };
+    std::apply(readAll, all);
+}
+
+template <typename Params, typename... T>
+void writeParameters(FileStorage& storage, const Params& params, const std::tuple<Parameter<Params, T>...>& all)
+{
+    std::apply([&](const auto&... one) { ((storage << one.name << params.*one.member), ...); }, all);
+}
 
 }}} // namespace cv::cuda::detail
 

@@ -7,6 +7,7 @@
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
 
 #include "../precomp.hpp"
+#include "../common/parameters.hpp"
 #include "stages.hpp"
 #include <climits>
 
@@ -25,26 +26,20 @@ inline int lastMetric()
     return last;
 }
 
-//! A parameter: its name in files, its member, default and range.
-template <typename T> struct Parameter
-{
-    const char* name;
-    T Params::*member;
-    T byDefault, lowest, highest;
-};
-
-//! Calls visit(parameter...) with all parameters in the order of files.
-template <typename Visit> auto withParameters(const Visit& visit)
+//! Returns all parameters in the order of files.
+inline auto allParameters()
 {
     typedef FragmentMatcher FM;
-    return visit(Parameter<int>{"metric", &Params::metric, FM::SAD, 0, lastMetric()},
-                 Parameter<int>{"exclusion", &Params::exclusion, FM::SQUARE, FM::SQUARE, FM::CROSS},
-                 Parameter<int>{"exclusionDistance", &Params::exclusionDistance, 0, 0, MAX_SIDE},
-                 Parameter<int>{"peaks", &Params::peaks, 2, 1, MAX_PEAKS},
-                 Parameter<bool>{"subpixel", &Params::subpixel, false, false, true},
-                 Parameter<int>{"subpixelFit", &Params::subpixelFit, FM::PARABOLA, FM::PARABOLA, FM::GAUSSIAN},
-                 Parameter<int>{"search", &Params::search, FM::FULL, FM::FULL, FM::THREE_STEP},
-                 Parameter<Size>{"maxSearchArea", &Params::maxSearchArea, Size(), Size(), Size(INT_MAX, INT_MAX)});
+    using detail::Parameter;
+    return std::make_tuple(
+        Parameter<Params, int>{"metric", &Params::metric, FM::SAD, 0, lastMetric()},
+        Parameter<Params, int>{"exclusion", &Params::exclusion, FM::SQUARE, FM::SQUARE, FM::CROSS},
+        Parameter<Params, int>{"exclusionDistance", &Params::exclusionDistance, 0, 0, MAX_SIDE},
+        Parameter<Params, int>{"peaks", &Params::peaks, 2, 1, MAX_PEAKS},
+        Parameter<Params, bool>{"subpixel", &Params::subpixel, false, false, true},
+        Parameter<Params, int>{"subpixelFit", &Params::subpixelFit, FM::PARABOLA, FM::PARABOLA, FM::GAUSSIAN},
+        Parameter<Params, int>{"search", &Params::search, FM::FULL, FM::FULL, FM::THREE_STEP},
+        Parameter<Params, Size>{"maxSearchArea", &Params::maxSearchArea, Size(), Size(), Size(INT_MAX, INT_MAX)});
 }
 
 //! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range, or of a fit that

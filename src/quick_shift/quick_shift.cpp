@@ -57,17 +57,9 @@ void QuickShiftImpl::setScales(const std::vector<double>& scales)
     user_.channelScales.resize(std::max<size_t>(scales.size(), FEW_CHANNELS), 0.);
 }
 
-static void readValue(const detail::ParameterNode& file, const char* name, double& value)
+template <typename T> static void readValue(const detail::ParameterNode& file, const char* name, T& value)
 {
-    value = file.real(name, value);
-}
-static void readValue(const detail::ParameterNode& file, const char* name, int& value)
-{
-    value = file.integer(name, value);
-}
-static void readValue(const detail::ParameterNode& file, const char* name, bool& value)
-{
-    value = file.flag(name, value);
+    file.replace(name, value);
 }
 static void readValue(const detail::ParameterNode& file, const char* name, std::vector<double>& value)
 {
