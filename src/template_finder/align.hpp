@@ -38,17 +38,20 @@ public:
     bool align(const Mat& image, Pose& pose) const;
 
 private:
-    template <typename T> void sumUp(const Mat& image, const Pose& pose, double (&sums)[5]) const;
+    static const int COLUMNS = 5;
+    typedef Vec<float, COLUMNS> Factors;
+
+    template <typename T> void sumUp(const Mat& image, const Pose& pose, Vec<double, COLUMNS>& sums) const;
 
     std::vector<Point2f> points_; //!< pixels used, from the centre
     /** For each point and channel: what to multiply the image by for its product with the template, and with the
     template's derivatives by x, y, size and angle. Each column has the weighted sum 0 in each channel. */
-    std::vector<float> factors_;
+    std::vector<Factors> factors_;
     int channels_;
-    double square_;   //!< product of the template with itself
-    double radius_;   //!< half of the longer side, pixels
-    Matx44d inverse_; //!< of the normal equations
-    bool solvable_;
+    double square_ = 0.; //!< product of the template with itself
+    double radius_;      //!< half of the longer side, pixels
+    Matx44d inverse_;    //!< of the normal equations
+    bool solvable_ = false;
 };
 
 }}} // namespace cv::cuda::template_finder

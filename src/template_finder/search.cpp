@@ -40,16 +40,13 @@ Search::Search(const Mat& templ, const Mat& weights, const Params& params) : par
     for (int halvings = 0; halvings <= coarsest; ++halvings)
     {
         resolutions_.push_back({pixels, cover, center, Aligner(pixels, cover, center, turns, scales)});
-        Mat half, halfCover;
-        pyrDown(pixels, half);
-        pyrDown(cover, halfCover);
-        pixels = half;
-        cover = halfCover;
+        pyrDown(Mat(pixels), pixels); // sizes differ, so what was stored stays
+        pyrDown(Mat(cover), cover);
         center *= 0.5;
     }
     const auto contrastAt = [&](int level)
     {
-        const Resolution& resolution = resolutions_[resolutionOf(level, 1.)];
+        const Resolution& resolution = resolutions_[resolutionOf(level, params.firstScale)];
         Scalar mean, deviation;
         meanStdDev(resolution.templ, mean, deviation, resolution.weights > 0);
         return norm(deviation);
@@ -72,20 +69,16 @@ void Search::setCoarseCopies()
 {
     const double longer = std::ldexp(std::max(size_.width, size_.height), -levels_);
     const double span = (params_.lastAngle - params_.firstAngle) * CV_PI / 180.;
-    const int open = params_.lastAngle - params_.firstAngle >= 360. ? 0 : 1; // the last angle is not the first one
-    const double steps = span / std::atan(2. / (longer * params_.lastScale));
     const double ratio = std::log(params_.lastScale / params_.firstScale);
-    const double scaleSteps = std::ceil(ratio / std::log1p(2. / (longer * params_.firstScale)));
-    const double pixels = (std::ceil(steps) + 1.) * (scaleSteps + 1.) * longer * longer * params_.lastScale;
-    if (pixels > MOST_PIXELS)
-        CV_Error_(Error::StsOutOfRange,
-                  ("templ: %d x %d pixels at %.0f angles and %.0f sizes; lower Params::coarsestArea, or narrow the "
-                   "ranges of angles and scales",
-                   size_.width, size_.height, std::ceil(steps) + 1., scaleSteps + 1.));
-    const int angles = span > 0. ? static_cast<int>(std::ceil(steps)) + open : 1;
+    const int open = params_.lastAngle - params_.firstAngle >= 360. ? 0 : 1; // the last angle is not the first one
+    const double angles = std::ceil(span / std::atan(2. / (longer * params_.lastScale))) + open;
+    const double sizes = std::ceil(ratio / std::log1p(2. / (longer * params_.firstScale))) + 1.;
+    if (angles * sizes * longer * longer * params_.lastScale > MOST_PIXELS)
+        CV_Error_(Error::StsOutOfRange, ("templ: %d x %d pixels at %.0f angles and %.0f sizes; lower "
+                                         "Params::coarsestArea, or narrow the ranges of angles and scales",
+                                         size_.width, size_.height, angles, sizes));
     angleStep_ = angles > open ? span / (angles - open) : 0.;
-    const int sizes = static_cast<int>(scaleSteps) + 1;
-    scaleStep_ = sizes > 1 ? ratio / (sizes - 1) : 0.;
+    scaleStep_ = sizes > 1. ? ratio / (sizes - 1.) : 0.;
 
     std::vector<Mat> templates, covers;
     for (int s = 0; s < sizes; ++s)
@@ -99,9 +92,9 @@ void Search::setCoarseCopies()
                           Complex(half.real() - std::floor(half.real()), half.imag() - std::floor(half.imag()));
             coarse_.push_back(pose);
             boxes_.push_back(boxOf(levels_, pose));
-            const Copy copy = copyOf(levels_, pose, boxes_.back());
-            templates.push_back(copy.templ);
-            covers.push_back(copy.weights);
+            templates.emplace_back();
+            covers.emplace_back();
+            copy(levels_, pose, boxes_.back(), templates.back(), covers.back());
         }
     all_->setFragments(templates, covers);
 }
@@ -134,7 +127,8 @@ Rect Search::boxOf(int level, const Pose& given) const
     return Rect(first.x, first.y, std::max(last.x - first.x + 1, 1), std::max(last.y - first.y + 1, 1));
 }
 
-Search::Copy Search::copyOf(int level, const Pose& given, const Rect& box) const
+//! Warps the template by a pose onto the pixels of a box.
+void Search::copy(int level, const Pose& given, const Rect& box, Mat& templ, Mat& weights) const
 {
     const int halvings = resolutionOf(level, given.scale());
     const Resolution& resolution = resolutions_[halvings];
@@ -142,12 +136,10 @@ Search::Copy Search::copyOf(int level, const Pose& given, const Rect& box) const
     const Complex shift = pose.center - pose.linear * resolution.center - Complex(box.x, box.y);
     const Matx23d map(pose.linear.real(), -pose.linear.imag(), shift.real(), //
                       pose.linear.imag(), pose.linear.real(), shift.imag());
-    Copy copy;
-    warpAffine(resolution.templ, copy.templ, map, box.size(), INTER_LINEAR, BORDER_REPLICATE);
-    warpAffine(resolution.weights, copy.weights, map, box.size(), INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
-    if (countNonZero(copy.weights) == 0) // a mask of few pixels
-        copy.weights.setTo(1);
-    return copy;
+    warpAffine(resolution.templ, templ, map, box.size(), INTER_LINEAR, BORDER_REPLICATE);
+    warpAffine(resolution.weights, weights, map, box.size(), INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
+    if (countNonZero(weights) == 0) // a mask of few pixels
+        weights.setTo(1);
 }
 
 //! Moves angle and scale to the nearest that the parameters allow.
@@ -251,63 +243,52 @@ void Search::align(int level, const Mat& image, std::vector<Pose>& poses) const
     parallel_for_(Range(0, static_cast<int>(poses.size())), alignSome);
 }
 
-//! Scores poses exactly, and returns those that lie in the image and reach the threshold.
-std::vector<Pose> Search::score(int level, const Mat& image, const std::vector<Pose>& given, double threshold)
+//! Scores poses exactly, and keeps those that lie in the image and reach the threshold.
+void Search::score(int level, const Mat& image, std::vector<Pose>& poses, double threshold)
 {
-    std::vector<Pose> poses;
     std::vector<Rect> boxes;
     const Rect whole(Point(), image.size());
-    const Rect wider(-BORDER, -BORDER, image.cols + 2 * BORDER, image.rows + 2 * BORDER);
-    for (const Pose& pose : given)
+    const auto isOutside = [&](const Pose& pose)
     {
-        const Rect box = boxOf(level, pose);
-        if ((box & wider) != box || (box & whole).empty())
-            continue;
-        poses.push_back(pose);
-        boxes.push_back(box & whole);
-    }
-    std::vector<Pose> kept;
+        const Rect box = boxOf(level, pose), inside = box & whole;
+        const Point before = inside.tl() - box.tl(), behind = box.br() - inside.br();
+        if (inside.empty() || std::max({before.x, before.y, behind.x, behind.y}) > BORDER)
+            return true;
+        boxes.push_back(inside);
+        return false;
+    };
+    poses.erase(std::remove_if(poses.begin(), poses.end(), isOutside), poses.end());
     if (poses.empty())
-        return kept;
+        return;
     std::vector<Mat> templates(poses.size()), covers(poses.size());
     const auto copySome = [&](const Range& range)
     {
         for (int i = range.start; i < range.end; ++i)
-        {
-            const Copy copy = copyOf(level, poses[i], boxes[i]);
-            templates[i] = copy.templ;
-            covers[i] = copy.weights;
-        }
+            copy(level, poses[i], boxes[i], templates[i], covers[i]);
     };
     parallel_for_(Range(0, static_cast<int>(poses.size())), copySome);
     single_->setFragments(templates, covers);
     std::vector<FragmentMatch> matches;
     single_->find(image, boxes, matches);
     for (size_t i = 0; i < poses.size(); ++i)
-    {
         poses[i].score = matches[i].scores[0];
-        if (poses[i].score >= static_cast<float>(threshold))
-            kept.push_back(poses[i]);
-    }
-    return kept;
+    const auto isLower = [&](const Pose& pose) { return !(pose.score >= static_cast<float>(threshold)); };
+    poses.erase(std::remove_if(poses.begin(), poses.end(), isLower), poses.end());
 }
 
 std::vector<TemplatePose> Search::find(const Mat& image, bool onDevice, Stream& stream)
 {
-    std::vector<Mat> images = {image};
+    std::vector<Mat> images(levels_ + 1);
+    images[0] = image;
     for (int level = 0; level < levels_; ++level)
-    {
-        Mat half;
-        pyrDown(images.back(), half);
-        images.push_back(half);
-    }
+        pyrDown(images[level], images[level + 1]);
     std::vector<Pose> poses = searchAll(images.back(), onDevice, stream);
     // Neighbours of a peak, in position, angle and size, lead to the same pose.
     removeDoubles(poses, std::ldexp(2.5, levels_), angleStep_ * 1.5, scaleStep_ * 1.5);
     for (int level = levels_; level >= 0; --level)
     {
         align(level, images[level], poses);
-        poses = score(level, images[level], poses, params_.threshold - (level > 0 ? MARGIN : 0.));
+        score(level, images[level], poses, params_.threshold - (level > 0 ? MARGIN : 0.));
         removeDoubles(poses, std::ldexp(1., level), angleStep_ * 0.5, scaleStep_ * 0.5);
     }
     return best(poses);
@@ -315,39 +296,13 @@ std::vector<TemplatePose> Search::find(const Mat& image, bool onDevice, Stream& 
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-//! Returns the area that two convex outlines share; both have the corners of TemplatePose.
-static double sharedArea(const std::vector<Point2f>& a, const std::vector<Point2f>& b)
-{
-    std::vector<Complex> shape;
-    for (const Point2f& p : a)
-        shape.emplace_back(p.x, p.y);
-    for (size_t i = 0; i < b.size(); ++i) // cuts off what lies outside of an edge
-    {
-        const Complex from(b[i].x, b[i].y), edge = Complex(b[(i + 1) % b.size()].x, b[(i + 1) % b.size()].y) - from;
-        const auto inside = [&](Complex p) { return std::imag(std::conj(edge) * (p - from)); };
-        std::vector<Complex> rest;
-        for (size_t k = 0; k < shape.size(); ++k)
-        {
-            const Complex p = shape[k], next = shape[(k + 1) % shape.size()];
-            const double here = inside(p), there = inside(next);
-            if (here >= 0.)
-                rest.push_back(p);
-            if ((here >= 0.) != (there >= 0.))
-                rest.push_back(p + (next - p) * (here / (here - there)));
-        }
-        shape.swap(rest);
-    }
-    double twice = 0.;
-    for (size_t k = 0; k < shape.size(); ++k)
-        twice += std::imag(std::conj(shape[k]) * shape[(k + 1) % shape.size()]);
-    return twice * 0.5;
-}
-
 //! Returns the best poses that overlap by no more than the parameters allow.
 std::vector<TemplatePose> Search::best(std::vector<Pose>& poses) const
 {
     std::sort(poses.begin(), poses.end(), before);
     std::vector<TemplatePose> result;
+    const auto outlineOf = [&](const TemplatePose& p)
+    { return RotatedRect(p.center, Size2f(size_) * p.scale, -p.angle); };
     for (const Pose& pose : poses)
     {
         if (static_cast<int>(result.size()) == params_.maxMatches)
@@ -367,8 +322,13 @@ std::vector<TemplatePose> Search::best(std::vector<Pose>& poses) const
         }
         const auto overlaps = [&](const TemplatePose& other)
         {
+            std::vector<Point2f> shared;
+            rotatedRectangleIntersection(outlineOf(next), outlineOf(other), shared);
+            if (shared.size() < 3)
+                return false;
+            convexHull(std::vector<Point2f>(shared), shared);
             const double smaller = std::min(next.scale, other.scale);
-            return sharedArea(next.corners, other.corners) > params_.maxOverlap * smaller * smaller * size_.area();
+            return contourArea(shared) > params_.maxOverlap * smaller * smaller * size_.area();
         };
         if (std::none_of(result.begin(), result.end(), overlaps))
             result.push_back(next);

@@ -31,22 +31,17 @@ private:
         Complex center;
         Aligner aligner;
     };
-    //! A copy of the template, warped by a pose onto the pixels of an image.
-    struct Copy
-    {
-        Mat templ, weights;
-    };
 
     int resolutionOf(int level, double scale) const;
     Pose local(Pose pose, int level, int resolution) const;
     Rect boxOf(int level, const Pose& pose) const;
-    Copy copyOf(int level, const Pose& pose, const Rect& box) const;
+    void copy(int level, const Pose& pose, const Rect& box, Mat& templ, Mat& weights) const;
     Pose inRange(Pose pose) const;
 
     void setCoarseCopies();
     std::vector<Pose> searchAll(const Mat& image, bool onDevice, Stream& stream);
     void align(int level, const Mat& image, std::vector<Pose>& poses) const;
-    std::vector<Pose> score(int level, const Mat& image, const std::vector<Pose>& poses, double threshold);
+    void score(int level, const Mat& image, std::vector<Pose>& poses, double threshold);
     std::vector<TemplatePose> best(std::vector<Pose>& poses) const;
 
     const Params params_;

@@ -17,48 +17,25 @@ namespace template_finder {
 
 const int MAX_SIDE = 32767, MAX_TEMPLATE_SIDE = 16384; //!< longest sides of images and templates, pixels
 
-//! A parameter: its name in files, its member, default and range.
-template <typename T> struct Parameter
+//! Returns all parameters in the order of files.
+static auto allParameters()
 {
-    const char* name;
-    T Params::*member;
-    T byDefault, lowest, highest;
-};
-
-//! Calls visit(parameter...) with all parameters in the order of files.
-template <typename Visit> static auto withParameters(const Visit& visit)
-{
-    return visit(Parameter<double>{"firstAngle", &Params::firstAngle, -180., -360., 360.},
-                 Parameter<double>{"lastAngle", &Params::lastAngle, 180., -360., 720.},
-                 Parameter<double>{"firstScale", &Params::firstScale, 1., 0.1, 10.},
-                 Parameter<double>{"lastScale", &Params::lastScale, 1., 0.1, 10.},
-                 Parameter<double>{"threshold", &Params::threshold, 0.7, 0., 1.},
-                 Parameter<int>{"maxMatches", &Params::maxMatches, 1000, 1, 10000},
-                 Parameter<double>{"maxOverlap", &Params::maxOverlap, 0.3, 0., 1.},
-                 Parameter<int>{"coarsestArea", &Params::coarsestArea, 256, 16, 1000000});
-}
-
-template <typename T> static void check(const char* name, T value, double lowest, double highest)
-{
-    if (!(value >= lowest && value <= highest))
-        CV_Error_(Error::StsOutOfRange,
-                  ("Params::%s: %.10g, but it must be %g to %g", name, static_cast<double>(value), lowest, highest));
+    using detail::Parameter;
+    return std::make_tuple(Parameter<Params, double>{"firstAngle", &Params::firstAngle, -180., -360., 360.},
+                           Parameter<Params, double>{"lastAngle", &Params::lastAngle, 180., -360., 720.},
+                           Parameter<Params, double>{"firstScale", &Params::firstScale, 1., 0.1, 10.},
+                           Parameter<Params, double>{"lastScale", &Params::lastScale, 1., 0.1, 10.},
+                           Parameter<Params, double>{"threshold", &Params::threshold, 0.7, 0., 1.},
+                           Parameter<Params, int>{"maxMatches", &Params::maxMatches, 1000, 1, 10000},
+                           Parameter<Params, double>{"maxOverlap", &Params::maxOverlap, 0.3, 0., 1.},
+                           Parameter<Params, int>{"coarsestArea", &Params::coarsestArea, 256, 16, 1000000});
 }
 
 static void checkParams(const Params& params)
 {
-    withParameters([&](const auto&... one) { (check(one.name, params.*one.member, one.lowest, one.highest), ...); });
-    check("lastAngle", params.lastAngle, params.firstAngle, params.firstAngle + 360.);
-    check("lastScale", params.lastScale, params.firstScale, 10.);
-}
-
-static void readValue(const detail::ParameterNode& file, const char* name, double& value)
-{
-    value = file.real(name, value);
-}
-static void readValue(const detail::ParameterNode& file, const char* name, int& value)
-{
-    value = file.integer(name, value);
+    detail::checkRanges(params, allParameters());
+    detail::checkRange("lastAngle", params.lastAngle, params.firstAngle, params.firstAngle + 360.);
+    detail::checkRange("lastScale", params.lastScale, params.firstScale, 10.);
 }
 
 //! Returns an array on the host. One in device memory is copied, for which the call waits.
@@ -132,18 +109,13 @@ public:
     {
         const auto lock = locked();
         writeFormat(fs);
-        withParameters([&](const auto&... one) { ((fs << one.name << params_.*one.member), ...); });
+        detail::writeParameters(fs, params_, allParameters());
     }
     void read(const FileNode& fn) override
     {
         const auto lock = locked();
         Params params = params_;
-        withParameters(
-            [&](const auto&... one)
-            {
-                const detail::ParameterNode file("TemplateFinder", fn, {one.name...});
-                (readValue(file, one.name, params.*one.member), ...);
-            });
+        detail::readParameters("TemplateFinder", fn, params, allParameters());
         setParams(params);
     }
 
@@ -166,10 +138,7 @@ private:
 
 } // namespace template_finder
 
-TemplateFinder::Params::Params()
-{
-    template_finder::withParameters([this](const auto&... one) { ((this->*one.member = one.byDefault), ...); });
-}
+TemplateFinder::Params::Params() { detail::setDefaults(*this, template_finder::allParameters()); }
 
 Ptr<TemplateFinder> TemplateFinder::create(const Params& params)
 {

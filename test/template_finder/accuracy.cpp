@@ -285,6 +285,24 @@ void expectWarpsFound(int count, bool sizes)
 
 TEST(TemplateFinder_Accuracy, fineTexture) { expectWarpsFound(40, false); }
 
+//! At a quarter of its size the structures of the texture are those of 3 to 6 pixels.
+TEST(TemplateFinder_Accuracy, fineTextureOfSmallScales)
+{
+    int found = 0;
+    for (uint64 seed = 1; seed <= 8; ++seed)
+    {
+        const Size size(220, 180);
+        const Placed place = {250. + seed, 221., 40. * seed, 1.};
+        Mat image;
+        resize(makeImage(Size(520, 440), CV_8UC1, size, {place}, seed), image, Size(130, 110), 0., 0., INTER_AREA);
+        const std::vector<TemplatePose> poses =
+            findPoses(image, makeTemplate(size, CV_8UC1, seed), makeParams(0.6, -180., 180., 0.25, 0.25));
+        found += !poses.empty() &&
+                 std::hypot(poses[0].center.x - place.x / 4. + 0.375, poses[0].center.y - place.y / 4. + 0.375) < 1.;
+    }
+    EXPECT_GE(found, 7);
+}
+
 //! The warps of doc/template_finder.md, which take minutes.
 TEST(TemplateFinder_Accuracy, DISABLED_syntheticWarps)
 {
