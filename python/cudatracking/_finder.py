@@ -90,11 +90,8 @@ class TemplateFinder(Worker):
         image = _arrays.image(template, "template", _PIXELS)
         cover = None if weights is None else _arrays.weights(weights, "weights")
         arrays = [image] if cover is None else [image, cover]
-        if image.device is None and (cover is None or cover.device is None):
-            call(self._native.setTemplate, *(np.ascontiguousarray(array.host) for array in arrays))
-        else:
-            with Work(self, arrays, None) as work:
-                call(self._native.setTemplate, *(work.array(array) for array in arrays), **work.named)
+        with Work(self, arrays, None) as work:
+            call(self._native.setTemplate, *(work.array(array) for array in arrays), **work.named)
 
     @property
     def size(self) -> tuple[int, int]:
