@@ -1,4 +1,4 @@
-"""Windows of a grid, and other programs beside it, on the CPU: python windows.py COMMAND, which prints figures of doc/windows.md. Images of
+"""Windows of a grid, and other programs beside it, on the CPU: python windows.py COMMAND, which prints figures of doc/performance/windows.md. Images of
 particles and of ice are made, five seeds each; vectors beside the border are left out.
 
 accuracy [PLOT.png]: bias and error of sub-pixel positions, and a plot of the bias against the motion, that is of peak locking (needs matplotlib).

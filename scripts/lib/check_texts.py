@@ -132,7 +132,7 @@ def check_version(root):
 
 STYLED = ("README.md", "doc/index.md", "doc/troubleshooting.md", "doc/fast.md",
           "doc/python.md", "doc/python_gpu.md", "doc/command.md",
-          "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md")
+          "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md", "doc/windows.md", "doc/performance/windows.md")
 LONGEST_SENTENCE, LONGEST_ROW, MOST_NUMBERS = 35, 160, 3
 BANNED = ("the same bits", "nothing was chosen on", "absent frames", "absent boxes", "exact points", "second look", "whole or not at all",
           "an earlier version", "an older version", "no longer", "those of", "that of", "the latter", "one after another", "as it is", "as they are",
@@ -165,7 +165,7 @@ def check_style(root):
             for sentence in [] if row else re.split(r"(?<=[.!?:]) +(?=[^a-z])", text):
                 if len(sentence.split()) > LONGEST_SENTENCE:
                     yield f"{name}:{line}: a sentence of {len(sentence.split())} words: {sentence[:40]}..."
-                numbers = re.findall(r"(?<![\w.])\d[\d.,]*", re.sub(r"\d{4}-\d\d-\d\d", "", sentence))
+                numbers = re.findall(r"(?<![\w.])\d[\d.,]*", re.sub(r"\d{4}-\d\d-\d\d| × \d+", "", sentence))
                 if len(numbers) > MOST_NUMBERS:
                     yield f"{name}:{line}: {len(numbers)} numbers in a sentence: {sentence[:40]}..."
             for pattern, said in SIGNS:
