@@ -110,7 +110,7 @@ BESIDE = ("src/cpu/{algorithm}/engine.cpp", "src/cuda/{algorithm}/engine.cpp", "
 
 
 def check_anatomy(root):
-    """Every algorithm has the files of CONTRIBUTING's "Adding an algorithm", and in each only what belongs there."""
+    """Every algorithm has the files of doc/developing.md's "Adding an algorithm", and in each only what belongs there."""
     for algorithm in ALGORITHMS:
         folder = root / "src" / algorithm
         if not folder.is_dir():

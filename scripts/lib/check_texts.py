@@ -130,7 +130,7 @@ def check_version(root):
         yield f"README.md: does not say '{said}', as _version.py and CHANGELOG.md do"
 
 
-STYLED = ("README.md", "doc/index.md", "doc/troubleshooting.md", "doc/fast.md",
+STYLED = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "doc/index.md", "doc/build.md", "doc/platforms.md", "doc/developing.md", "doc/troubleshooting.md", "doc/fast.md",
           "doc/python.md", "doc/python_gpu.md", "doc/command.md",
           "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md", "doc/windows.md", "doc/performance/windows.md")
 LONGEST_SENTENCE, LONGEST_ROW, MOST_NUMBERS = 35, 160, 3

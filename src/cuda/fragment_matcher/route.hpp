@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher: what a route of the CUDA backend is, and the list of all routes. CONTRIBUTING.md tells how to add
+// FragmentMatcher: what a route of the CUDA backend is, and the list of all routes. doc/developing.md tells how to add
 // one.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_ROUTE_HPP
