@@ -132,7 +132,7 @@ def check_version(root):
 
 STYLED = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "doc/index.md", "doc/build.md", "doc/platforms.md", "doc/developing.md", "doc/troubleshooting.md", "doc/fast.md",
           "doc/python.md", "doc/python_gpu.md", "doc/command.md",
-          "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md", "doc/windows.md", "doc/performance/windows.md")
+          "doc/fragment_matcher.md", "doc/fragment_matcher_algorithm.md", "doc/windows.md", "doc/from_opencv.md", "doc/performance/windows.md")
 LONGEST_SENTENCE, LONGEST_ROW, MOST_NUMBERS = 35, 160, 3
 BANNED = ("the same bits", "nothing was chosen on", "absent frames", "absent boxes", "exact points", "second look", "whole or not at all",
           "an earlier version", "an older version", "no longer", "those of", "that of", "the latter", "one after another", "as it is", "as they are",
@@ -141,9 +141,9 @@ SIGNS = ((r"\d us\b", "us: µs"), (r"\+-", "+-: ±"), (r"(?<![\w.])\.\d", "a num
 
 
 def prose(text):
-    """(line, text) of the paragraphs, list items and rows of a page, as a reader sees them: without code, quoted figures, headings, targets of links."""
+    """(line, text) of the paragraphs, list items and rows of a page, as a reader sees them: without code, quoted and generated tables, headings, targets of links."""
     hide = lambda found: re.sub(r"[^\n]", "", found.group())
-    text = QUOTE.sub(hide, text)
+    text = re.sub(r"<!-- [\w ]+: begin -->.*?<!-- [\w ]+: end -->", hide, text, flags=re.S)
     text = re.sub(r"^ {4}.*$", "", re.sub(r"^```.*?^```$|<!--.*?-->", hide, text, flags=re.S | re.M), flags=re.M)
     text = re.sub(r"`[^`\n]+`", "`code`", re.sub(r"\]\([^)\s]*\)", "]", text))
     start, block = 0, []

