@@ -38,7 +38,7 @@ struct Case
     int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
     int metric;
     bool weighted;
-    //! H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
+    //! H200: instructions at their measured rate, for channels in planes; see doc/performance/fragment_matcher.md
     double lowerBoundUs;
     int peaks = 2;
     Content content = NOISE;

@@ -189,7 +189,7 @@ class FragmentMatcher(Worker):
     GPU, on every run. Calls of several threads on one object are made one after the other, and share its fragments. Wrong arguments raise
     ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
-    Definitions: doc/fragment_matcher.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
+    Definitions: doc/fragment_matcher_algorithm.md. Sources: Ladyzhensky and Sereda 2010 (weighted fragments, second best position), Ma, Yuan and Li
     2014 (ZNCC on CUDA).
     """
 

@@ -338,7 +338,7 @@ class CpuTest(unittest.TestCase):
         self.assertEqual(len(matcher.find(self.frame, [(0, 0, 50, 40)])), 1)
 
     def test_other_kinds_of_arguments(self):
-        """The texts are OpenCV's, whose bindings convert these arguments; doc/fragment_matcher.md explains the first kind."""
+        """The texts are OpenCV's, whose bindings convert these arguments; doc/troubleshooting.md explains the first kind."""
         matcher = FragmentMatcher.create()
         matcher.cutFragments(self.frame, self.places)
         for given in (True, (1, 2, 3)):
