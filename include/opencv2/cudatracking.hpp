@@ -9,9 +9,9 @@
 | class                             | what it is for                                                |
 |-----------------------------------|---------------------------------------------------------------|
 | @ref cv::cuda::FragmentMatcher    | finds many small templates in an image, each in an area of it |
-| @ref cv::cuda::WindowGrid         | motion of a grid of windows, as a field, by FragmentMatcher   |
+| @ref cv::cuda::WindowGrid         | measures the motion of a grid of windows as a field           |
 | @ref cv::cuda::TemplateFinder     | finds all places of a template, at any angle and size         |
-| @ref cv::cuda::QuickShift         | divides an image into superpixels that follow borders         |
+| @ref cv::cuda::QuickShift         | segments an image into superpixels that follow boundaries     |
 | @ref cv::cuda::QuickShiftTiles    | joins superpixels of an image that is computed tile by tile   |
 | @ref cv::cuda::CascadeClassifierEx | detects faces and other objects by Haar and LBP cascades     |
 | @ref cv::cuda::TrackerTLD         | follows one object in a video, and finds it again when lost   |
@@ -34,7 +34,7 @@ void labelOnBoth(const cv::Mat& image, cv::Mat& labels)
 }
 @endcode
 
-The rules below hold for all classes; a class says so where it differs. Terms: doc/glossary.md.
+These rules apply to all classes unless a class documents otherwise. Terms: doc/glossary.md.
 
 ### Backends
 - Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects CUDA
@@ -49,8 +49,8 @@ A call *waits* when it returns only after its stream has executed the work. The 
 device when the input is a GpuMat. initRounded(), addRounded(), learnRounded() and
 resetToRounded() behave like the methods without "Rounded".
 
-"Host outputs" in the table, HostMem not among them: the call waits if an output is a Mat, UMat or std::vector, and
-cannot be captured then. With outputs in GpuMat or HostMem it returns at once and can be captured.
+"Host outputs": the call waits, and cannot be captured, if an output is a Mat, UMat or std::vector. With outputs in
+GpuMat or HostMem it returns at once and can be captured.
 
 | class               | methods                                                   | waits        | capturable         |
 |---------------------|-----------------------------------------------------------|--------------|--------------------|
@@ -86,9 +86,8 @@ cannot be captured then. With outputs in GpuMat or HostMem it returns at once an
 
 (1) If number, sizes and type of the fragments are unchanged, and the same ones have weights.
 
-Waiting calls wait for their own stream only. CUDA waits for the device when memory is freed: in destructors, where TLD
-classes replace or remove a model, and in a call that needs larger buffers than all before it; later ones of the same
-sizes free and allocate nothing.
+Waiting calls wait for their own stream only. Freeing device memory makes CUDA wait for the device: in destructors,
+where TLD classes replace or remove a model, and in calls that need larger buffers than before.
 
 ### How long arguments must live
 | argument                      | when it may be changed or released                                         |
@@ -112,13 +111,12 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   The caller need not synchronize when the stream changes.
 - Use one instance per thread. Instances are independent: any number of them may be used at once, on any number of
   threads, streams and devices.
-- Calls of several threads on one instance, const methods included, are executed one after another, and share its state:
-  the labels that you get after compute() may belong to the image of another thread.
+- Calls of several threads on one instance, const methods included, are serialized and share its state: the labels that
+  you get after compute() may belong to the image of another thread.
 - Call no methods in a callback of a stream (Stream::enqueueHostCallback()): CUDA permits no CUDA calls there, and it
   would deadlock with a thread that waits for this stream inside a call of the same instance.
-- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw.
-  So do calls with a stream of another device, if the module was built with CUDA 12.8 or newer. Create one instance per
-  device.
+- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw,
+  and with CUDA 12.8 or newer also calls with a stream of another device. Create one instance per device.
 - Destroy instances before cv::cuda::resetDevice(). Instances created after it work.
 
 ### CUDA graphs
@@ -126,8 +124,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
   leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher,
   QuickShift and the TLD classes name exceptions. Memory that such a call needs is allocated outside of the graph.
-- In a capture in the global or thread-local mode, release no GpuMat: CUDA would end the capture with an error.
-  In Python, give all outputs: those that are left out are made by the call and released after it.
+- During a capture in the global or thread-local mode do not release any GpuMat: CUDA would end the capture with an
+  error. In Python, give all outputs.
 - The instance must outlive its graphs. A graph keeps the parameters, sizes, fragments, objects, addresses and host
   inputs of its capture, and each replay reads the GpuMat inputs again and writes the same outputs: capture again after
   other sizes, fragments or parameters. Memory that captured calls have used is kept until the instance is destroyed,
@@ -136,7 +134,7 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 - Replays are not ordered with method calls. Before a call without a Stream, or on another stream than the replay's,
   synchronize the replay's stream; before the next replay, wait until the work of that call is done. Two graphs of one
   instance must not run at the same time.
-- Calls of one instance on several streams of one capture are executed one after the other.
+- Calls of one instance on several streams of one capture are serialized.
 - While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
   thread-local mode leaves other threads alone.
 
@@ -174,17 +172,15 @@ also throws for every argument that is not as its text says; texts name only wha
 A lack of host memory can also throw std::bad_alloc.
 
 ### Files
-- Files are XML, and names of files to write end with .xml. Others, such as .yml, .json and .gz, are refused; write()
+- Files are XML, and names of files to write end with .xml. Others, such as .yml, .json and .gz, are rejected; write()
   and read() take a FileStorage of any format.
-- Methods that write files write a new file beside the old one, which takes its name and permissions when it is
-  complete, or leave the old file unchanged. The owner and other hard links of the old file are lost. A symbolic link
-  is kept, and the file that it leads to is written. Pipes, devices and names below /dev/ are written directly: the
-  bytes are appended.
-- A file is refused that has a name twice in a map, bytes behind its end, or an encoding not based on ASCII (UTF-16).
+- Files are replaced atomically and keep the old permissions and symbolic links, but not the owner and hard links.
+  Pipes, devices and names below /dev/ are written directly.
+- Files with a name twice in a map, bytes behind their end, or an encoding not based on ASCII (UTF-16) are rejected.
 - CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
-  the TLD classes check files before cv::FileStorage parses them: they are made for untrusted files. read(), the
-  only reader of FragmentMatcher's files, and cv::Algorithm::load<T>() are not: some malicious files make FileStorage
-  hang or overflow its stack. */
+  the TLD classes check files before cv::FileStorage parses them: use them for untrusted files. read(), the
+  only reader of FragmentMatcher's files, and cv::Algorithm::load<T>() are not safe: some malicious files make
+  FileStorage hang or overflow its stack. */
 
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"
