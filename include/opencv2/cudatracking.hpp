@@ -162,7 +162,8 @@ also throws for every argument that is not as its text says; texts name only wha
 | StsBadArg            | no cascade is loaded; an ending of a file name that is not accepted; sources of tiles differ  |
 | StsBadArg            | a current device that is not the instance's; a waiting call on a capturing stream             |
 | BadAlign             | an address or step of a GpuMat that is not aligned                                            |
-| StsError             | there are no fragments; nothing was learned yet; a file that cannot be read or written        |
+| StsError             | there are no fragments; there is no template; nothing was learned yet                         |
+| StsError             | a file that cannot be read or written                                                         |
 | StsObjectNotFound    | a file to read that does not exist or cannot be opened                                        |
 | StsParseError        | a file whose content is not valid                                                             |
 | StsNoMem             | not enough memory of the host                                                                 |

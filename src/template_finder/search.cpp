@@ -168,7 +168,7 @@ std::vector<Pose> Search::searchAll(const Mat& image, bool onDevice, Stream& str
 {
     const float threshold = static_cast<float>(params_.threshold - MARGIN);
     Mat frame;
-    copyMakeBorder(image, frame, BORDER, BORDER, BORDER, BORDER, BORDER_REPLICATE);
+    copyMakeBorder(image, frame, BORDER, BORDER, BORDER, BORDER, BORDER_REPLICATE | BORDER_ISOLATED);
     if (onDevice)
         device_.upload(frame, stream);
     const _InputArray searched = onDevice ? _InputArray(device_) : _InputArray(frame);

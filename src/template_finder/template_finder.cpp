@@ -68,6 +68,9 @@ public:
     void setTemplate(InputArray templ, InputArray weights, Stream& stream) override
     {
         const auto lock = locked();
+        if (!weights.empty() && weights.isGpuMat() != templ.isGpuMat())
+            CV_Error_(Error::StsBadArg, ("weights: is a %s, but the template is a %s",
+                                         weights.isGpuMat() ? "GpuMat" : "Mat", templ.isGpuMat() ? "GpuMat" : "Mat"));
         const Mat pixels = onHost("templ", "setTemplate()", templ, stream);
         Mat cover = onHost("weights", "setTemplate()", weights, stream);
         FragmentMatcher::create()->addFragment(pixels, cover); // throws where a template or its weights are wrong

@@ -18,6 +18,7 @@ using cuda::GpuMat;
 using cuda::MultiTrackerTLD;
 using cuda::QuickShift;
 using cuda::QuickShiftTiles;
+using cuda::TemplateFinder;
 using cuda::TLDDetector;
 using cuda::TLDParams;
 using cuda::TrackerTLD;
@@ -49,6 +50,7 @@ const Cause OTHER_DEVICE = {Error::StsBadArg, "a current device that is not the 
 [[maybe_unused]] const Cause WAITS_IN_CAPTURE = {Error::StsBadArg, "a waiting call on a capturing stream"};
 const Cause ALIGNMENT = {Error::BadAlign, "an address or step of a GpuMat that is not aligned"};
 const Cause NO_FRAGMENTS = {Error::StsError, "there are no fragments"};
+const Cause NO_TEMPLATE = {Error::StsError, "there is no template"};
 const Cause NO_OBJECT = {Error::StsError, "nothing was learned yet"};
 const Cause FILE_FAILED = {Error::StsError, "a file that cannot be read or written"};
 const Cause NO_FILE = {Error::StsObjectNotFound, "a file to read that does not exist or cannot be opened"};
@@ -205,6 +207,32 @@ TEST(Common_ErrorCodes, quickShiftTiles)
          }},
         {OUT_OF_RANGE, [&] { tiles->getTile(Point(2, 0)); }},
         {OTHER_SOURCES, [&] { add(Point(1, 0), CV_8UC1, 1); }}, // its parents lie in the other tile, which is masked
+    });
+}
+
+TEST(Common_ErrorCodes, templateFinder)
+{
+    const Ptr<TemplateFinder> finder = TemplateFinder::create(), none = TemplateFinder::create();
+    const Mat image = gray(40, 30), templ = gray(9, 8);
+    finder->setTemplate(templ);
+    std::vector<cuda::TemplatePose> poses;
+    TemplateFinder::Params params;
+    params.threshold = std::numeric_limits<double>::quiet_NaN();
+    const auto weigh = [&](const Mat& weights) { finder->setTemplate(templ, weights); };
+    expectCodes({
+        {WRONG_TYPE, [&] { finder->setTemplate(gray(5, 4, CV_32FC1)); }},
+        {WRONG_TYPE, [&] { weigh(gray(9, 8, CV_16UC1)); }},
+        {OTHER_TYPE, [&] { finder->find(gray(40, 30, CV_8UC3), poses); }},
+        {WRONG_SHAPE, [&] { finder->setTemplate(header(16385, 1)); }},
+        {WRONG_SHAPE, [&] { finder->find(header(32768, 1), poses); }},
+        {EMPTY_IMAGE, [&] { finder->setTemplate(Mat()); }},
+        {OTHER_SIZE, [&] { weigh(gray(8, 9)); }},
+        {OUT_OF_RANGE, [&] { TemplateFinder::create(params); }},
+        {OUT_OF_RANGE, [&] { weigh(Mat(8, 9, CV_32FC1, Scalar(params.threshold))); }},
+        {NO_WEIGHT, [&] { weigh(Mat::zeros(8, 9, CV_8UC1)); }},
+        {TWO_MEMORIES, [&] { finder->setTemplate(templ, onDevice(templ)); }, BUILT_WITH_CUDA},
+        {A_LIST, [&] { finder->find(std::vector<Mat>(2, image), poses); }},
+        {NO_TEMPLATE, [&] { none->find(image, poses); }},
     });
 }
 

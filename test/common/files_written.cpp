@@ -69,6 +69,7 @@ std::vector<Saver> savers()
             {"MultiTrackerTLD::saveObject", [several](const std::string& file) { several->saveObject(0, file); }},
             {"FragmentMatcher", ofAlgorithm(cuda::FragmentMatcher::create())},
             {"QuickShift", ofAlgorithm(cuda::QuickShift::create())},
+            {"TemplateFinder", ofAlgorithm(cuda::TemplateFinder::create())},
             {"CascadeClassifierEx", ofAlgorithm(cuda::CascadeClassifierEx::create())}};
 }
 

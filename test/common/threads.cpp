@@ -7,6 +7,7 @@
 #include "../cascade/fuzz.hpp"
 #include "../fragment_matcher/fuzz.hpp"
 #include "../quick_shift/fuzz.hpp"
+#include "../template_finder/fuzz.hpp"
 #include "threads.hpp"
 #if defined(__linux__)
 #include <fstream>
@@ -67,6 +68,8 @@ TEST(Common_Threads, quickShift) { expectSameOnThreads(makeQuickShiftCase, runQu
 
 TEST(Common_Threads, cascade) { expectSameOnThreads(makeCascadeCase, runCascade, Engine::CPU, 15); }
 
+TEST(Common_Threads, templateFinder) { expectSameOnThreads(makeTemplateFinderCase, runTemplateFinder, Engine::CPU, 3); }
+
 TEST(Common_Threads, fragmentMatcherOnCuda)
 {
     requireCuda();
@@ -83,6 +86,12 @@ TEST(Common_Threads, cascadeOnCuda)
 {
     requireCuda();
     expectSameOnThreads(makeCascadeCase, runCascade, Engine::CUDA, 15);
+}
+
+TEST(Common_Threads, templateFinderOnCuda)
+{
+    requireCuda();
+    expectSameOnThreads(makeTemplateFinderCase, runTemplateFinder, Engine::CUDA, 10);
 }
 
 //! One instance of one class with its stream, its input and what it has to give.

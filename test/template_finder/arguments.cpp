@@ -61,6 +61,8 @@ TEST(TemplateFinder_Arguments, arrays)
     expectRefused(set(templ, Mat(3, 3, CV_8UC1, Scalar(1))), {"weights"}, Error::StsUnmatchedSizes);
     expectRefused(set(templ, Mat(templ.size(), CV_16UC1, Scalar(1))), {"weights"}, Error::StsUnsupportedFormat);
     expectRefused(set(templ, Mat(templ.size(), CV_32FC1, Scalar(1.5))), {"weights", "1.5"}, Error::StsOutOfRange);
+    expectRefused(set(templ, Mat(templ.size(), CV_32FC1, Scalar(std::nan("")))), {"weights", "nan"},
+                  Error::StsOutOfRange);
     expectRefused(set(templ, Mat::zeros(templ.size(), CV_8UC1)), {"weights"}, Error::StsOutOfRange);
     expectRefused(set(Mat(1, 16385, CV_8UC1, Scalar(1)), Mat()), {"templ", "16385"}, Error::StsBadSize);
     expectRefused([&] { finder->find(Mat(80, 70, CV_8UC3), poses); }, {"image", "CV_8UC3"}, Error::StsUnmatchedFormats);

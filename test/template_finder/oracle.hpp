@@ -9,58 +9,112 @@
 
 namespace opencv_test { namespace poses {
 
-//! Weighted correlation coefficient of a gray image and the template, warped by the pose with bilinear interpolation.
-//! @param weights of the template's size, or empty.
-inline double scoreOf(const Mat& image, const Mat& templ, const Mat& weights, const Placed& p)
+//! A pixel of the template, warped with bilinear interpolation.
+struct Sample
+{
+    int x, y; //!< in the image
+    double weight, values[3];
+};
+
+inline double valueAt(const Mat& array, int x, int y, int channel)
+{
+    const int i = x * array.channels() + channel;
+    return array.depth() == CV_8U    ? array.ptr<uchar>(y)[i]
+           : array.depth() == CV_16U ? array.ptr<ushort>(y)[i]
+                                     : array.ptr<float>(y)[i];
+}
+
+//! Warps a template by a pose. @param weights of the template's size, or empty.
+inline std::vector<Sample> samplesOf(const Mat& templ, const Mat& weights, const Placed& p)
 {
     const double turn = p.angle * CV_PI / 180., c = std::cos(turn) / p.scale, s = std::sin(turn) / p.scale;
-    const double reach = p.scale * std::hypot(templ.cols, templ.rows);
-    double n = 0., a = 0., b = 0., aa = 0., bb = 0., ab = 0.;
-    for (int y = std::max(0, int(p.y - reach)); y < std::min(image.rows, int(p.y + reach) + 2); ++y)
-        for (int x = std::max(0, int(p.x - reach)); x < std::min(image.cols, int(p.x + reach) + 2); ++x)
+    const double reach = p.scale * std::hypot(templ.cols, templ.rows) * 0.5 + 2.;
+    const double unit = weights.depth() == CV_8U ? 1. / 255. : 1.;
+    std::vector<Sample> samples;
+    for (int y = cvFloor(p.y - reach); y <= p.y + reach; ++y)
+        for (int x = cvFloor(p.x - reach); x <= p.x + reach; ++x)
         {
             const double u = c * (x - p.x) - s * (y - p.y) + (templ.cols - 1) * 0.5;
             const double v = s * (x - p.x) + c * (y - p.y) + (templ.rows - 1) * 0.5;
-            double q = 0., t = 0.;
+            Sample sample = {x, y, 0., {}};
             for (int k = 0; k < 4; ++k)
             {
-                const int left = int(std::floor(u)) + k % 2, top = int(std::floor(v)) + k / 2;
+                const int left = cvFloor(u) + k % 2, top = cvFloor(v) + k / 2;
                 const double part = std::max(0., 1. - std::abs(u - left)) * std::max(0., 1. - std::abs(v - top));
                 const int inX = std::min(std::max(left, 0), templ.cols - 1),
                           inY = std::min(std::max(top, 0), templ.rows - 1);
-                t += part * templ.at<uchar>(inY, inX);
+                for (int channel = 0; channel < std::min(templ.channels(), 3); ++channel)
+                    sample.values[channel] += part * valueAt(templ, inX, inY, channel);
                 if (left == inX && top == inY)
-                    q += part * (weights.empty() ? 1. : weights.at<uchar>(top, left) / 255.);
+                    sample.weight += part * (weights.empty() ? 1. : unit * valueAt(weights, left, top, 0));
             }
-            const double i = image.at<uchar>(y, x);
-            n += q, a += q * i, b += q * t, aa += q * i * i, bb += q * t * t, ab += q * i * t;
+            if (sample.weight > 0.)
+                samples.push_back(sample);
         }
-    const double square = (n * aa - a * a) * (n * bb - b * b);
-    return square > 0. ? (n * ab - a * b) / std::sqrt(square) : 0.;
+    return samples;
 }
 
-//! Returns the best pose of all angles, `step` degrees apart, and all places whose template lies in the image.
-inline Placed bestOf(const Mat& image, const Mat& templ, double step, double& score)
+//! Weighted correlation coefficient of the samples and the image, moved by a number of pixels. Each channel has a mean
+//! of its own.
+inline double correlationOf(const Mat& image, const std::vector<Sample>& samples, int right = 0, int down = 0)
+{
+    double cross = 0., ofImage = 0., ofTemplate = 0.;
+    for (int channel = 0; channel < std::min(image.channels(), 3); ++channel)
+    {
+        double n = 0., a = 0., b = 0., aa = 0., bb = 0., ab = 0.;
+        for (const Sample& sample : samples)
+        {
+            const int x = sample.x + right, y = sample.y + down;
+            if (x < 0 || y < 0 || x >= image.cols || y >= image.rows)
+                continue;
+            const double q = sample.weight, t = sample.values[channel], i = valueAt(image, x, y, channel);
+            n += q, a += q * i, b += q * t, aa += q * i * i, bb += q * t * t, ab += q * i * t;
+        }
+        if (n > 0.)
+            cross += ab - a * b / n, ofImage += aa - a * a / n, ofTemplate += bb - b * b / n;
+    }
+    return ofImage > 1e-6 && ofTemplate > 1e-6 ? cross / std::sqrt(ofImage * ofTemplate) : 0.;
+}
+
+inline double scoreOf(const Mat& image, const Mat& templ, const Mat& weights, const Placed& pose)
+{
+    return correlationOf(image, samplesOf(templ, weights, pose));
+}
+
+//! Returns the best pose of some angles and scales, and of all places whose template lies in the image.
+inline Placed bestOf(const Mat& image, const Mat& templ, const Mat& weights, const std::vector<double>& angles,
+                     const std::vector<double>& scales, double& score)
 {
     Placed best = {};
     score = -2.;
-    for (double angle = -180.; angle < 180.; angle += step)
-    {
-        const double c = std::abs(std::cos(angle * CV_PI / 180.)), s = std::abs(std::sin(angle * CV_PI / 180.));
-        const double halfX = (c * templ.cols + s * templ.rows) * 0.5, halfY = (s * templ.cols + c * templ.rows) * 0.5;
-        for (double y = std::ceil(halfY) - 0.5; y + halfY <= image.rows - 0.5; ++y)
-            for (double x = std::ceil(halfX) - 0.5; x + halfX <= image.cols - 0.5; ++x)
-            {
-                const Placed here = {x, y, angle, 1.};
-                const double value = scoreOf(image, templ, Mat(), here);
-                if (value > score)
-                {
-                    score = value;
-                    best = here;
-                }
-            }
-    }
+    for (const double scale : scales)
+        for (const double angle : angles)
+        {
+            const double c = scale * std::abs(std::cos(angle * CV_PI / 180.)),
+                         s = scale * std::abs(std::sin(angle * CV_PI / 180.));
+            const double halfX = (c * templ.cols + s * templ.rows) * 0.5,
+                         halfY = (s * templ.cols + c * templ.rows) * 0.5;
+            const Placed first = {std::ceil(halfX) - 0.5, std::ceil(halfY) - 0.5, angle, scale};
+            const std::vector<Sample> samples = samplesOf(templ, weights, first);
+            for (int y = 0; first.y + y + halfY <= image.rows - 0.5; ++y)
+                for (int x = 0; first.x + x + halfX <= image.cols - 0.5; ++x)
+                    if (const double value = correlationOf(image, samples, x, y); value > score)
+                    {
+                        score = value;
+                        best = {first.x + x, first.y + y, angle, scale};
+                    }
+        }
     return best;
+}
+
+//! Returns numbers from `first` to `last`, at most `step` apart.
+inline std::vector<double> numbersBetween(double first, double last, double step)
+{
+    const int steps = cvCeil((last - first) / step);
+    std::vector<double> numbers;
+    for (int i = 0; i <= steps; ++i)
+        numbers.push_back(first + (steps > 0 ? (last - first) * i / steps : 0.));
+    return numbers;
 }
 
 }} // namespace opencv_test::poses
