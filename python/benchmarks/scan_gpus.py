@@ -7,7 +7,7 @@
 Makes videos of moving textures with a key frame each second, gives each one --copies names, and scans them with each number of GPUs. The
 GPUs share the cores of this machine equally, and a scan with fewer GPUs gets only their share: each GPU has the same number of cores in
 all rows. Prints frames per second and the efficiency, which is 1 when N GPUs do N times what one does; without start-up: from the moment
-when each worker has done two segments. The last column is the beginning of the table's SHA-256; tables must have the same bytes, or the
+when each worker has done two videos. The last column is the beginning of the table's SHA-256; tables must have the same bytes, or the
 exit code is 1. --limit ends each scan after so many seconds of measuring; there is no table then. --cpu counts processes on the CPU in
 place of GPUs, to try the script without one. Needs PyAV; --plot needs matplotlib.
 """
@@ -24,7 +24,6 @@ import time
 
 import numpy as np
 
-SEGMENT = 60.  # seconds; long enough that the decoders of a worker have a key frame each
 RATE = 25
 SPEED = 3  # pixels per frame
 
@@ -59,10 +58,10 @@ def write_videos(folder, options, size):
 
 
 def done_frames(journal):
-    """Frames of each segment that is done, in the order of their ends."""
+    """Frames of each video that is done, in the order of their ends."""
     try:
         with open(journal, encoding="utf-8") as file:
-            return [json.loads(line)["frames"] for line in file if line.endswith("\n")]
+            return [json.loads(line)["frames"] for line in file if line.endswith("\n") and '"frames"' in line]
     except OSError:
         return []
 
@@ -91,7 +90,7 @@ def measure(command, out, workers, cores, limit):
     if running.returncode not in ((0, 130) if stopped else (0,)):
         sys.exit(f"error: {' '.join(command)}: exit code {running.returncode}")
     if begin is None or end <= begin[0]:
-        sys.exit("error: too few segments to measure; more --copies, --videos or --seconds are needed")
+        sys.exit("error: too few videos to measure; more --copies, --videos or --seconds are needed")
     digest = None
     if running.returncode == 0:
         with open(os.path.join(out, "table.csv"), "rb") as file:
@@ -143,8 +142,7 @@ def main():
               f"{options.per_gpu} workers and {share} cores for each {kind}")
         print("| workers | frames per second | efficiency | seconds with start | table |\n|--:|--:|--:|--:|---|")
         for count in counts:
-            command = [sys.executable, "-m", "cudatracking", "scan", videos, f"--job={options.job}", "--format=csv", f"--segment={SEGMENT}",
-                       f"--workers={kind}:{count}", f"--per-gpu={options.per_gpu}", f"--executor={options.executor}", *extra]
+            command = [sys.executable, "-m", "cudatracking", "scan", videos, f"--job={options.job}", "--format=csv", f"--workers={kind}:{count}", f"--per-gpu={options.per_gpu}", f"--executor={options.executor}", *extra]
             workers = count * (1 if options.cpu else options.per_gpu)
             rate, seconds, digest = measure(command, os.path.join(folder, f"out{count}"), workers, share * count, options.limit)
             rows.append((count, rate, seconds, digest))

@@ -18,17 +18,16 @@ from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence
 
 import numpy as np
 
-from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, TemplateFinder, __version__, build_info, cascades, devices
+from . import FragmentMatcher, MultiTracker, QuickShift, State, TemplateFinder, __version__, build_info, cascades, devices
 from ._errors import ArgumentError, error
 from ._finder import Pose
 from ._frames import Frame, Source, SourceError, box, images_of
+from ._jobs import DEFAULT_CASCADE, JOBS, Detect, Superpixels, settings_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
 from ._quickshift import missed
 from ._rasters import ARRAY, LABELS, MEMORY, RASTERS, suffix_of, write_labels
-from .scan._command import MIN_AREA_HELP, NUMBER_HELP
-from .scan._jobs import DEFAULT_CASCADE, Superpixels, settings_of
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
@@ -195,11 +194,15 @@ def _inside(boxes: Sequence[tuple[int, int, int, int]], frame: Frame) -> None:
             raise ArgumentError(f"--box: {x},{y},{width},{height}: is not inside of the first frame, which has {columns} x {rows} pixels")
 
 
+def _settings(job: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the parameters of a job."""
+    settings = settings_of(job, {name: getattr(options, name) for name in JOBS[job].DEFAULTS if getattr(options, name) is not None})
+    return {name: settings[name] for name in JOBS[job].DEFAULTS}
+
+
 def detect(options: argparse.Namespace, stop: Stop) -> int:
     """Finds objects with cascades."""
-    classifiers = [CascadeClassifier(name, device=options.device, scale_factor=options.scale_factor, min_neighbors=options.min_neighbors,
-                                     min_size=options.min_size, max_size=options.max_size, max_candidates=65536)
-                   for name in options.cascade or [DEFAULT_CASCADE]]
+    classifiers = Detect(_settings("detect", options), options.device).classifiers
     job = Job(options, stop, ("frame", "time", "file", "cascade", "x", "y", "width", "height", "neighbors", "weight"))
 
     def work(job: Job) -> str:
@@ -256,8 +259,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 
 def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     """Cuts frames into superpixels."""
-    given = {name: getattr(options, name) for name in Superpixels.DEFAULTS if getattr(options, name) is not None}
-    settings = settings_of("superpixels", given)
+    settings = _settings("superpixels", options)
     cutter = Superpixels(settings, options.device)
     if options.labels:
         return write_labels(options, settings, cutter, stop)
@@ -469,6 +471,28 @@ def _end_outputs() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
+def _detect_options(made: Any) -> None:
+    """Adds the parameters of the job, without defaults: what is given can be told from what is not."""
+    made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
+                      f"(default: {DEFAULT_CASCADE})")
+    made.add_argument("--scale-factor", type=_number(float, 1, above=True), metavar="F", help="ratio of successive scales (default 1.1)")
+    made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), metavar="N", help="a group of more than N candidates is an object (default 3)")
+    made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help="smallest side of objects (default: no limit)")
+    made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help="largest side of objects (default: no limit)")
+
+
+def _superpixel_options(made: Any) -> None:
+    """Adds the parameters of the job, without defaults."""
+    made.add_argument("--sigma", type=_number(float, 0, 341, above=True), metavar="S", help="bandwidth of the density, in pixels (default 6)")
+    made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
+    made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colors (default by type: 32/255 for 8 bits, 32/65535 for 16, 32 for floats, "
+                      "which are 0 to 1)")
+    made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help="about N connected superpixels, with parameters for photographs; "
+                      "not with --sigma, --max-dist and --color-scale")
+    made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help="split into 4-connected components and merge those of fewer pixels (default 20, "
+                      "with --number a twelfth of the mean area); 0, without --number: do neither")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images, matches patches and finds templates.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
@@ -488,22 +512,13 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     made = command("detect", detect, "Finds objects with cascades.", "boxes", "photo.jpg --cascade eye --draw eyes.png")
-    made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
-                      f"(default: {DEFAULT_CASCADE})")
-    made.add_argument("--scale-factor", type=_number(float, 1, above=True), default=1.1, metavar="F", help="ratio of successive scales (default 1.1)")
-    made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more than N candidates is an object (default 3)")
-    made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
-    made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
+    _detect_options(made)
     made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain",
                    "vtest.avi --box 253,219,30,90 --frames 25 --draw track.avi. The video is in samples/data of OpenCV's sources; as it is not MJPEG, it needs PyAV (pip install av).")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours", "photo.jpg --min-area 30 --draw mean.png --table superpixels.csv")
-    made.add_argument("--sigma", type=_number(float, 0, 341, above=True), metavar="S", help="bandwidth of the density, in pixels (default 6)")
-    made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
-    made.add_argument("--color-scale", type=_number(float, 0, 1e9), metavar="F", help="factor on colours (default by type: 32/255 for 8 bits, 32/65535 for 16, 32 for floats, which are 0 to 1)")
-    made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help=NUMBER_HELP)
-    made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), metavar="PIXELS", help=MIN_AREA_HELP)
+    _superpixel_options(made)
     made.add_argument("--borders", action="store_true", help="with --draw: borders instead of mean colours")
     made.add_argument("--labels", metavar="FILE", type=_file, help=f"labels of one image ({' or '.join(LABELS)}), instead of --table and --draw. The image can also be an array of numpy (.npy, "
                       "height x width x channels) or, with rasterio, a raster with 1 to 16 bands (.tif, .jp2, .vrt)")
@@ -531,7 +546,13 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--overlap", type=_number(float, 0, 1), default=.3, metavar="F", help="largest part of a place that another one may cover (default 0.3)")
     made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "", "videos/ --job detect --out faces")
     made.set_defaults(outputs=("out",))
-    scan.add_options(made, _number, _box)
+    scan.add_options(made, _number)
+    _detect_options(made.add_argument_group("detect"))
+    job = made.add_argument_group("track")
+    job.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame of each video; may be repeated")
+    job.add_argument("--boxes", metavar="FILE", help="objects as CSV with the columns video, x, y, width, height and, if not 0, frame")
+    job.add_argument("--seed", type=_number(int, 0, 2**31 - 1), metavar="N", help="seed of all random choices (default 1)")
+    _superpixel_options(made.add_argument_group("superpixels"))
     command("info", info, "Prints the features of this build and the CUDA devices.", "")
     return parser
 
@@ -564,7 +585,7 @@ def _options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     if not options.command:
         say(parser.format_help())
         parser.exit(2, "error: a COMMAND is needed\n")
-    if options.command == "detect" and 0 < options.max_size < options.min_size:
+    if options.command == "detect" and 0 < (options.max_size or 0) < (options.min_size or 0):
         about.error(f"--max-size: {options.max_size}: --min-size is {options.min_size}, so no object would be left")
     if options.command == "superpixels" and options.borders and not options.draw:
         about.error("--borders: needs --draw")

@@ -3,21 +3,29 @@
 """Where the command's frames come from: an image, a folder of images, a video, a camera or a URL."""
 from __future__ import annotations
 
+import collections
 import fractions
+import importlib
 import os
 import re
 import struct
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ArgumentError, call, error, import_optional
+from ._errors import ArgumentError, call, error, import_optional, shown
 from ._native import cv2
 from ._outputs import silent_library
 
 IMAGES = (".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm")
 VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
+LISTS = (".txt", ".lst")
+# Formats whose first plane is an 8-bit gray image as it is.
+LUMA = {"gray", "nv12", "nv16", "nv21", "yuv410p", "yuv411p", "yuv420p", "yuv422p", "yuv440p", "yuv444p", "yuva420p", "yuvj411p", "yuvj420p",
+        "yuvj422p", "yuvj440p", "yuvj444p"}
+# Formats whose first plane is a gray image of 9 to 16 bits in two bytes: the bits are the lower ones, but the upper ones in p010le and its kin.
+DEEP_LUMA = re.compile(r"(?:gray|yuva?4\d\dp)(?P<low>9|10|12|14|16)le|p[024]1[026]le")
 PATIENCE = 20.  # seconds that a server may take to answer, and for each part of its video
 
 
@@ -62,6 +70,49 @@ def images_of(folder: str) -> list[str]:
     """Returns the paths of the images in a folder, in natural order; hidden ones are left out."""
     return [os.path.join(folder, entry) for entry in sorted(os.listdir(folder), key=natural)
             if entry.lower().endswith(IMAGES) and not entry.startswith(".")]
+
+
+def _raise_unreadable(raised: OSError) -> None:
+    raise error(f"{raised.filename}: cannot be read: {raised.strerror}")
+
+
+def videos_of(sources: Sequence[str]) -> list[str]:
+    """Returns the videos of files, folders (in natural order, with the folders in them, but not those behind links) and lists (.txt: a path on
+    each line)."""
+    if isinstance(sources, (str, bytes)) or not sources or not all(isinstance(source, str) and source for source in sources):
+        raise ArgumentError(f"sources: {shown(sources)}: a list of names of videos, folders and lists is needed", "sources", sources)
+    found: list[str] = []
+    for source in sources:
+        if os.path.isdir(source):
+            names = [os.path.join(folder, name) for folder, _, files in os.walk(source, onerror=_raise_unreadable) for name in files
+                     if name.lower().endswith(VIDEOS) and not name.startswith(".")]
+            if not names:
+                raise error(f"{source}: the folder has no video ({' '.join(VIDEOS)})")
+            found += sorted(names, key=natural)
+        elif not os.path.exists(source):
+            raise error(f"{source}: there is no such file or folder")
+        elif source.lower().endswith(LISTS):
+            try:
+                with open(source, encoding="utf-8-sig") as file:
+                    listed = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+            except OSError as raised:
+                raise error(f"{source}: cannot be read: {raised.strerror}") from None
+            except UnicodeDecodeError:
+                raise error(f"{source}: is no list of paths: it is not UTF-8") from None
+            if any("\0" in line for line in listed):
+                raise error(f"{source}: is no list of paths: it has a null byte")
+            if not listed:
+                raise error(f"{source}: the list names no video")
+            found += listed
+        else:
+            found.append(source)
+    for name in found:
+        if name.lower().endswith(IMAGES):
+            raise error(f"{name}: is an image; videos are scanned")
+    for name, count in collections.Counter(map(os.path.normpath, found)).items():
+        if count > 1:
+            raise error(f"{name}: is given {count} times")
+    return found
 
 
 class NoDecoder(error):
@@ -118,6 +169,37 @@ def upright(pixels: npt.NDArray[np.uint8], frame: Any) -> tuple[npt.NDArray[np.u
     return np.ascontiguousarray(pixels[::-1 if d < 0 else 1, ::-1 if a < 0 else 1]), swapped
 
 
+def luma(frame: Any) -> npt.NDArray[np.uint8]:
+    """Returns a frame of PyAV as 8-bit gray: its luma plane as the decoder made it, without a copy, or the upper 8 bits of a deeper one. Formats without
+    a luma plane are converted."""
+    if frame.format.name in LUMA:
+        plane = frame.planes[0]
+        rows = np.frombuffer(plane, np.uint8, plane.height * plane.line_size).reshape(plane.height, plane.line_size)
+        return rows[:, :plane.width]
+    deep = DEEP_LUMA.fullmatch(frame.format.name)
+    if deep:
+        # FFmpeg's conversion to gray would also stretch the range, which it does not for 8 bits.
+        plane = frame.planes[0]
+        words = np.frombuffer(plane, "<u2", plane.height * plane.line_size // 2).reshape(plane.height, plane.line_size // 2)
+        return (words[:, :plane.width] >> (int(deep["low"] or 16) - 8)).astype(np.uint8)
+    return _converted(frame, "gray")
+
+
+def bgr(frame: Any) -> npt.NDArray[np.uint8]:
+    """Returns a frame of PyAV as BGR."""
+    return _converted(frame, "bgr24")
+
+
+def _converted(frame: Any, name: str) -> npt.NDArray[np.uint8]:
+    """Converts by the arithmetic that FFmpeg has on every processor; its default differs between them."""
+    kinds = importlib.import_module("av.video.reformatter").Interpolation
+    try:
+        exact = kinds.BILINEAR | kinds.ACCURATE_RND | kinds.BITEXACT | kinds.FULL_CHR_H_INT
+    except AttributeError:
+        raise error("this PyAV cannot convert colors in the same way on every processor; a newer one is needed: pip install --upgrade av") from None
+    return np.asarray(frame.to_ndarray(format=name, interpolation=exact, threads=1))
+
+
 class Source:
     """Frames of one source, one after the other.
 
@@ -127,10 +209,15 @@ class Source:
         aspect: width of a pixel by its height, or None; of a frame as it is yielded, once there is one.
         still: whether it is a single image.
         unread: what is wrong with images of a folder or frames of a video that cannot be read. They are left out; frames keep their numbers.
+        gaps: (first frame, frame after the last, reason) of frames of a video that cannot be read.
+        cut_off: what is wrong with the end of a video, or "".
     """
 
-    def __init__(self, name: str, note: Optional[Callable[[str], Any]] = None) -> None:
-        self.name, self._note = name, note
+    def __init__(self, name: str, note: Optional[Callable[[str], Any]] = None, pixels: Optional[Callable[[Any], Any]] = None, threads: int = 0) -> None:
+        """pixels: makes the pixels of a frame of PyAV (default: BGR, upright). threads: that decode (default: as many as FFmpeg finds right)."""
+        self.name, self._note, self._pixels, self._threads = name, note, pixels, threads
+        self.gaps: list[tuple[int, int, str]] = []
+        self.cut_off = ""
         self.count: Optional[int] = None
         self.rate: Optional[float] = None
         self.aspect: Optional[fractions.Fraction] = None
@@ -197,7 +284,9 @@ class Source:
             stream = container.streams.best("video")  # the picture of a cover is the last to be taken
             if stream is None:
                 self._refuse("it has no video stream")
-            stream.thread_type = "AUTO"
+            stream.thread_type = "AUTO" if self._threads != 1 else "NONE"
+            stream.codec_context.thread_count = self._threads
+            stream.codec_context.flags |= av.codec.context.Flags.bitexact.value
             if stream.codec_context.codec.intra_only:  # as in scan: others mark a damaged frame
                 stream.codec_context.options = {"err_detect": "explode"}
         except error:
@@ -288,6 +377,7 @@ class Source:
         def end_gap() -> None:
             numbers = f"frame {index}" if self._gap == 1 else f"frames {index} to {index + self._gap - 1}"
             self.unread.append(f"{self.name}: {numbers}: {self._reason}")
+            self.gaps.append((index, index + self._gap, self._reason))
 
         try:
             for before, frame in self._delivered():
@@ -300,19 +390,22 @@ class Source:
                     self._gap = max(before, 1) if frame.pts is not None else self._gap
                     end_gap()
                     index, self._gap = index + self._gap, 0
-                pixels, swapped = upright(frame.to_ndarray(format="bgr24"), frame)
+                pixels, swapped = (self._pixels(frame), False) if self._pixels else upright(frame.to_ndarray(format="bgr24"), frame)
                 if begin is None:
-                    begin = frame.time
+                    begin = frame.pts
                     self.aspect = 1 / self.aspect if self.aspect and swapped else self.aspect
-                yield Frame(index, float(frame.time - begin) if frame.time is not None else None, "", pixels)
+                known = frame.pts is not None and begin is not None and frame.time_base is not None
+                yield Frame(index, float((frame.pts - begin) * frame.time_base) if known else None, "", pixels)
                 index += 1
         finally:
             if self._gap:
                 end_gap()
         if self._left_out.at_end:
             self.count = index + self._gap
-        elif self.count is not None and index + self._gap < self.count and self._note:
-            self._note(f"note: {self.name}: has {index + self._gap} frames, {self.count} by its head: it may be cut off\n")
+        elif self.count is not None and index + self._gap < self.count:
+            self.cut_off = f"has {index + self._gap} frames, {self.count} by its head: it may be cut off"
+            if self._note:
+                self._note(f"note: {self.name}: {self.cut_off}\n")
 
     def close(self) -> None:
         """Gives files and cameras back."""

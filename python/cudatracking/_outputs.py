@@ -149,6 +149,22 @@ class Beside:
             os.unlink(self.temporary)
 
 
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """Yields the name of a temporary file beside the path, which is moved there in the end, when its bytes are on the disk. Otherwise an older file
+    stays."""
+    beside = Beside(path)
+    try:
+        yield beside.temporary
+        if not beside.direct:
+            with open(beside.temporary, "rb+") as file:
+                os.fsync(file.fileno())
+        beside.commit()
+    except BaseException:
+        beside.drop()
+        raise
+
+
 def _plain(value: Any) -> Any:
     """Returns a number of numpy as Python's; one that is a float32, also in a wider type, with the digits of a float32."""
     if isinstance(value, (float, np.floating)) and abs(float(value)) < 1e38 and np.float32(value) == value:

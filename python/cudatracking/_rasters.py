@@ -20,11 +20,10 @@ import numpy.typing as npt
 
 from ._errors import ArgumentError, call, error, import_optional
 from ._frames import IMAGES, read_image
+from ._jobs import Superpixels
 from ._native import cv2
-from ._outputs import Progress, counted, is_stream, refuse_inputs, say, silent_library
+from ._outputs import Progress, counted, is_stream, refuse_inputs, say, silent_library, whole_file
 from ._quickshift import _EXACT, QuickShift, color_scale_of, missed
-from .scan._files import write_whole
-from .scan._jobs import Superpixels
 
 ARRAY = ".npy"
 GEOTIFFS = (".tif", ".tiff")
@@ -473,7 +472,8 @@ def write_labels(options: argparse.Namespace, settings: dict[str, Any], cutter: 
                 write(file.name)
                 stop.call(lambda: _copy(file.name, options.labels))
         else:
-            write_whole(options.labels, write)
+            with whole_file(options.labels) as temporary:
+                write(temporary)
             for name in replaced[1:]:  # they are about an older file, and a mask would hide labels
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name)

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking.scan._jobs import JOBS
+from cudatracking._jobs import JOBS
 from command_case import CommandCase, needs_av, rows_of, write_video
 from scenes import DATA, frame, needs_data
 from test_command_files import commands

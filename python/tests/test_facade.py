@@ -15,8 +15,8 @@ import unittest
 import numpy as np
 
 import cudatracking as ct
+from cudatracking._jobs import settings_of
 from cudatracking.scan import scan
-from cudatracking.scan._jobs import settings_of
 from scenes import DATA, box, frame, needs_data, read, texture
 
 

@@ -7,9 +7,8 @@
     done = scan(["videos"], "out", "detect", {"cascade": ["frontalface_default"]})
     print(done.rows, "rows in", done.table, done.failures)
 
-Videos are cut into segments at key frames; a worker decodes a segment, works on it and writes a part of the table. The merged table has the
-same bytes whatever the number of workers, with CPUs or GPUs, and however often the scan was killed and resumed. Needs PyAV; Parquet needs
-pyarrow; several hosts need Ray.
+A worker decodes a video, works on it, and writes its part of the table. The merged table has the same bytes whatever the number of workers, with
+CPUs or GPUs, and however often the scan was killed and resumed. Needs PyAV; Parquet needs pyarrow; several hosts need Ray.
 """
 from ._run import Failure, Summary, scan
 

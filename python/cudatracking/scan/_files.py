@@ -1,37 +1,40 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Files of a scan: written whole or not at all, named by their content, and a journal that only grows."""
+"""Files of a scan: written whole or not at all, and a journal that only grows."""
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
-import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Iterator
 
+from .. import _outputs
 from .._errors import error
-from .._outputs import Beside
 
-T = TypeVar("T")
+FIELDS: dict[str, set[str]] = {  # of each kind of record in a journal
+    "scan": {"settings"}, "wrong": {"key"},
+    "video": {"key", "video", "size", "modified", "sha256", "tries", "part", "rows", "frames", "length", "seconds", "note", "gaps", "boxes"}}
 
 
 class StorageError(error):
     """The folder of the results cannot be written or read: the scan ends, and what is done stays."""
 
 
-def _stored(path: str, action: Callable[[], T]) -> T:
+@contextlib.contextmanager
+def stored(path: str) -> Iterator[None]:
+    """Errors of the operating system become StorageError."""
     try:
-        return action()
+        yield
     except OSError as raised:
-        raise StorageError(f"{path}: {raised.strerror}") from None
+        raise StorageError(f"{path}: {os.strerror(raised.errno) if raised.errno else raised}") from None  # pyarrow has words of its own
 
 
 def sha256_of(data: Any) -> str:
     """Returns the SHA-256 of bytes, or of the JSON text of a value, in hexadecimal digits."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        data = json.dumps(data, sort_keys=True).encode()
-    return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def sha256_of_file(path: str) -> str:
@@ -43,57 +46,21 @@ def sha256_of_file(path: str) -> str:
     return digest.hexdigest()
 
 
-def write_whole(path: str, write: Callable[[str], Any]) -> None:
-    """Lets `write` fill a temporary file beside the path, and moves it there when its bytes are on the disk.
-
-    Raises StorageError otherwise; a file that stood there stays then.
-    """
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """Yields the name of a temporary file that is moved to the path in the end. Errors of the operating system become StorageError; the body must
+    raise no `error` of other things."""
     try:
-        beside = Beside(path)
+        with stored(path), _outputs.whole_file(path) as temporary:
+            yield temporary
     except error as raised:
         raise StorageError(str(raised)) from None
-    try:
-        _stored(path, lambda: write(beside.temporary))
-        if not beside.direct:
-            _stored(path, lambda: _to_disk(beside.temporary))
-        beside.commit()
-    except StorageError:
-        beside.drop()
-        raise
-    except error as raised:  # of commit(), or what wrote the file
-        beside.drop()
-        raise StorageError(str(raised)) from None
-    except BaseException:
-        beside.drop()
-        raise
-
-
-def _to_disk(path: str) -> None:
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def write_bytes(path: str, data: bytes) -> None:
     """Writes bytes whole or not at all. Raises StorageError."""
-    def write(temporary: str) -> None:
-        with open(temporary, "wb") as file:
-            file.write(data)
-    write_whole(path, write)
-
-
-def make_folder(path: str) -> None:
-    """Makes a folder if there is none. Raises StorageError."""
-    _stored(path, lambda: os.makedirs(path, exist_ok=True))
-
-
-def remove_temporaries(folder: str, names: str) -> None:
-    """Removes what an interrupted run left half written of the files whose names match a regular expression."""
-    for name in os.listdir(folder):
-        if re.match(rf"\.(?:{names})\.", name) and os.path.isfile(os.path.join(folder, name)):
-            os.unlink(os.path.join(folder, name))
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
 
 
 class Lock:
@@ -101,7 +68,8 @@ class Lock:
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, ".lock")
-        self._file = _stored(path, lambda: open(path, "w"))
+        with stored(path):
+            self._file = open(path, "w")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -115,51 +83,39 @@ class Lock:
         self._file.close()
 
 
-def records_of(path: str, is_record: Callable[[Any], bool]) -> tuple[list[dict[str, Any]], bytes, int]:
-    """Reads a journal: its records, their lines, and the bytes of the file, which also has lines that were cut off or are no records."""
-    def read() -> bytes:
-        with open(path, "rb") as file:
-            return file.read()
-
-    data = _stored(path, read)
-    records: list[dict[str, Any]] = []
-    good: list[bytes] = []
-    for line in data.splitlines(keepends=True):
-        try:
-            record: Any = json.loads(line) if line.endswith(b"\n") else None
-        except ValueError:
-            continue
-        if is_record(record):
-            records.append(record)
-            good.append(line)
-    return records, b"".join(good), len(data)
+def _is_record(line: bytes) -> bool:
+    try:
+        record = json.loads(line)
+        return line.endswith(b"\n") and FIELDS[record["kind"]] <= record.keys()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
 
 
 class Journal:
     """JSON records, one for each line, added as work is done. A line that was cut off by an interrupt, or is not a record, does not count."""
 
-    def __init__(self, path: str, is_record: Callable[[Any], bool]) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self.records: list[dict[str, Any]] = []
-        if os.path.exists(path):
-            self.records, good, size = records_of(path, is_record)
-            if len(good) < size:
-                write_bytes(path, good)
-        self._handle = _stored(path, lambda: os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        with stored(path):
+            with open(path, "rb") as file:
+                lines = file.readlines()
+            good = [line for line in lines if _is_record(line)]
+            self.records: list[dict[str, Any]] = [json.loads(line) for line in good]
+            if not any(record["kind"] == "scan" for record in self.records):
+                raise error(f"{path}: is no journal of a scan; move it away, or name another folder")
+            if len(good) < len(lines):
+                write_bytes(path, b"".join(good))
+            self._file = open(path, "ab", buffering=0)
 
     def add(self, record: dict[str, Any]) -> None:
         """Adds a record; it is on the disk afterwards. Raises StorageError."""
         line = (json.dumps(record, sort_keys=True) + "\n").encode()
-
-        def append() -> None:
-            size = os.fstat(self._handle).st_size
-            if os.write(self._handle, line) != len(line):
-                os.ftruncate(self._handle, size)
-                raise OSError(28, "No space left on device")
-            os.fsync(self._handle)
-        _stored(self._path, append)
+        with stored(self._path):
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file.fileno())
         self.records.append(record)
 
     def close(self) -> None:
         """Closes the file."""
-        os.close(self._handle)
+        self._file.close()

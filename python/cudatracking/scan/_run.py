@@ -1,10 +1,11 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""The driver of a scan: which segment is done where, what is kept of it, and the merged table."""
+"""The driver of a scan: which video is done where, what is kept of it, and the merged table."""
 from __future__ import annotations
 
 import collections
 import contextlib
+import glob
 import json
 import os
 import re
@@ -15,136 +16,49 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence
 from .. import _arrays
 from .._devices import devices
 from .._errors import ArgumentError, error, shown
-from .._frames import IMAGES, VIDEOS, natural
+from .._frames import videos_of
+from .._jobs import JOBS, settings_of
 from .._outputs import counted, refuse_inputs_in
 from .._outputs import say as say_plainly
-from ._executors import Processes, RayActors, WorkerDied, have_ray
-from ._files import Journal, Lock, StorageError, make_folder, records_of, remove_temporaries, sha256_of, sha256_of_file, write_bytes, write_whole
-from ._jobs import JOBS, settings_of
-from ._tables import FORMATS, HEAD, Part, merge
-from ._video import Index, VideoError, load_index, stat_of
+from ._executors import Executor, ProcessWorker, RayWorker, WorkerDied, connected_ray, have_ray
+from ._files import FIELDS, Journal, Lock, StorageError, sha256_of, sha256_of_file, stored, whole_file, write_bytes
+from ._tables import FORMATS, HEAD, merge
+from ._video import VideoError, stat_of
 from ._worker import Setup, versions
 
-LISTS = (".txt", ".lst")
 TRIES = 3  # that a task gets when its worker dies
-HOPELESS = 3  # tasks that were given up, and none of their kind was ever finished: the inputs are not the cause
-MANIFEST_FORMAT = 1
-RUNNING = b'"state": "running"'
+HOPELESS = 3  # tasks that were given up, and none was ever finished: the inputs are not the cause
 
 
 class Failure(NamedTuple):
-    """A part of the work that a scan could not do.
-
-    Attributes:
-        video: name of the video.
-        first, last: frames first .. last - 1; None for the video as a whole.
-        reason: cause of the failure, as text.
-        missing: whether the decoder left these frames out, so that the table has no rows of them.
-    """
+    """A part of the work that a scan could not do: the name of the video; (first, last) of each range of frames first .. last - 1, none for the video
+    as a whole; and the cause."""
 
     video: str
-    first: Optional[int]
-    last: Optional[int]
+    frames: list[tuple[int, int]]
     reason: str
-    missing: bool = False
 
     def __str__(self) -> str:
-        if self.first is None or self.last is None:
-            return f"{self.video}: {self.reason}"
-        return f"{self.video}: {_range(self.first, self.last, 'frame ', 'frames ')}: {self.reason}"
-
-
-def _range(first: int, last: int, one: str = "", several: str = "") -> str:
-    return f"{one}{first}" if last == first + 1 else f"{several}{first} to {last - 1}"
-
-
-def lines_of(failures: Sequence[Failure]) -> list[str]:
-    """Returns a line for each failure, and one for all frames that are missing in a video for the same reason."""
-    alike: dict[Any, list[Failure]] = {}
-    for number, failure in enumerate(failures):
-        alike.setdefault((failure.video, failure.reason) if failure.missing else number, []).append(failure)
-    lines = []
-    for some in alike.values():
-        if not some[0].missing:
-            lines.append(str(some[0]))
-            continue
-        ranges: list[tuple[int, int]] = []
-        for first, last in sorted((failure.first or 0, failure.last or 0) for failure in some):
-            begin = ranges.pop()[0] if ranges and ranges[-1][1] == first else first
-            ranges.append((begin, last))
-        if len(ranges) == 1:
-            lines.append(str(some[0]._replace(first=ranges[0][0], last=ranges[0][1])))
-            continue
-        listed = ", ".join(_range(*one) for one in ranges[:3]) + (" ..." if len(ranges) > 3 else "")
-        lines.append(f"{some[0].video}: {counted(sum(last - first for first, last in ranges), 'frame')} missing ({listed}): {some[0].reason}")
-    return lines
+        ranges = [str(first) if last == first + 1 else f"{first} to {last - 1}" for first, last in self.frames]
+        where = "".join(f"{'frames' if 'to' in text else 'frame'} {text}: " for text in ranges)
+        if len(ranges) > 1:
+            count = sum(last - first for first, last in self.frames)
+            where = f"{counted(count, 'frame')} missing ({', '.join(ranges[:3])}{' ...' if len(ranges) > 3 else ''}): "
+        return f"{self.video}: {where}{self.reason}"
 
 
 class Summary(NamedTuple):
-    """Result of a scan.
-
-    Attributes:
-        table: path of the merged table; None when the scan was stopped before.
-        videos, segments, frames, rows: numbers in the whole table.
-        computed: segments that this run did; the others were there.
-        audited: segments that were computed again on the CPU.
-        failures: what could not be done; empty when all is well.
-        stopped: whether the scan was stopped before its end.
-    """
+    """Result of a scan: path of the merged table, None when the scan was stopped before; numbers of videos, frames and rows in it; videos that this run
+    did, the others were there; videos that were computed again on the CPU; failures, none when all is well; whether the scan was stopped."""
 
     table: Optional[str]
     videos: int
-    segments: int
     frames: int
     rows: int
     computed: int
     audited: int
     failures: list[Failure]
     stopped: bool
-
-
-def _raise_unreadable(raised: OSError) -> None:
-    raise error(f"{raised.filename}: cannot be read: {raised.strerror}")
-
-
-def videos_of(sources: Sequence[str]) -> list[str]:
-    """Returns the videos of files, folders (in natural order, with the folders in them, but not those behind links) and lists (.txt: a path on
-    each line)."""
-    if isinstance(sources, (str, bytes)) or not sources or not all(isinstance(source, str) and source for source in sources):
-        raise ArgumentError(f"sources: {shown(sources)}: a list of names of videos, folders and lists is needed", "sources", sources)
-    found: list[str] = []
-    for source in sources:
-        if os.path.isdir(source):
-            names = [os.path.join(folder, name) for folder, _, files in os.walk(source, onerror=_raise_unreadable) for name in files
-                     if name.lower().endswith(VIDEOS) and not name.startswith(".")]
-            if not names:
-                raise error(f"{source}: the folder has no video ({' '.join(VIDEOS)})")
-            found += sorted(names, key=natural)
-        elif not os.path.exists(source):
-            raise error(f"{source}: there is no such file or folder")
-        elif source.lower().endswith(LISTS):
-            try:
-                with open(source, encoding="utf-8-sig") as file:
-                    lines = [line.strip() for line in file]
-            except OSError as raised:
-                raise error(f"{source}: cannot be read: {raised.strerror}") from None
-            except UnicodeDecodeError:
-                raise error(f"{source}: is no list of paths: it is not UTF-8") from None
-            if any("\0" in line for line in lines):
-                raise error(f"{source}: is no list of paths: it has a null byte")
-            listed = [line for line in lines if line and not line.startswith("#")]
-            if not listed:
-                raise error(f"{source}: the list names no video")
-            found += listed
-        else:
-            found.append(source)
-    for name in found:
-        if name.lower().endswith(IMAGES):
-            raise error(f"{name}: is an image; videos are scanned")
-    for name, count in collections.Counter(map(os.path.normpath, found)).items():
-        if count > 1:
-            raise error(f"{name}: is given {count} times")
-    return found
 
 
 def _checked(box: Any, name: str) -> list[int]:
@@ -163,631 +77,320 @@ def _checked(box: Any, name: str) -> list[int]:
 
 
 class _Video:
-    """One video: its index, its segments, and what is known of each.
+    """One video, and what is known of it.
 
     Attributes:
-        done: record of each segment that is done, by its number.
-        whole: whether it is done in one segment, since decoding from a key frame gives other pixels than decoding from the begin.
-        chain: number of segments at the begin that are done, for jobs whose frames need those before.
-        failures: what went wrong, apart from missing frames, which the records have.
-        bytes: size of the file once it is opened.
-        bytes_unopened: its size before, for the time that is left; None: not asked for yet.
+        key: of the record of what it gives with these parameters and boxes.
+        done: the record, once its part is there.
+        failures: what went wrong, apart from what the record has.
+        bytes: size of the file.
     """
 
-    def __init__(self, name: str, index_file: str, boxes: list[Any]) -> None:
-        self.name, self.path, self.index_file, self.boxes = name, os.path.abspath(name), index_file, boxes
-        self.index: Optional[Index] = None
-        self.segments: list[tuple[int, int]] = []
-        self.done: dict[int, dict[str, Any]] = {}
-        self.whole = False
+    def __init__(self, name: str, boxes: list[Any], run: str) -> None:
+        self.name, self.path, self.boxes = name, os.path.abspath(name), boxes
+        self.key = sha256_of([run, name, boxes])
+        self.done: Optional[dict[str, Any]] = None
         self.failures: list[Failure] = []
         self.bytes = 0
-        self.bytes_unopened: Optional[int] = None
+        with contextlib.suppress(OSError, ValueError):
+            self.bytes = os.path.getsize(name)
 
-    @property
-    def chain(self) -> int:
-        return next((i for i in range(len(self.segments)) if i not in self.done), len(self.segments))
-
-    def bytes_of(self, segment: int) -> float:
-        first, last = self.segments[segment]
-        return self.bytes * (last - first) / self.index.frames if self.index else 0.
-
-
-def _is_record(record: Any) -> bool:
-    """Returns whether a line of the journal has all that is asked of it."""
-    if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in ("key", "video", "sha256")):
-        return False
-    if record.get("kind") in ("whole", "wrong"):
-        return True
-    return (record.get("kind") == "segment" and isinstance(record.get("part"), str)
-            and all(isinstance(record.get(name, 0), (str, type(None))) for name in ("state", "state_sha256"))
-            and all(isinstance(record.get(name), (int, float)) for name in ("first", "last", "tries", "rows", "frames", "seconds"))
-            and all(isinstance(record.get(name), list) and all(isinstance(entry, list) and len(entry) == size for entry in record[name])
-                    for name, size in (("gaps", 3), ("boxes", 2), ("heads", 2), ("tails", 2))))
+    def fail(self, reason: str, *frames: tuple[int, int]) -> None:
+        """Notes what went wrong."""
+        self.failures.append(Failure(self.name, list(frames), reason))
 
 
 class _Task(NamedTuple):
     video: _Video
-    segment: Optional[int]  # None: make the index
-    whole: bool = False
+    known: str = ""  # SHA-256 of the file that was done before
     audit: bool = False
     tries: int = 0
 
 
 class _Progress:
-    """A line on the standard error each second, or each ten seconds if it is no terminal, the first after one second: segments, rate, what
+    """A line on the standard error each second, or each ten seconds if it is no terminal, the first after one second: videos, rate, what
     workers spend their time on, remaining time."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._terminal = quiet, sys.stderr.isatty()
-        self._start = self._last = time.monotonic()
-        self._pause = 1.
-        self.frames, self.work, self.decode, self.seconds, self.bytes = 0, 0., 0., 0., 0.
+        self._start = time.monotonic()
+        self._next = self._start + 1.
+        self.sums: collections.Counter[str] = collections.Counter()  # frames, bytes, and seconds in all, of work and of decoders
 
-    def add(self, answer: dict[str, Any], size: float) -> None:
-        self.frames += answer["frames"]
-        self.work += answer["work"]
-        self.decode += answer["decode"]
-        self.seconds += answer["seconds"]
-        self.bytes += size
+    def say(self, text: str, always: bool = False, end: str = "\n") -> None:
+        """Writes a line, in the place of the last one that did not end."""
+        if always or not self._quiet:
+            say_plainly(("\r\033[K" if self._terminal else "") + text + end)
 
     def due(self) -> bool:
-        return not self._quiet and time.monotonic() - self._last >= self._pause
+        """Returns whether it is time for the next line."""
+        return not self._quiet and time.monotonic() >= self._next
 
-    def show(self, done: int, known: int, more: bool, bytes_left: float) -> None:
-        self._last = time.monotonic()
-        self._pause = 1. if self._terminal else 10.
-        seconds = self._last - self._start
-        text = f"segment {done} of {known}{' or more' if more else ''}, {self.frames / seconds:.1f} frames per second"
-        if self.seconds:
-            text += f", of the workers' time {100 * self.work / self.seconds:.0f} % in the job, {100 * self.decode / self.seconds:.0f} % in decoders beside it"
-        if self.bytes:
-            text += f", {bytes_left * seconds / self.bytes:.0f} s left"
-        say_plainly(f"\r{text}\033[K" if self._terminal else text + "\n")
-
-    def say(self, text: str, always: bool = False) -> None:
-        if always or not self._quiet:
-            say_plainly(("\r\033[K" if self._terminal else "") + text + "\n")
-
-    def finish(self, text: str) -> None:
+    def rate(self) -> tuple[float, float]:
+        """Returns the seconds so far, and the frames in each."""
         seconds = max(time.monotonic() - self._start, 1e-9)
-        self.say(f"{text}; {counted(self.frames, 'frame')} in {seconds:.1f} s, {self.frames / seconds:.1f} per second")
+        return seconds, self.sums["frames"] / seconds
+
+    def show(self, done: int, known: int, bytes_left: float) -> None:
+        """Writes the next line."""
+        self._next, sums, (seconds, rate) = time.monotonic() + (1. if self._terminal else 10.), self.sums, self.rate()
+        text = f"video {done} of {known}, {rate:.1f} frames per second"
+        if sums["seconds"]:
+            work, decode = (100 * sums[name] / sums["seconds"] for name in ("work", "decode"))
+            text += f", of the workers' time {work:.0f} % in the job, {decode:.0f} % in decoders beside it"
+        if sums["bytes"]:
+            text += f", {bytes_left * seconds / sums['bytes']:.0f} s left"
+        self.say(text, end="" if self._terminal else "\n")
 
 
 class Scan:
-    """A scan in a folder, which it owns while it works."""
+    """A scan in a folder, which it owns while it works. `settings` decide what a video gives; `boxes` has a list for each video."""
 
-    def __init__(self, sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
-                 segment: float = 60., format: str = "parquet", resume: bool = False, quiet: bool = True) -> None:
-        if format not in FORMATS:
-            raise ArgumentError(f"format: {shown(format)}: {', '.join(FORMATS)} are possible", "format", format)
-        if not _arrays.number(segment, "segment") > 0:
-            raise ArgumentError(f"segment: {segment}: more than 0 seconds are possible", "segment", segment)
-        if not out:
-            raise ArgumentError(f"out: {shown(out)}: the name of a folder is needed", "out", out)
-        names = videos_of(sources)
-        boxes = {name: [_checked(box, name) for box in some] for name, some in (boxes or {}).items()}
-        if boxes and job != "track":
-            raise ArgumentError(f"boxes: only the job track takes them, and this is {job}", "boxes", boxes)
-        if job == "track" and not boxes:
-            raise ArgumentError("boxes: the job track needs the boxes in which objects begin (--box or --boxes)", "boxes")
-        for name in boxes:
-            if name != "*" and name not in names:
-                raise ArgumentError(f"boxes: {shown(name)} is none of the videos", "boxes", name)
-        refuse_inputs_in("out", out, [*sources, *names])
-        self.out, self._job, self._format = os.path.abspath(out), job, format
-        self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
-        self._run = sha256_of(self._settings)[:16]
+    def __init__(self, out: str, settings: dict[str, Any], names: Sequence[str], boxes: dict[str, list[Any]], resume: bool, quiet: bool) -> None:
+        self.out, self._settings, self._format = os.path.abspath(out), settings, settings["format"]
         self._progress = _Progress(quiet)
         if os.path.exists(self.out) and not os.path.isdir(self.out):
             raise error(f"out: {out}: is a file; a folder is needed", "out", out)
-        make_folder(self.out)
+        with stored(self.out):
+            os.makedirs(self.out, exist_ok=True)
         self._lock = Lock(self.out)
         try:
-            self._fresh = not os.path.exists(self._path("manifest.json"))
-            if self._fresh:
-                self._refuse_foreign()
-            self._open(resume)
-            for folder in ("parts", "states", "index"):
-                make_folder(os.path.join(self.out, folder))
-                remove_temporaries(os.path.join(self.out, folder), r"[0-9a-f]{32,64}\.\w+")
-            self._manifest({"state": "running"})
-            remove_temporaries(self.out, r"table\.\w+|manifest\.json|journal\.jsonl")
-            self._journal = Journal(os.path.join(self.out, "journal.jsonl"), _is_record)
+            self._journal = self._opened_journal(resume)
         except BaseException:
             self._lock.release()
             raise
         self._known: dict[str, dict[str, Any]] = {}
-        self._contents_before: dict[str, set[str]] = {}  # of each video: SHA-256 of the files that records are about
         for record in self._journal.records:
-            self._contents_before.setdefault(record["video"], set()).add(record["sha256"])
-            if record["kind"] == "wrong":
-                self._known.pop(record["key"], None)
-            else:
-                self._known[record["key"]] = record
-        self._videos = [_Video(name, os.path.join(self.out, "index", f"{sha256_of([os.path.abspath(name)])[:32]}.npz"),
-                               sorted(boxes.get("*", []) + boxes.get(name, []))) for name in names]
+            self._note(record)
+        run = sha256_of(settings)
+        self._videos = [_Video(name, boxes[name], run) for name in names]
         self._ready: collections.deque[_Task] = collections.deque()
         self._unopened = collections.deque(self._videos)
         self._slots: dict[int, _Task] = {}
-        self._stopped: Callable[[], bool] = lambda: False
-        self._audit = self._asked = 0.
-        self._computed = self._on_device = 0
-        self._not_on_device: collections.Counter[str] = collections.Counter()  # segments by the reason
-        self._different: list[tuple[_Video, int]] = []
-        self._finished: set[bool] = set()  # kinds of tasks that a worker has finished: False for an index, True for a segment
-        self._given_up: list[_Task] = []
+        self._audit, self._audited = 0., 0
+        self._computed = self._different = 0
+        self._finished = False  # whether a worker has ever answered
+        self._given_up: list[str] = []
 
     # --- the folder
-
-    def _refuse_foreign(self) -> None:
-        """Refuses a folder with files that this scan would change, and that no scan has left there; a scan's journal vouches for them."""
-        if os.path.isfile(self._path("journal.jsonl")) and records_of(self._path("journal.jsonl"), _is_record)[0]:
-            return
-        tables = [f"table.{kind}" for kind in FORMATS]
-        mine = [name for name in ("journal.jsonl", *tables) if os.path.exists(self._path(name)) and os.path.getsize(self._path(name))]
-        mine += [name for name in ("parts", "states") if os.path.isdir(self._path(name)) and os.listdir(self._path(name))]
-        if mine:
-            raise error(f"{self.out}: has {' and '.join(mine)}, but no manifest of a scan; move that away, or name another folder")
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.out, *names)
 
-    def _open(self, resume: bool) -> None:
-        path = self._path("manifest.json")
-        if not os.path.exists(path):
-            return
-        if not resume:
+    def _opened_journal(self, resume: bool) -> Journal:
+        """Opens the journal of a scan that is there, or of a new one in a folder without files of its names."""
+        path, head = self._path("journal.jsonl"), {"kind": "scan", "settings": self._settings}
+        fresh = not os.path.exists(path)
+        if fresh:
+            mine = [name for name in ("manifest.json", *(f"table.{kind}" for kind in FORMATS), "parts") if os.path.exists(self._path(name))]
+            if mine:
+                raise error(f"{self.out}: has {' and '.join(mine)}, but no journal of a scan; move that away, or name another folder")
+            write_bytes(path, (json.dumps(head, sort_keys=True) + "\n").encode())
+        journal = Journal(path)
+        if not (fresh or resume):
+            journal.close()
             raise error(f"{self.out}: has a scan already; --resume goes on with it, or name another folder")
-        try:
-            with open(path, encoding="utf-8") as file:
-                old = json.load(file)["settings"]
-            if not isinstance(old, dict):
-                raise TypeError
-        except (OSError, ValueError, KeyError, TypeError):
-            raise error(f"{path}: cannot be read as a manifest, so this scan cannot go on; name another folder") from None
+        old = [record["settings"] for record in journal.records if record["kind"] == "scan"][-1]
         changes = _differences(old, json.loads(json.dumps(self._settings)))
         if changes:
-            aside = next(name for name in (f"before-{i}" for i in range(1, 1 << 30)) if not os.path.exists(self._path(name)))
-            os.mkdir(self._path(aside))
-            # Another FFmpeg may see other time stamps and key frames.
-            index = ["index"] if any(change.startswith("versions.") for change in changes) else []
-            for name in (*index, "parts", "states", "journal.jsonl", *(f"table.{kind}" for kind in FORMATS), "manifest.json"):
-                if os.path.exists(self._path(name)):
-                    os.rename(self._path(name), self._path(aside, name))
-            self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}, which is kept in {aside}: {'; '.join(changes)}", always=True)
+            journal.add(head)
+            self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}: {'; '.join(changes)}", always=True)
+        with stored(self._path("parts")):
+            os.makedirs(self._path("parts"), exist_ok=True)
+            # What an interrupted run left half written, and what one before said of its end.
+            for pattern in ("parts/.*", ".table.*", ".manifest.json.*", ".journal.jsonl.*", "manifest.json"):
+                for name in filter(os.path.isfile, glob.glob(os.path.join(glob.escape(self.out), pattern))):
+                    os.unlink(name)
+        return journal
 
-    def _manifest(self, contents: dict[str, Any]) -> None:
-        data = {"format": MANIFEST_FORMAT, "run": self._run, "settings": self._settings, **contents}
-        write_bytes(self._path("manifest.json"), (json.dumps(data, indent=1) + "\n").encode())
-
-    def _end_manifest(self, state: str, reason: str) -> None:
-        """Notes that the scan has ended without a result. On a full disk the state alone is changed, in its place, which needs no space."""
-        with contextlib.suppress(StorageError):
-            self._manifest({"state": state, "error": reason, **self._contents()})
-            return
-        with contextlib.suppress(OSError):
-            with open(self._path("manifest.json"), "r+b") as file:
-                at = file.read().find(RUNNING)
-                if at >= 0:
-                    file.seek(at)
-                    file.write(RUNNING.replace(b'"running"', f'"{state}"'.encode()).ljust(len(RUNNING)))
+    def _note(self, record: dict[str, Any]) -> None:
+        """Takes a record of the journal into account."""
+        if record["kind"] == "wrong":
+            self._known.pop(record["key"], None)
+        elif record["kind"] == "video":
+            self._known[record["key"]] = record
 
     def close(self) -> None:
         """Gives the folder back."""
         self._journal.close()
         self._lock.release()
 
-    # --- videos and segments
-
-    def _key(self, video: _Video, segment: int) -> str:
-        assert video.index is not None
-        return sha256_of([self._run, video.name, video.index.sha256, video.boxes, video.segments[segment], video.whole])
-
-    def _whole_key(self, video: _Video) -> str:
-        assert video.index is not None
-        return sha256_of([self._run, video.index.sha256, "whole"])
-
-    def _opened(self, video: _Video) -> None:
-        """Plans a video whose index is there."""
-        index = video.index
-        assert index is not None
-        try:
-            video.name.encode()
-        except UnicodeEncodeError:
-            video.failures.append(Failure(video.name, None, None, "its name is not UTF-8, as names in tables have to be"))
-            return
-        if index.note:
-            video.failures.append(Failure(video.name, None, None, index.note))
-        for number, *_ in video.boxes:
-            if number >= index.frames:
-                video.failures.append(Failure(video.name, None, None, f"a box is given for frame {number}, and there are {index.frames} frames"))
-        if self._job == "track" and not video.boxes:
-            video.failures.append(Failure(video.name, None, None, "no box is given for this video"))
-            return
-        if self._contents_before.get(video.name, set()) - {index.sha256}:
-            self._progress.say(f"{video.name}: is another file than before, and is scanned anew")
-        self._plan(video, self._whole_key(video) in self._known)
-
-    def _plan(self, video: _Video, whole: bool) -> None:
-        assert video.index is not None
-        video.whole = whole
-        video.segments = [(0, video.index.frames)] if whole else video.index.segments(self._settings["segment"])
-        video.done = {}
-        for i in range(len(video.segments)):
-            record = self._known.get(self._key(video, i))
-            if record and self._is_there(record):
-                video.done[i] = record
-        if not JOBS[self._job].ORDERED:
-            self._ready.extend(_Task(video, i, whole) for i in range(len(video.segments)) if i not in video.done)
-        else:
-            # The chain goes on behind the last segment of which everything is there.
-            begin = video.chain
-            while 0 < begin < len(video.segments) and not self._has_state(video.done[begin - 1]):
-                begin -= 1
-            video.done = {i: record for i, record in video.done.items() if i < begin}
-            if begin < len(video.segments):
-                self._ready.append(_Task(video, begin, whole))
-        for i in list(video.done):
-            self._compare(video, i)
-
-    def _is_there(self, record: dict[str, Any]) -> bool:
-        try:
-            return sha256_of_file(self._part(record)) == str(record["part"])
-        except OSError:
-            return False
-
-    def _part(self, record: dict[str, Any]) -> str:
-        return self._path("parts", f"{record['part']}.{self._format}")
-
-    def _has_state(self, record: dict[str, Any]) -> bool:
-        """Returns whether the state after a segment is there as its worker wrote it."""
-        if record["state"] is None:
-            return True
-        try:
-            return sha256_of_file(self._path("states", record["state"])) == str(record["state_sha256"])
-        except OSError:
-            return False
-
-    def _compare(self, video: _Video, segment: int) -> None:
-        """Lets a video be done in one segment when two segments disagree about the frames where they meet."""
-        record = video.done.get(segment)
-        for i, other in ((segment - 1, video.done.get(segment - 1)), (segment + 1, video.done.get(segment + 1))):
-            if record and other:
-                before, after = (other, record) if i < segment else (record, other)
-                heads = dict(map(tuple, after["heads"]))
-                if any(heads.get(number, check) != check for number, check in before["tails"]):
-                    self._make_whole(video)
-                    return
-
-    def _make_whole(self, video: _Video) -> None:
-        if video.whole:
-            return
-        assert video.index is not None
-        self._progress.say(f"{video.name}: decoding cannot begin at its key frames exactly; it is done in one segment")
-        self._journal.add({"kind": "whole", "key": self._whole_key(video), "video": video.name, "sha256": video.index.sha256})
-        self._known[self._whole_key(video)] = self._journal.records[-1]
-        self._ready = collections.deque(task for task in self._ready if task.video is not video)
-        self._plan(video, True)
-
     # --- tasks
 
+    def _part(self, video: _Video) -> str:
+        return self._path("parts", f"{video.key[:32]}.{self._format}")
+
     def _next(self) -> Optional[_Task]:
-        if self._ready:
-            return self._ready.popleft()
-        while self._unopened and not self._stopped():
+        while not self._ready and self._unopened and not self._stopped():
             self._show()  # what a scan before has done is read and checked here, which takes long where it is much
-            video = self._unopened.popleft()
-            try:
-                status = stat_of(video.path)
-            except VideoError as raised:
-                video.failures.append(Failure(video.name, None, None, str(raised)))
-                continue
-            video.bytes = status[0]
-            video.index = load_index(video.index_file)
-            if video.index is None or (video.index.size, video.index.modified) != status:
-                video.index = None
-                return _Task(video, None)
-            self._opened(video)
-            if self._ready:
-                return self._ready.popleft()
-        return None
+            self._open(self._unopened.popleft())
+        return self._ready.popleft() if self._ready else None
 
-    def _message(self, task: _Task) -> tuple[str, dict[str, Any]]:
-        video = task.video
-        if task.segment is None:
-            return "index", {"path": video.path, "index": video.index_file}
-        first, last = video.segments[task.segment]
-        message = {"path": video.path, "video": video.name, "index": video.index_file, "boxes": video.boxes, "first": first, "last": last, "begin": first,
-                   "state": None, "whole": task.whole, "audit": task.audit, "state_after": f"{self._key(video, task.segment)[:32]}.xml"}
-        if JOBS[self._job].ORDERED and task.segment:
-            before = video.done[task.segment - 1]
-            if self._has_state(before):
-                message["state"] = before["state"]
+    def _open(self, video: _Video) -> None:
+        """Finds out what there is to do about a video."""
+        try:
+            status = stat_of(video.path)
+            video.name.encode()
+        except VideoError as raised:
+            video.fail(str(raised))
+        except UnicodeEncodeError:
+            video.fail("its name is not UTF-8, as names in tables have to be")
+        else:
+            if JOBS[self._settings["job"]].ORDERED and not video.boxes:
+                video.fail("no box is given for this video")
+                return
+            record, part = self._known.get(video.key), None
+            with contextlib.suppress(OSError):
+                part = sha256_of_file(self._part(video)) if record else None
+            if record and part == record["part"] and (record["size"], record["modified"]) == status:
+                video.done = record
             else:
-                message["begin"] = 0
-        return "segment", message
+                self._ready.append(_Task(video, record["sha256"] if record and part == record["part"] else ""))
 
-    def _ended(self, task: _Task, answer: Any) -> None:
+    def _ended(self, slot: int, answer: Any, executor: Executor) -> None:
+        task = self._slots[slot]
         video = task.video
-        if not isinstance(answer, WorkerDied):
-            self._finished.add(task.segment is not None)
-        if task.segment is not None and not task.audit and task.whole != video.whole:
-            return  # planned anew meanwhile; its segments are no more
         if isinstance(answer, WorkerDied):
-            if task.tries + 1 < TRIES:
-                self._ready.appendleft(task._replace(tries=task.tries + 1))
-            else:
-                self._give_up(task, answer)
+            del self._slots[slot]
+            self._died(task, answer)
             return
+        self._finished = True
+        if not task.audit:
+            self._progress.sums.update(answer.get("progress", {}))
+        if answer["kind"] == "more":
+            executor.submit(slot, None)
+            return
+        del self._slots[slot]
         if answer["kind"] == "fatal":
             raise StorageError(answer["reason"])
         if answer["kind"] == "failed":
             self._fail(task, answer["reason"])
-        elif task.segment is None:
-            video.index = load_index(video.index_file)
-            if video.index is None:
-                raise StorageError(f"{video.index_file}: cannot be read; is the folder on storage that all hosts share?")
-            self._opened(video)
-        elif task.audit:
-            if answer["kind"] == "inexact":  # a GPU has decoded the segment from its begin
-                self._ready.appendleft(task._replace(whole=True))
-            elif any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps", "boxes", "state_sha256")):
-                self._distrust(video, task.segment)
-        elif answer["kind"] == "inexact":
-            self._make_whole(video)
-        else:
+        elif not task.audit:
             self._keep(task, answer)
+        elif any(answer[name] != (video.done or {}).get(name) for name in ("sha256", "part", "rows", "frames", "length", "note", "gaps", "boxes")):
+            self._different += 1
+            video.fail("audit: the CPU computes other bytes")
+            self._journal.add({"kind": "wrong", "key": video.key})  # the next scan does it again
 
-    def _give_up(self, task: _Task, answer: WorkerDied) -> None:
-        """Fails a task whose workers have died, and ends the scan when none of this kind was ever finished: each takes long to fail."""
-        self._fail(task, f"given up after {TRIES} tries: {answer}")
-        self._given_up.append(task)
-        alike = [other for other in self._given_up if (other.segment is None) == (task.segment is None)]
-        if (task.segment is not None) in self._finished or len(alike) < HOPELESS:
+    def _died(self, task: _Task, answer: WorkerDied) -> None:
+        """Tries a task once more, or gives it up; ends the scan when no worker has ever done anything."""
+        if task.tries + 1 < TRIES:
+            self._ready.appendleft(task._replace(tries=task.tries + 1))
             return
-        names = list(dict.fromkeys(other.video.name for other in alike))
-        if len(names) > 1 or len(self._videos) == 1:
-            raise error(f"no worker can work: each died in all of {TRIES} tries on {len(alike)} tasks ({', '.join(names[:3])}); the last time {answer}")
-        # It may be this video, with however many segments; the others will show.
-        kept = [other for other in self._ready if other.video is not task.video]
-        if len(kept) < len(self._ready):
-            self._ready = collections.deque(kept)
-            task.video.failures.append(Failure(task.video.name, None, None, f"its other segments were not tried, after {len(alike)} were given up"))
+        self._fail(task, f"given up after {TRIES} tries: {answer}")
+        self._given_up.append(task.video.name)
+        if len(self._given_up) >= min(HOPELESS, len(self._videos)) and not self._finished:
+            raise error(f"no worker can work: each died in all of {TRIES} tries on {counted(len(self._given_up), 'video')} "
+                        f"({', '.join(self._given_up[:3])}); the last time {answer}")
 
     def _fail(self, task: _Task, reason: str) -> None:
-        video = task.video
-        if task.segment is None:
-            failure = Failure(video.name, None, None, reason)
-        else:
-            first, last = video.segments[task.segment]
-            if JOBS[self._job].ORDERED and not task.audit:
-                last = video.segments[-1][1]  # what comes behind needs it
-            failure = Failure(video.name, first, last, f"audit: {reason}" if task.audit else reason)
-        video.failures.append(failure)
-        self._progress.say(f"failed: {failure}")
-
-    def _distrust(self, video: _Video, segment: int) -> None:
-        """Notes that the bytes of a segment are not what the CPU computes."""
-        self._different.append((video, segment))
-        self._forget(video, segment)
-
-    def _forget(self, video: _Video, segment: int) -> None:
-        """Lets --resume do a segment again, and what it was the begin of."""
-        assert video.index is not None
-        for i in range(segment, len(video.segments) if JOBS[self._job].ORDERED else segment + 1):
-            if self._known.pop(self._key(video, i), None):
-                self._journal.add({"kind": "wrong", "key": self._key(video, i), "video": video.name, "sha256": video.index.sha256})
+        task.video.fail(f"audit: {reason}" if task.audit else reason)
+        self._progress.say(f"failed: {task.video.failures[-1]}")
 
     def _keep(self, task: _Task, answer: dict[str, Any]) -> None:
-        video, segment = task.video, task.segment
-        assert segment is not None and video.index is not None
-        first, last = video.segments[segment]
-        record = {"kind": "segment", "key": self._key(video, segment), "video": video.name, "sha256": video.index.sha256, "first": first, "last": last,
-                  "tries": task.tries + 1, **{name: answer[name] for name in ("part", "rows", "frames", "gaps", "boxes", "state", "state_sha256", "heads", "tails", "seconds")}}
+        video = task.video
+        record = self._known.get(video.key, {})
+        if answer["kind"] != "same":
+            if task.known:
+                self._progress.say(f"{video.name}: is another file than before, and is scanned anew")
+            self._computed += 1
+            record = {"kind": "video", "key": video.key, "video": video.name, "tries": task.tries + 1}
+            if answer["not_on_device"]:
+                self._progress.say(f"{video.name}: decoded on the host, because {answer['not_on_device']}")
+        record = {**record, **{name: value for name, value in answer.items() if name in FIELDS["video"]}}
         self._journal.add(record)
-        self._known[record["key"]] = record
-        video.done[segment] = record
-        self._computed += 1
-        self._on_device += answer["on_device"]
-        if answer["not_on_device"]:
-            self._not_on_device[answer["not_on_device"]] += 1
-        self._progress.add(answer, video.bytes_of(segment))
-        self._compare(video, segment)
-        if JOBS[self._job].ORDERED and video.whole == task.whole:
-            if segment + 1 < len(video.segments):
-                self._ready.append(_Task(video, segment + 1, task.whole))
-            self._drop_state(video, segment)
-
-    def _drop_state(self, video: _Video, segment: int) -> None:
-        """Removes the state that a segment began with, unless its audit begins with it too."""
-        state = video.done[segment - 1]["state"] if segment else None
-        if state and not self._is_audited(video, segment):
-            try:
-                os.unlink(self._path("states", state))
-            except OSError:
-                pass
-
-    def _is_audited(self, video: _Video, segment: int) -> bool:
-        # The choice depends on the contents alone: nobody can choose what is audited, and a resumed scan chooses the same.
-        return int(self._key(video, segment)[:8], 16) < self._audit * 2**32
+        self._note(record)
+        video.done = record
+        self._progress.sums["bytes"] += video.bytes
 
     def _show(self) -> None:
-        if not self._progress.due():
-            return
-        for video in self._unopened:
-            if video.bytes_unopened is None:
-                video.bytes_unopened = 0  # of a file that is gone
-                with contextlib.suppress(OSError):
-                    video.bytes_unopened = os.path.getsize(video.path)
-        opened = [video for video in self._videos if video.index]
-        left = float(sum(video.bytes_unopened or 0 for video in self._unopened))
-        left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
-        self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
+        if self._progress.due():
+            left = sum(video.bytes for video in self._videos if not video.done and not video.failures)
+            self._progress.show(sum(1 for video in self._videos if video.done), len(self._videos), left)
 
-    def _loop(self, executor: Any, next_task: Callable[[], Optional[_Task]]) -> bool:
-        """Does all tasks. @return whether none is left; else the scan was stopped."""
+    def _loop(self, executor: Executor, next_task: Callable[[], Optional[_Task]]) -> bool:
+        """Does all tasks. Returns whether none is left; else the scan was stopped."""
         while not self._stopped():
             for slot in executor.free():
                 task = next_task()
                 if task is None:
                     break
-                executor.submit(slot, *self._message(task))
+                video = task.video
+                executor.submit(slot, {"path": video.path, "video": video.name, "boxes": video.boxes, "known": task.known, "audit": task.audit, "part": self._part(video)})
                 self._slots[slot] = task
             if not self._slots:
                 return not self._unopened
             for slot, answer in executor.wait(.2):
-                self._ended(self._slots.pop(slot), answer)
+                self._ended(slot, answer, executor)
             self._show()
         return False
 
-    def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto",
-            address: Optional[str] = None, audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
-        """Does what is missing, and merges all parts. Arguments as those of scan(), checked."""
-        self._stopped = stopped
+    def run(self, executor: Executor, audit: float, stopped: Callable[[], bool]) -> Summary:
+        """Does what is missing, and merges all parts."""
+        self._audit, self._stopped = audit, stopped
+        table = None
         try:
-            self._audit = self._asked = audit
-            pool = self._executor(workers, per_gpu, decoders, decode, executor, address)
-        except BaseException:
-            self._withdraw()
-            raise
-        try:
-            try:
-                complete = self._loop(pool, self._next)
-                table, audited = None, 0
-                if complete:
-                    table = self._merge()
-                    chosen = self._chosen()
-                    complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None))
-                    audited = sum(1 for video in self._videos for i in video.done if self._is_audited(video, i)) if complete and audit else 0
-            finally:
-                pool.close()
-            return self._finish(table, audited, not complete)
+            complete = self._loop(executor, self._next)
+            if complete:
+                table = self._merge()
+                chosen = self._chosen()
+                self._audited = len(chosen)
+                complete = self._loop(executor, lambda: self._ready.popleft() if self._ready else chosen.pop() if chosen else None)
+            return self._finish(table, not complete)
         except StorageError as raised:
-            told = self._told(raised)
-            self._end_manifest("stopped" if stopped() else "failed", str(told))
-            raise told from None
-        except BaseException as raised:
-            self._end_manifest("stopped" if isinstance(raised, KeyboardInterrupt) else "failed", str(raised) or type(raised).__name__)
-            raise
-
-    def _told(self, raised: StorageError) -> StorageError:
-        """Returns the error with what it means for the results."""
-        if not os.path.exists(self._path("manifest.json")):
-            return StorageError(f"{self.out}: was removed or moved while the scan worked in it ({raised})")
-        return StorageError(f"{raised}; what is done stays, and --resume goes on from there")
-
-    def _withdraw(self) -> None:
-        """Removes a scan that has done nothing, so that the same command with other workers is not refused."""
-        if self._fresh and not self._journal.records:
-            for name in ("journal.jsonl", "manifest.json"):
-                os.unlink(self._path(name))
-            for name in ("parts", "states", "index"):
-                with contextlib.suppress(OSError):  # what is in them is not this scan's
-                    os.rmdir(self._path(name))
+            if not os.path.exists(self._path("journal.jsonl")):
+                raise StorageError(f"{self.out}: was removed or moved while the scan worked in it ({raised})") from None
+            raise StorageError(f"{raised}; what is done stays, and --resume goes on from there") from None
 
     def _chosen(self) -> list[_Task]:
-        if not self._audit:
-            return []
-        done = [(video, i) for video in self._videos for i in video.done]
-        chosen = [_Task(video, i, video.whole, True) for video, i in done if self._is_audited(video, i)]
-        if not chosen and done:
-            # A small part of few segments is one of them.
-            video, i = min(done, key=lambda entry: self._key(*entry))
-            self._audit = (int(self._key(video, i)[:8], 16) + 1) / 2**32
-            chosen = [_Task(video, i, video.whole, True)]
-        return chosen
+        """Returns what is audited. The choice depends on the contents alone: nobody can make it, and a resumed scan makes the same."""
+        def place(video: _Video) -> float:
+            return int(sha256_of([video.key, video.done and video.done["sha256"]])[:8], 16) / 2**32
 
-    def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str]) -> Any:
-        setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1, decode)
-        actors = RayActors(setup, address) if executor == "ray" or address is not None or (executor == "auto" and have_ray()) else None
-        try:
-            cores = float(len(os.sched_getaffinity(0)))
-            gpus = float(len(devices()))
-            if actors:
-                resources = actors.resources()
-                cores, gpus = max(resources.get("CPU", 1.), 1.), resources.get("GPU", 0.)
-            asked, _, number = (workers or "").partition(":")
-            kind, wanted = (asked, number) if workers else ("gpu" if gpus >= 1 else "cpu", None)
-            if kind == "gpu" and gpus < int(wanted or 1):
-                raise error(f"workers: {shown(workers)}: there are {gpus:g} GPUs that can be used", "workers", workers)
-            if kind == "cpu":  # perhaps because there is no GPU
-                _check_cpu(per_gpu, decode)
-            count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
-            share = max(int(cores // count), 1)
-            # Each worker sees its own GPU alone, as number 0.
-            setup = setup._replace(threads=share, decoders=decoders or (share if kind == "gpu" else 1), device="cuda:0" if kind == "gpu" else "cpu")
-            if actors:
-                actors.start(setup, count, min(1., cores / count), 1 / per_gpu if kind == "gpu" else 0.)
-                return actors
-            return Processes(setup, [i // per_gpu if kind == "gpu" else None for i in range(count)])
-        except BaseException:
-            if actors:
-                actors.close()
-            raise
+        done = sorted((video for video in self._videos if video.done and self._audit), key=place)
+        return [_Task(video, audit=True) for i, video in enumerate(done) if place(video) < self._audit or not i]  # at least one
 
     # --- results
 
     def _merge(self) -> str:
         table = self._path(f"table.{self._format}")
-        schema = [*HEAD[1:], *JOBS[self._job].COLUMNS]
-        segments = [(video, i, Part(self._part(video.done[i]), video.done[i]["part"], video.name, *video.segments[i]))
-                    for video in self._videos for i in sorted(video.done)]
-
-        def write(temporary: str) -> None:
-            wrong = merge(self._format, schema, (part for _, _, part in segments), temporary)
-            for video, i, part in segments:
-                if part in wrong:
-                    self._forget(video, i)
-            if wrong:
-                raise StorageError(f"{wrong[0].path}: has not the rows of {wrong[0].video}, frames {_range(wrong[0].first, wrong[0].last)}, as the journal says; "
-                                   f"{counted(len(wrong), 'such segment')} to be computed again")
-        write_whole(table, write)
+        with whole_file(table) as temporary:
+            merge(self._format, [*HEAD, *JOBS[self._settings["job"]].COLUMNS], [self._part(video) for video in self._videos if video.done], temporary)
         return table
 
     def _failures(self) -> list[Failure]:
         found: list[Failure] = []
         for video in self._videos:
             found += video.failures
-            for i in sorted(video.done):
-                for first, last, reason in video.done[i]["gaps"]:
-                    found.append(Failure(video.name, first, last, reason, True))
-                    for number, *_ in video.boxes:
-                        if first <= number < last:
-                            found.append(Failure(video.name, number, number + 1, "an object begins there, and the frame is missing"))
-                found += [Failure(video.name, number, number + 1, reason) for number, reason in video.done[i]["boxes"]]
-        found += [Failure(video.name, *video.segments[i], "audit: the CPU computes other bytes") for video, i in self._different]
+            if not video.done:
+                continue
+            if video.done["note"]:
+                found.append(Failure(video.name, [], video.done["note"]))
+            missing: dict[str, list[tuple[int, int]]] = {}
+            for first, last, reason in video.done["gaps"]:
+                missing.setdefault(reason, []).append((first, last))
+            found += [Failure(video.name, ranges, reason) for reason, ranges in missing.items()]
+            found += [Failure(video.name, [(number, number + 1)], reason) for number, reason in video.done["boxes"]]
         return found
 
-    def _contents(self, table: Optional[str] = None, audited: int = 0) -> dict[str, Any]:
-        """Returns what the manifest says of the results so far."""
-        return {
-            "table": {"file": os.path.basename(table), "rows": sum(record["rows"] for record in self._records()), "sha256": sha256_of_file(table)} if table else None,
-            "failures": [failure._asdict() for failure in self._failures()],
-            "audit": {"part": self._asked, "segments": audited, "different": len(self._different)},
-            "videos": [{"name": video.name, "sha256": video.index.sha256 if video.index else None, "bytes": video.bytes,
-                        "frames": video.index.frames if video.index else None, "segments": [
-                            {name: video.done[i][name] for name in ("first", "last", "frames", "rows", "part", "seconds", "tries")} for i in sorted(video.done)]}
-                       for video in self._videos],
-        }
-
-    def _records(self) -> list[dict[str, Any]]:
-        return [video.done[i] for video in self._videos for i in sorted(video.done)]
-
-    def _finish(self, table: Optional[str], audited: int, stopped: bool) -> Summary:
-        failures, records = self._failures(), self._records()
-        summary = Summary(table, sum(1 for video in self._videos if video.done), len(records), sum(record["frames"] for record in records),
-                          sum(record["rows"] for record in records), self._computed, audited, failures, stopped)
-        self._manifest({"state": "stopped" if stopped else "failed" if failures else "done", **self._contents(table, audited)})
-        words = f"{counted(summary.segments, 'segment')} of {counted(summary.videos, 'video')}, {self._computed} of them now"
-        words += f" ({self._on_device} decoded on devices)" if self._on_device else ""
-        if self._not_on_device:
-            reason, count = self._not_on_device.most_common(1)[0]
-            self._progress.say(f"{counted(sum(self._not_on_device.values()), 'segment')} decoded on the host, {count} of them because {reason}")
+    def _finish(self, table: Optional[str], stopped: bool) -> Summary:
+        failures, records = self._failures(), [video.done for video in self._videos if video.done]
+        frames, rows = (sum(record[name] for record in records) for name in ("frames", "rows"))
+        audited = 0 if stopped else self._audited
+        manifest = {
+            "state": "stopped" if stopped else "failed" if failures else "done", "settings": self._settings,
+            "table": {"file": os.path.basename(table), "rows": rows, "sha256": sha256_of_file(table)} if table else None,
+            "failures": [failure._asdict() for failure in failures], "audit": {"part": self._audit, "videos": audited, "different": self._different},
+            "videos": [{"name": video.name, "bytes": video.bytes, **{name: (video.done or {}).get(name) for name in (
+                "sha256", "length", "frames", "rows", "part", "seconds", "tries")}} for video in self._videos]}
+        write_bytes(self._path("manifest.json"), (json.dumps(manifest, indent=1) + "\n").encode())
+        words = f"{counted(len(records), 'video')}, {self._computed} of them now"
         words += f", {audited} audited" if audited else ""
         words += f", {counted(len(failures), 'failure')}" if failures else ""
-        self._progress.finish(words + (", stopped; --resume goes on" if stopped else ""))
-        return summary
+        words += ", stopped; --resume goes on" if stopped else ""
+        seconds, rate = self._progress.rate()
+        self._progress.say(f"{words}; {counted(int(self._progress.sums['frames']), 'frame')} in {seconds:.1f} s, {rate:.1f} per second")
+        return Summary(table, len(records), frames, rows, self._computed, audited, failures, stopped)
 
 
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
@@ -796,38 +399,41 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     return [] if old == new else [f"{name} is {new}, was {old}"]
 
 
-def _check_cpu(per_gpu: int, decode: str) -> None:
-    """Refuses arguments of run() that are not for workers on the CPU."""
-    if decode == "device":
-        raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
-    if per_gpu > 1:
-        raise ArgumentError(f"per_gpu: {per_gpu}: workers on the CPU share no GPU; --workers gpu is needed", "per_gpu", per_gpu)
+def _refuse(ok: bool, name: str, value: Any, possible: str) -> None:
+    if not ok:
+        raise ArgumentError(f"{name}: {shown(value)}: {possible}", name, value)
 
 
-def _check_run(job: str, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str], audit: float) -> None:
-    """Refuses arguments of run() that are wrong on every machine, before anything is written."""
-    if not 0 <= _arrays.number(audit, "audit") <= 1:
-        raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
-    if decode not in ("host", "device", "auto"):
-        raise ArgumentError(f"decode: {shown(decode)}: host, device or auto are possible", "decode", decode)
-    if executor not in ("auto", "ray", "processes"):
-        raise ArgumentError(f"executor: {shown(executor)}: auto, ray or processes are possible", "executor", executor)
-    if address is not None and (not address or executor == "processes"):
-        raise ArgumentError(f"address: {shown(address)}: {'processes of this machine have none' if address else 'an address of Ray is needed'}", "address", address)
-    for name, value in (("per_gpu", per_gpu), ("decoders", 1 if decoders is None else decoders)):
-        if _arrays.number(value, name, whole=True) < 1:
-            raise ArgumentError(f"{name}: {value}: 1 or more is possible", name, value)
-    if workers is not None and not re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers)):
-        raise ArgumentError(f"workers: {shown(workers)}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
-    if decoders is not None and job in JOBS and JOBS[job].ORDERED:
-        raise ArgumentError(f"decoders: {decoders}: is not for the job {job}, which decodes one frame after the other", "decoders", decoders)
-    if workers is not None and workers.startswith("cpu"):
-        _check_cpu(per_gpu, decode)
+def _executor(setup: Setup, workers: Optional[str], per_gpu: int, executor: str, address: Optional[str]) -> Executor:
+    """Returns where workers live. Nothing is started yet but Ray."""
+    def refuse_on_cpu(kind: str) -> None:
+        if kind == "cpu":
+            _refuse(setup.decode == "host", "decode", setup.decode, "workers on the CPU have none; --workers gpu is needed")
+            _refuse(per_gpu == 1, "per_gpu", per_gpu, "workers on the CPU share no GPU; --workers gpu is needed")
+
+    kind, _, wanted = (workers or "").partition(":")
+    refuse_on_cpu(kind)
+    ray, end = connected_ray(address) if executor == "ray" or address is not None or (executor == "auto" and have_ray()) else (None, lambda: None)
+    try:
+        resources = ray.cluster_resources() if ray else {"CPU": len(os.sched_getaffinity(0)), "GPU": len(devices())}
+        cores, gpus = max(float(resources.get("CPU", 1)), 1.), float(resources.get("GPU", 0))
+        kind = kind or ("gpu" if gpus >= 1 else "cpu")
+        refuse_on_cpu(kind)
+        if kind == "gpu" and gpus < int(wanted or 1):
+            raise error(f"workers: {shown(workers)}: there are {gpus:g} GPUs that can be used", "workers", workers)
+        count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
+        setup = setup._replace(threads=max(int(cores // count), 1), device="cuda:0" if kind == "gpu" else "cpu")
+        if ray:
+            return Executor(count, lambda slot: RayWorker(ray, setup, min(1., cores / count), 1 / per_gpu if kind == "gpu" else 0.), end)
+        return Executor(count, lambda slot: ProcessWorker(setup, slot // per_gpu if kind == "gpu" else None))
+    except BaseException:
+        end()
+        raise
 
 
 def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
-         workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto", address: Optional[str] = None,
-         segment: float = 60., format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
+         workers: Optional[str] = None, per_gpu: int = 1, decode: str = "host", executor: str = "auto", address: Optional[str] = None,
+         format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
          stopped: Callable[[], bool] = lambda: False) -> Summary:
     """Runs a job on many videos and writes one table. It can be killed at any time: with `resume` it continues, and the table is the same.
 
@@ -839,24 +445,42 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
         boxes: for the job track, a list of (frame, x, y, width, height) for each video by its name, "*" for all. Default: none.
         workers: "gpu" or "gpu:N": for each GPU, or N of them; "cpu" or "cpu:N": for each core, or N. Default: "gpu" where there is one, else "cpu".
         per_gpu: workers that share a GPU. Default 1.
-        decoders: threads of each worker that decode; not for track. Default: the worker's share of the cores with GPUs, else 1.
-        decode: where H.264 and HEVC are decoded for detect and track with GPUs: "host" (default); "device", which needs PyNvVideoCodec; "auto":
-            the device if PyNvVideoCodec can be used.
+        decode: where H.264 and HEVC are decoded for detect and track with GPUs: "host" (default) or "device", which needs PyNvVideoCodec.
         executor: "ray", "processes" (of this machine) or "auto" (default): Ray if it is installed.
         address: of a Ray cluster. Default: the environment's RAY_ADDRESS, or Ray on this machine alone.
-        segment: least length of a segment in seconds. Default 60.
         format: "parquet" (default) or "csv".
         resume: True continues the scan in the folder; without it a folder that has a scan is refused. Default False.
-        audit: part of the segments that is computed again on the CPU and compared, 0 to 1; if above 0, at least one segment. Default 0.
+        audit: part of the videos that is computed again on the CPU and compared, 0 to 1; if above 0, at least one video. Default 0.
         quiet: no progress on the standard error. Default True.
         stopped: is asked several times a second; True ends the scan, which can be resumed. Default: never.
 
     Returns a Summary. Raises error if the scan as a whole cannot continue, for example because the disk is full; finished parts stay. Videos that
-    cannot be read do not stop it: they are listed in Summary.failures.
+    cannot be read do not stop it: they are listed in Summary.failures. Processes import the main program: a script calls scan() below
+    `if __name__ == "__main__":`.
     """
-    _check_run(job, workers, per_gpu, decoders, decode, executor, address, audit)
-    made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
+    _refuse(0 <= _arrays.number(audit, "audit") <= 1, "audit", audit, "0 to 1 are possible")
+    _refuse(_arrays.number(per_gpu, "per_gpu", whole=True) >= 1, "per_gpu", per_gpu, "1 or more is possible")
+    for name, value, possible in (("decode", decode, ("host", "device")), ("executor", executor, ("auto", "ray", "processes")), ("format", format, FORMATS)):
+        _refuse(value in possible, name, value, f"{', '.join(possible)} are possible")
+    _refuse(address is None or (bool(address) and executor != "processes"), "address", address,
+            "processes of this machine have none" if address else "an address of Ray is needed")
+    _refuse(workers is None or bool(re.fullmatch(r"(gpu|cpu)(:[1-9]\d{0,4})?", str(workers))), "workers", workers, "gpu, gpu:N, cpu or cpu:N is needed")
+    _refuse(bool(out), "out", out, "the name of a folder is needed")
+    names = videos_of(sources)
+    given = {name: [_checked(box, name) for box in some] for name, some in (boxes or {}).items()}
+    _refuse(not given or job == "track", "boxes", boxes, f"only the job track takes them, and this is {job}")
+    if job == "track" and not given:
+        raise ArgumentError("boxes: the job track needs the boxes in which objects begin (--box or --boxes)", "boxes")
+    for name in given:
+        _refuse(name == "*" or name in names, "boxes", name, "is none of the videos")
+    refuse_inputs_in("out", out, [*sources, *names])
+    settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "format": format, "versions": versions(format)}
+    setup = Setup(os.path.abspath(out), job, settings["parameters"], format, settings["versions"], "cpu", 1, decode)
+    pool = _executor(setup, workers, per_gpu, executor, address)
     try:
-        return made.run(workers, per_gpu=per_gpu, decoders=decoders, decode=decode, executor=executor, address=address, audit=audit, stopped=stopped)
-    finally:
-        made.close()
+        made = Scan(out, settings, names, {name: sorted(given.get("*", []) + given.get(name, [])) for name in names}, resume, quiet)
+    except BaseException:
+        pool.close()
+        raise
+    with contextlib.closing(made), contextlib.closing(pool):
+        return made.run(pool, audit, stopped)

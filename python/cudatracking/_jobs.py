@@ -3,18 +3,16 @@
 """The work on frames: detect, track, superpixels. A job turns frames into columns of a table."""
 from __future__ import annotations
 
-import os
-import tempfile
+import hashlib
 from typing import Any, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from .._cascade import CascadeClassifier, cascade_file
-from .._errors import ArgumentError, error, shown
-from .._quickshift import QuickShift, lab_of
-from .._tracking import MultiTracker, State
-from ._files import sha256_of
+from ._cascade import CascadeClassifier, cascade_file, cascades
+from ._errors import ArgumentError, error, shown
+from ._quickshift import QuickShift, lab_of
+from ._tracking import MultiTracker, State
 
 DEFAULT_CASCADE = "frontalface_default"
 Pixels = npt.NDArray[np.uint8]
@@ -30,17 +28,19 @@ class Job:
         DEFAULTS: parameters and their defaults.
         ORDERED: whether each frame needs the one before it.
         COLOR: whether frames are BGR; else they are gray, the luma plane of the video.
-        refused: (frame, reason) of boxes in which no object could begin.
     """
 
     COLUMNS: Sequence[tuple[str, str]] = ()
     DEFAULTS: dict[str, Any] = {}
     ORDERED = False
     COLOR = False
-    refused: Sequence[tuple[int, str]] = ()
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         raise NotImplementedError
+
+    def refused(self) -> list[tuple[int, str]]:
+        """Returns (frame, reason) of boxes in which no object began, after the last frame."""
+        return []
 
     def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
         """Returns the columns of each of these frames, (number, pixels)."""
@@ -55,11 +55,11 @@ class Detect(Job):
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         named = dict(parameters)
-        self._classifiers = [CascadeClassifier(name, device=device, max_candidates=65536, **named) for name in named.pop("cascade")]
+        self.classifiers = [CascadeClassifier(name, device=device, max_candidates=65536, **named) for name in named.pop("cascade")]
 
     def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
         images = [pixels for _, pixels in frames]
-        found = [(classifier.name, classifier.detect_batch(images)) for classifier in self._classifiers]
+        found = [(classifier.name, classifier.detect_batch(images)) for classifier in self.classifiers]
         made = []
         for i in range(len(frames)):
             boxes = np.concatenate([objects[i].boxes for _, objects in found])
@@ -99,7 +99,7 @@ class Superpixels(Job):
 
 
 class Track(Job):
-    """Follows objects from the boxes in which they begin. Its state between two frames can be saved and read."""
+    """Follows objects from the boxes in which they begin."""
 
     COLUMNS = (("id", "int"), ("x", "float"), ("y", "float"), ("width", "float"), ("height", "float"), ("score", "float"), ("state", "text"),
                ("located", "int"), ("learned", "int"))
@@ -108,35 +108,25 @@ class Track(Job):
 
     def __init__(self, parameters: dict[str, Any], device: str) -> None:
         self._tracker = MultiTracker(device=device, seed=parameters["seed"])
-        self.refused: list[tuple[int, str]] = []
+        self._refused: list[tuple[int, str]] = []
         self._boxes: dict[int, list[Any]] = {}
         for number, *box in parameters["boxes"]:
             self._boxes.setdefault(number, []).append(box)
-
-    def read_state(self, path: str) -> None:
-        """Goes on from what state() returned, kept in a file."""
-        self._tracker.load(path)
-
-    def state(self) -> Optional[bytes]:
-        """Returns all that the frames so far have left behind; None while there is no object."""
-        if not len(self._tracker):
-            return None
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "state.xml")
-            self._tracker.save(path)
-            with open(path, "rb") as file:
-                return file.read()
 
     def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
         made = []
         for number, pixels in frames:
             made.append(self._rows(pixels))
-            for box in self._boxes.get(number, ()):
+            for box in self._boxes.pop(number, ()):
                 try:
                     self._tracker.add(pixels, box)
                 except ArgumentError as raised:  # the others are followed
-                    self.refused.append((number, str(raised)))
+                    self._refused.append((number, str(raised)))
         return made
+
+    def refused(self) -> list[tuple[int, str]]:
+        """Returns (frame, reason) of boxes in which no object began, after the last frame."""
+        return sorted([*self._refused, *((number, "an object begins there, and there is no such frame, or it is missing") for number in self._boxes)])
 
     def _rows(self, pixels: Pixels) -> Columns:
         if not len(self._tracker):
@@ -180,13 +170,10 @@ def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(name: str) -> str:
-    try:
-        path = cascade_file(name)
-    except ArgumentError:
-        path = name
+    path = cascade_file(name) if name in cascades() else name
     try:
         with open(path, "rb") as file:
-            return sha256_of(file.read())
+            return hashlib.sha256(file.read()).hexdigest()
     except OSError:
         CascadeClassifier(name)  # says what is possible
         raise error(f"cascade: {shown(name)} cannot be read", "cascade", name) from None
