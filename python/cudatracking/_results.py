@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from . import _memory
-from ._arrays import DEPTHS, DeviceArray, order, order_back, torch_stream, view
+from ._arrays import DEPTHS, order, order_back, torch_stream, view
 from ._devices import native_stream, new_event, on_device
 from ._errors import ArgumentError, call, error
 from ._native import cv2

@@ -61,6 +61,8 @@ class Part:
     def add(self, frame: int, time: float, columns: Sequence[Any]) -> None:
         """Adds the rows of a frame: the columns after those of HEAD."""
         size = len(columns[0])
+        if not size:
+            return
         self.rows += size
         values: list[list[Any]] = [[self._video] * size, [frame] * size, _plain(np.full(size, time), "float")]
         values += [_plain(np.asarray(column), kind) for column, (_, kind) in zip(columns, self._schema[len(HEAD):])]
