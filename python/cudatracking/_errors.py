@@ -77,7 +77,8 @@ _WORDS = (
 # Names that are not the same words in snake_case.
 _NAMES = {"setFragments": "set", "cutFragments": "cut", "addFragment": "add", "updateFragment": "update", "removeFragment": "remove", "warpFragment": "warp",
           "write": "save", "getDetections": "detections", "getTemplates": "templates", "getAdjacency": "adjacency", "detectMultiScale": "detect",
-          "templ": "template", "searchAreas": "areas", "filename": "path", "boundingBox": "box", "minObjectSize": "min_size", "maxObjectSize": "max_size"}
+          "templ": "template", "searchAreas": "areas", "filename": "path", "boundingBox": "box", "minObjectSize": "min_size", "maxObjectSize": "max_size",
+          "firstAngle": "angles", "lastAngle": "angles", "firstScale": "scales", "lastScale": "scales"}
 _ELEMENTS = {"8U": "uint8", "8S": "int8", "16U": "uint16", "16S": "int16", "32S": "int32", "32F": "float32", "64F": "float64", "16F": "float16"}
 _PARSE_ERROR = -212  # Error::StsParseError: the message quotes a file, whose words are C++'s
 

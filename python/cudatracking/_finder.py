@@ -88,6 +88,7 @@ class TemplateFinder(Worker):
         params.coarsestArea = _arrays.number(coarsest_area, "coarsest_area", whole=True)
         self._native = call(cv2.cuda.TemplateFinder.create, params)
         image = _arrays.image(template, "template", _PIXELS)
+        self._kind = image.dtype
         cover = None if weights is None else _arrays.weights(weights, "weights")
         arrays = [image] if cover is None else [image, cover]
         with Work(self, arrays, None) as work:
@@ -107,7 +108,7 @@ class TemplateFinder(Worker):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
-        source = _arrays.image(image, "image", _PIXELS)
+        source = _arrays.image(image, "image", _PIXELS, wanted=self._kind)
         with Work(self, [source], stream) as work:
             found = call(self._native.find, work.array(source, slot="image"), **work.named)
         return [Pose((float(pose.center[0]), float(pose.center[1])), float(pose.angle), float(pose.scale), float(pose.score),

@@ -81,6 +81,44 @@ class Finder(unittest.TestCase):
             self.assertEqual(finder.size, SIZE)
             self.check(finder.find(convert(image)))
 
+    def test_arrays(self):
+        image, part = scene(), template()
+        truth = ct.find_template(image, part, threshold=.8, device="cpu")
+        wide = np.zeros((260, 440, 3), np.uint8)
+        wide[::2, ::2, 1] = image
+        kept = image.copy()
+        kept.flags.writeable = False
+        turned = np.asfortranarray(image)
+        larger = np.pad(image, 9, constant_values=255)
+        for given in (wide[::2, ::2, 1], kept, turned, larger[9:-9, 9:-9], image[::-1][::-1], np.ma.masked_array(image), image.astype(np.int16)):
+            found = ct.find_template(given, np.asfortranarray(part), threshold=.8, device="cpu")
+            self.assertEqual([pose[:4] for pose in found], [pose[:4] for pose in truth])
+        self.assertTrue((kept == scene()).all())
+
+    def test_whole_numbers(self):
+        """Those of other types become the template's type."""
+        finder = ct.TemplateFinder(template().astype(np.uint16), threshold=.8, device="cpu")
+        self.check(finder.find(scene().astype(np.int64)))
+
+    def test_wrong_arrays(self):
+        image, part = scene(), template()
+        finder = ct.TemplateFinder(part, device="cpu")
+        hidden = np.ma.masked_greater(image, 200)
+        nan = np.full(part.shape, np.nan, np.float32)
+        for call, words in ((lambda: finder.find(image / np.float32(255)), "^image: .*float32"), (lambda: finder.find(hidden), "^image: a masked array"),
+                            (lambda: finder.find(image - np.int16(200)), "^image: int16 values from -"), (lambda: finder.find(image.astype(np.uint16)), "^image: .*uint16"),
+                            (lambda: finder.find(None), "^image: "), (lambda: finder.find(image[0]), "^image: .*220"),
+                            (lambda: finder.find(np.zeros((9, 9, 2), np.uint8)), "^image: .*2"),
+                            (lambda: ct.TemplateFinder(part / 255, device="cpu"), "^template: .*float64"),
+                            (lambda: ct.TemplateFinder(np.zeros((0, 5), np.uint8), device="cpu"), "^template: "),
+                            (lambda: ct.TemplateFinder(np.zeros((1, 16385), np.uint8), device="cpu"), "^template: .*16385"),
+                            (lambda: ct.TemplateFinder(part, nan, device="cpu"), "^weights.*nan"),
+                            (lambda: ct.TemplateFinder(part, part * 0, device="cpu"), "^weights"),
+                            (lambda: ct.TemplateFinder(part, part.astype(np.uint16), device="cpu"), "^weights: .*uint16")):
+            with self.subTest(words), self.assertRaisesRegex((ct.ArgumentError, TypeError), words):
+                call()
+        self.check(ct.TemplateFinder(part, threshold=.8, device="cpu").find(image))
+
     def test_weights(self):
         weights = np.zeros(SIZE[::-1], bool)
         weights[4:-4, 5:-5] = True
@@ -93,7 +131,7 @@ class Finder(unittest.TestCase):
 
     def test_wrong_arguments(self):
         part = template()
-        for named, words in (({"threshold": 2}, "threshold: 2"), ({"angles": (0, 400)}, "last_angle: 400"), ({"scales": 20}, "first_scale: 20"),
+        for named, words in (({"threshold": 2}, "threshold: 2"), ({"angles": (0, 400)}, "^angles: 400"), ({"scales": 20}, "^scales: 20"),
                              ({"angles": (1, 2, 3)}, "angles: 3 numbers"), ({"max_matches": 0}, "max_matches: 0")):
             with self.assertRaisesRegex(ct.ArgumentError, words):
                 ct.TemplateFinder(part, device="cpu", **named)
