@@ -25,7 +25,7 @@ int main(int, char** argv)
     std::cout << " " << (video.isOpened() ? video.getBackendName() : "none") << std::endl;
 }
 """
-TUTORIALS = ("fragment_matcher", "quick_shift", "cascade", "tld")
+TUTORIALS = ("fragment_matcher", "quick_shift", "cascade", "tld", "template_finder")
 CPP_TUTORIALS = (*TUTORIALS, "windows")  # this one's Python is a sample
 
 
