@@ -307,7 +307,7 @@ TEST(TemplateFinder_Accuracy, fineTextureOfSmallScales)
 TEST(TemplateFinder_Accuracy, DISABLED_syntheticWarps)
 {
     expectWarpsFound(1000, false);
-    expectWarpsFound(1000, true);
+    expectWarpsFound(50, true);
 }
 
 TEST(TemplateFinder_Threads, sameBits)
