@@ -94,6 +94,8 @@ template <typename T> void Aligner::sumUp(const Mat& image, const Pose& pose, Ve
     const float centerX = static_cast<float>(pose.center.real()), centerY = static_cast<float>(pose.center.imag());
     const float lastX = image.cols - 1.f, lastY = image.rows - 1.f;
     const int pixel = image.channels();
+    // Offsets do not count, but make sums less accurate.
+    const T* const offset = image.ptr<T>(image.rows / 2) + image.cols / 2 * pixel;
     const Factors* factors = factors_.data();
     for (const Point2f& p : points_)
     {
@@ -109,7 +111,7 @@ template <typename T> void Aligner::sumUp(const Mat& image, const Pose& pose, Ve
         {
             const float upper = above[c] + fx * (above[c + next] - above[c]);
             const float lower = below[c] + fx * (below[c + next] - below[c]);
-            const float value = upper + fy * (lower - upper);
+            const float value = upper + fy * (lower - upper) - offset[c];
             for (int k = 0; k < COLUMNS; ++k)
                 sums[k] += static_cast<double>((*factors)[k]) * value;
         }

@@ -23,6 +23,11 @@ struct Pose
 
     double scale() const { return std::abs(linear); }
     double radians() const { return -std::arg(linear); }
+    float degrees() const
+    {
+        const float angle = static_cast<float>(radians() * 180. / CV_PI);
+        return angle <= -180.f ? 180.f : angle;
+    }
 };
 
 //! One resolution of the template, prepared for alignment.

@@ -10,7 +10,7 @@ namespace cv { namespace cuda { namespace template_finder {
 
 //! How far below the threshold a candidate may be before it is at full resolution. doc/template_finder.md has the share
 //! of poses that are lost.
-const double MARGIN = 0.2;
+const double MARGIN = 0.1;
 const int PEAKS = 16;     //!< of each coarse copy that are asked for at first; more come from its score map
 const int EXCLUSION = 3;  //!< distance of two peaks of a coarse copy, pixels
 const int BORDER = 2;     //!< pixels by which a copy may lie outside of the image
@@ -21,7 +21,37 @@ const int MOST_FINER = 2;            //!< levels that are left out for that, so 
 const size_t MOST_CANDIDATES = 5000; //!< of the coarsest level, which are compared with each other
 const double MOST_PIXELS = 2e9;      //!< of all coarse copies together
 
+const int AROUND = 3; //!< distance at which a pose that cannot be aligned is searched anew, pixels
+
 // --- preparation -----------------------------------------------------------------------------------------------------
+
+//! Halves a template. A pixel counts if all that it is made of does: the others show the background in an image.
+static void halve(Mat& templ, Mat& weights)
+{
+    Mat values, factors, sums, inner;
+    weights.convertTo(factors, CV_32F);
+    std::vector<Mat> planes(templ.channels(), factors);
+    merge(planes, factors);
+    templ.convertTo(values, CV_32F);
+    pyrDown(values.mul(factors), values);
+    pyrDown(factors, factors);
+    divide(values, max(factors, 1e-3), values);
+    values.convertTo(templ, templ.depth());
+
+    const Mat counts = weights > 0;
+    erode(counts, inner, Mat::ones(5, 5, CV_8U), Point(-1, -1), 1, BORDER_CONSTANT, Scalar(0));
+    pyrDown(Mat(weights), weights);
+    Mat without(weights.size(), CV_8UC1);
+    int before = 0;
+    for (int y = 0; y < without.rows; ++y)
+        for (int x = 0; x < without.cols; ++x)
+        {
+            before += counts.at<uchar>(2 * y, 2 * x) != 0;
+            without.at<uchar>(y, x) = static_cast<uchar>(~inner.at<uchar>(2 * y, 2 * x));
+        }
+    if (2 * static_cast<int>(without.total() - countNonZero(without)) >= before) // or a thin mask would lose too much
+        weights.setTo(0, without);
+}
 
 Search::Search(const Mat& templ, const Mat& weights, const Params& params) : params_(params), size_(templ.size())
 {
@@ -39,9 +69,14 @@ Search::Search(const Mat& templ, const Mat& weights, const Params& params) : par
     const bool turns = params.firstAngle < params.lastAngle, scales = params.firstScale < params.lastScale;
     for (int halvings = 0; halvings <= coarsest; ++halvings)
     {
-        resolutions_.push_back({pixels, cover, center, Aligner(pixels, cover, center, turns, scales)});
-        pyrDown(Mat(pixels), pixels); // sizes differ, so what was stored stays
-        pyrDown(Mat(cover), cover);
+        Mat counts = cover > 0, squares; // four pixels that count
+        erode(counts, squares, Mat::ones(2, 2, CV_8U), Point(0, 0), 1, BORDER_CONSTANT, Scalar(0));
+        if (2 * countNonZero(squares) < countNonZero(counts)) // thin: little would be left between pixels
+            counts.release();
+        resolutions_.push_back({pixels, cover, counts, center, Aligner(pixels, cover, center, turns, scales)});
+        pixels = pixels.clone();
+        cover = cover.clone();
+        halve(pixels, cover);
         center *= 0.5;
     }
     const auto contrastAt = [&](int level)
@@ -85,13 +120,14 @@ void Search::setCoarseCopies()
         for (int a = 0; a < angles; ++a)
         {
             const double scale = params_.firstScale * std::exp(scaleStep_ * s);
-            Pose pose = {0., std::polar(scale, -(params_.firstAngle * CV_PI / 180. + angleStep_ * a)), 0.f};
+            const double first = open ? params_.firstAngle * CV_PI / 180. : 0.; // of a full turn one angle is 0
+            Pose pose = {0., std::polar(scale, -(first + angleStep_ * a)), 0.f};
             // Where the centre of an upright template lies between pixels, its copy needs no interpolation.
             const Complex half = std::ldexp(scale * 0.5, -levels_) * Complex(size_.width - 1, size_.height - 1);
             pose.center = std::ldexp(1., levels_) *
                           Complex(half.real() - std::floor(half.real()), half.imag() - std::floor(half.imag()));
             coarse_.push_back(pose);
-            boxes_.push_back(boxOf(levels_, pose));
+            boxes_.push_back(boxOf(levels_, pose, 1.));
             templates.emplace_back();
             covers.emplace_back();
             copy(levels_, pose, boxes_.back(), templates.back(), covers.back());
@@ -114,14 +150,13 @@ Pose Search::local(Pose pose, int level, int resolution) const
     return pose;
 }
 
-//! Returns the pixels of an image that have a weight, by interpolation also those less than a pixel beyond the template's.
-Rect Search::boxOf(int level, const Pose& given) const
+//! Returns the pixels of an image that are less than `margin` pixels from the template's.
+Rect Search::boxOf(int level, const Pose& given, double margin) const
 {
     const Pose pose = local(given, level, 0);
     const double a = std::abs(pose.linear.real()), b = std::abs(pose.linear.imag()), unit = std::ldexp(1., level);
     const double width = std::max(size_.width - unit, 0.), height = std::max(size_.height - unit, 0.);
-    // Less than a pixel beyond the centres of the outermost pixels.
-    const double x = 0.5 * (a * width + b * height) + 1. - 1e-6, y = 0.5 * (b * width + a * height) + 1. - 1e-6;
+    const double x = 0.5 * (a * width + b * height) + margin - 1e-6, y = 0.5 * (b * width + a * height) + margin - 1e-6;
     const Point first(cvCeil(pose.center.real() - x), cvCeil(pose.center.imag() - y));
     const Point last(cvFloor(pose.center.real() + x), cvFloor(pose.center.imag() + y));
     return Rect(first.x, first.y, std::max(last.x - first.x + 1, 1), std::max(last.y - first.y + 1, 1));
@@ -138,6 +173,12 @@ void Search::copy(int level, const Pose& given, const Rect& box, Mat& templ, Mat
                       pose.linear.imag(), pose.linear.real(), shift.imag());
     warpAffine(resolution.templ, templ, map, box.size(), INTER_LINEAR, BORDER_REPLICATE);
     warpAffine(resolution.weights, weights, map, box.size(), INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
+    if (!resolution.counts.empty())
+    {
+        Mat counts; // between pixels that count and others the image shows the background
+        warpAffine(resolution.counts, counts, map, box.size(), INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
+        weights.setTo(0, counts < 255);
+    }
     if (countNonZero(weights) == 0) // a mask of few pixels
         weights.setTo(1);
 }
@@ -155,11 +196,14 @@ Pose Search::inRange(Pose pose) const
 
 // --- search ----------------------------------------------------------------------------------------------------------
 
-//! Orders poses: best first, then by rows, columns and angles.
+//! Orders poses by what is reported of them: best first, then by rows, columns and angles.
 static bool before(const Pose& a, const Pose& b)
 {
     const auto key = [](const Pose& p)
-    { return std::make_tuple(-p.score, p.center.imag(), p.center.real(), p.radians(), p.scale()); };
+    {
+        return std::make_tuple(-p.score, static_cast<float>(p.center.imag()), static_cast<float>(p.center.real()),
+                               p.degrees(), static_cast<float>(p.scale()));
+    };
     return key(a) < key(b);
 }
 
@@ -224,16 +268,18 @@ static void removeDoubles(std::vector<Pose>& poses, double distance, double angl
     poses.swap(kept);
 }
 
-//! Aligns poses with an image; those that cannot be aligned stay as they are.
-void Search::align(int level, const Mat& image, std::vector<Pose>& poses) const
+//! Aligns poses with an image. Returns those that cannot be aligned, and removes them.
+std::vector<Pose> Search::align(int level, const Mat& image, std::vector<Pose>& poses) const
 {
+    std::vector<uchar> aligned(poses.size());
     const auto alignSome = [&](const Range& range)
     {
         for (int i = range.start; i < range.end; ++i)
         {
             const int resolution = resolutionOf(level, poses[i].scale());
             Pose pose = local(poses[i], level, resolution);
-            if (!resolutions_[resolution].aligner.align(image, pose))
+            aligned[i] = resolutions_[resolution].aligner.align(image, pose);
+            if (!aligned[i])
                 continue;
             pose.center *= std::ldexp(1., level);
             pose.linear *= std::ldexp(1., level - resolution);
@@ -241,6 +287,69 @@ void Search::align(int level, const Mat& image, std::vector<Pose>& poses) const
         }
     };
     parallel_for_(Range(0, static_cast<int>(poses.size())), alignSome);
+    std::vector<Pose> done, others;
+    for (size_t i = 0; i < poses.size(); ++i)
+        (aligned[i] ? done : others).push_back(poses[i]);
+    poses.swap(done);
+    return others;
+}
+
+//! Matches copies of the template by poses, on the pixels of boxes, in areas of the image.
+std::vector<FragmentMatch> Search::matchCopies(int level, const Mat& image, const std::vector<Pose>& poses,
+                                               const std::vector<Rect>& boxes, const std::vector<Rect>& areas)
+{
+    std::vector<FragmentMatch> matches;
+    if (poses.empty())
+        return matches;
+    std::vector<Mat> templates(poses.size()), covers(poses.size());
+    const auto copySome = [&](const Range& range)
+    {
+        for (int i = range.start; i < range.end; ++i)
+            copy(level, poses[i], boxes[i], templates[i], covers[i]);
+    };
+    parallel_for_(Range(0, static_cast<int>(poses.size())), copySome);
+    single_->setFragments(templates, covers);
+    single_->find(image, areas, matches);
+    return matches;
+}
+
+//! Replaces each pose by the best one around it: whole pixels, and angles and sizes half a step away.
+void Search::searchAround(int level, const Mat& image, std::vector<Pose>& poses)
+{
+    std::vector<Pose> tried;
+    std::vector<Rect> boxes, areas;
+    std::vector<size_t> origins;
+    const double part = std::ldexp(0.5, level - levels_);
+    for (size_t i = 0; i < poses.size(); ++i)
+        for (int turn = -1; turn <= 1; ++turn)
+            for (int size = -1; size <= 1; ++size)
+            {
+                if ((turn != 0 && angleStep_ <= 0.) || (size != 0 && scaleStep_ <= 0.))
+                    continue;
+                Pose pose = poses[i];
+                pose.linear *= std::polar(std::exp(scaleStep_ * part * size), -angleStep_ * part * turn);
+                pose = inRange(pose);
+                const Rect box = boxOf(level, pose, 1.);
+                const Rect area = Rect(box.tl() - Point(AROUND, AROUND), box.size() + Size(2 * AROUND, 2 * AROUND)) &
+                                  Rect(Point(), image.size());
+                if (area.width < box.width || area.height < box.height)
+                    continue;
+                tried.push_back(pose);
+                boxes.push_back(box);
+                areas.push_back(area);
+                origins.push_back(i);
+            }
+    const std::vector<FragmentMatch> matches = matchCopies(level, image, tried, boxes, areas);
+    for (Pose& pose : poses)
+        pose.score = -1.f;
+    for (size_t i = 0; i < tried.size(); ++i)
+        if (matches[i].scores[0] > poses[origins[i]].score)
+        {
+            const Point moved = matches[i].locations[0] - boxes[i].tl();
+            tried[i].center += std::ldexp(1., level) * Complex(moved.x, moved.y);
+            tried[i].score = matches[i].scores[0];
+            poses[origins[i]] = tried[i];
+        }
 }
 
 //! Scores poses exactly, and keeps those that lie in the image and reach the threshold.
@@ -250,26 +359,16 @@ void Search::score(int level, const Mat& image, std::vector<Pose>& poses, double
     const Rect whole(Point(), image.size());
     const auto isOutside = [&](const Pose& pose)
     {
-        const Rect box = boxOf(level, pose), inside = box & whole;
+        // Warps place pixels to 1 / 32; at lower resolutions poses are less accurate.
+        const Rect box = boxOf(level, pose, level > 0 ? 0.03 : 0.97), inside = box & whole;
         const Point before = inside.tl() - box.tl(), behind = box.br() - inside.br();
         if (inside.empty() || std::max({before.x, before.y, behind.x, behind.y}) > BORDER)
             return true;
-        boxes.push_back(inside);
+        boxes.push_back(boxOf(level, pose, 1.) & whole);
         return false;
     };
     poses.erase(std::remove_if(poses.begin(), poses.end(), isOutside), poses.end());
-    if (poses.empty())
-        return;
-    std::vector<Mat> templates(poses.size()), covers(poses.size());
-    const auto copySome = [&](const Range& range)
-    {
-        for (int i = range.start; i < range.end; ++i)
-            copy(level, poses[i], boxes[i], templates[i], covers[i]);
-    };
-    parallel_for_(Range(0, static_cast<int>(poses.size())), copySome);
-    single_->setFragments(templates, covers);
-    std::vector<FragmentMatch> matches;
-    single_->find(image, boxes, matches);
+    const std::vector<FragmentMatch> matches = matchCopies(level, image, poses, boxes, boxes);
     for (size_t i = 0; i < poses.size(); ++i)
         poses[i].score = matches[i].scores[0];
     const auto isLower = [&](const Pose& pose) { return !(pose.score >= static_cast<float>(threshold)); };
@@ -287,7 +386,16 @@ std::vector<TemplatePose> Search::find(const Mat& image, bool onDevice, Stream& 
     removeDoubles(poses, std::ldexp(2.5, levels_), angleStep_ * 1.5, scaleStep_ * 1.5);
     for (int level = levels_; level >= 0; --level)
     {
-        align(level, images[level], poses);
+        std::vector<Pose> others = align(level, images[level], poses);
+        if (level == 0)
+            score(level, images[level], others, params_.threshold); // what is left are few
+        if (level == 0 || level == levels_ - 1)
+        {
+            searchAround(level, images[level], others);
+            const std::vector<Pose> remaining = align(level, images[level], others);
+            poses.insert(poses.end(), remaining.begin(), remaining.end());
+        }
+        poses.insert(poses.end(), others.begin(), others.end());
         score(level, images[level], poses, params_.threshold - (level > 0 ? MARGIN : 0.));
         removeDoubles(poses, std::ldexp(1., level), angleStep_ * 0.5, scaleStep_ * 0.5);
     }
@@ -309,9 +417,7 @@ std::vector<TemplatePose> Search::best(std::vector<Pose>& poses) const
             break;
         TemplatePose next;
         next.center = Point2f(static_cast<float>(pose.center.real()), static_cast<float>(pose.center.imag()));
-        next.angle = static_cast<float>(pose.radians() * 180. / CV_PI);
-        if (next.angle <= -180.f)
-            next.angle = 180.f;
+        next.angle = pose.degrees();
         next.scale = static_cast<float>(pose.scale());
         next.score = pose.score;
         const double x = size_.width * 0.5, y = size_.height * 0.5;
@@ -328,7 +434,7 @@ std::vector<TemplatePose> Search::best(std::vector<Pose>& poses) const
                 return false;
             convexHull(std::vector<Point2f>(shared), shared);
             const double smaller = std::min(next.scale, other.scale);
-            return contourArea(shared) > params_.maxOverlap * smaller * smaller * size_.area();
+            return contourArea(shared) > (params_.maxOverlap + 0.005) * smaller * smaller * size_.area();
         };
         if (std::none_of(result.begin(), result.end(), overlaps))
             result.push_back(next);

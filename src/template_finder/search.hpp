@@ -27,20 +27,23 @@ private:
     //! The template halved a number of times, with a border of weight 0.
     struct Resolution
     {
-        Mat templ, weights;
+        Mat templ, weights, counts; //!< counts: 255 where there is a weight; empty: only weights decide
         Complex center;
         Aligner aligner;
     };
 
     int resolutionOf(int level, double scale) const;
     Pose local(Pose pose, int level, int resolution) const;
-    Rect boxOf(int level, const Pose& pose) const;
+    Rect boxOf(int level, const Pose& pose, double margin) const;
     void copy(int level, const Pose& pose, const Rect& box, Mat& templ, Mat& weights) const;
     Pose inRange(Pose pose) const;
 
     void setCoarseCopies();
     std::vector<Pose> searchAll(const Mat& image, bool onDevice, Stream& stream);
-    void align(int level, const Mat& image, std::vector<Pose>& poses) const;
+    std::vector<Pose> align(int level, const Mat& image, std::vector<Pose>& poses) const;
+    std::vector<FragmentMatch> matchCopies(int level, const Mat& image, const std::vector<Pose>& poses,
+                                           const std::vector<Rect>& boxes, const std::vector<Rect>& areas);
+    void searchAround(int level, const Mat& image, std::vector<Pose>& poses);
     void score(int level, const Mat& image, std::vector<Pose>& poses, double threshold);
     std::vector<TemplatePose> best(std::vector<Pose>& poses) const;
 

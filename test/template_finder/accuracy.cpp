@@ -131,6 +131,52 @@ TEST(TemplateFinder_Accuracy, masks)
                 bytes[0].score, 0.02);
 }
 
+//! What lies around a place, or below the mask of a template, changes neither that it is found nor its score.
+TEST(TemplateFinder_Accuracy, background)
+{
+    const Size size(61, 61);
+    Mat disc = Mat::zeros(size, CV_8UC1);
+    circle(disc, Point(30, 30), 28, Scalar(255), FILLED);
+    Mat part;
+    GaussianBlur(makeTemplate(size, CV_8UC1), part, Size(), 3.);
+    for (const bool masked : {false, true})
+        for (const int around : {0, 128, 255})
+            for (const double angle : {0., 30., 135.})
+            {
+                SCOPED_TRACE(cv::format("masked %d, around %d, %g degrees", masked, around, angle));
+                const Mat covers = masked ? disc : Mat(size, CV_8UC1, Scalar(255));
+                Mat image(150, 170, CV_8UC1, Scalar(around)), turned, covered, templ = part.clone();
+                image(Rect(0, 0, 9, 9)).setTo(128); // or all would be constant
+                Mat map = getRotationMatrix2D(Point2f(30, 30), angle, 1.);
+                map.col(2) += Mat(Vec2d(50.4, 41.7));
+                warpAffine(part, turned, map, image.size(), INTER_LINEAR, BORDER_REPLICATE);
+                warpAffine(covers, covered, map, image.size(), INTER_NEAREST);
+                turned.copyTo(image, covered);
+                templ.setTo(255 - around, covers == 0);
+                const std::vector<TemplatePose> found = findPoses(image, templ, makeParams(0.9), masked ? disc : Mat());
+                ASSERT_EQ(1u, found.size());
+                expectPlaced({80.4, 71.7, angle, 1.}, found, 0.1, 0.1);
+                EXPECT_GT(found[0].score, 0.99f);
+            }
+}
+
+//! Sums of 16 bits are as accurate far from zero.
+TEST(TemplateFinder_Accuracy, offsets)
+{
+    const Size size(44, 36);
+    const Mat image = makeImage(Size(220, 200), CV_8UC1, size, PLACES), templ = makeTemplate(size, CV_8UC1);
+    for (const int offset : {0, 30000, 65000})
+    {
+        Mat deepImage, deepTemplate;
+        image.convertTo(deepImage, CV_16U, 0.125, offset);
+        templ.convertTo(deepTemplate, CV_16U, 0.125, offset);
+        const std::vector<TemplatePose> found = findPoses(deepImage, deepTemplate, makeParams(0.9));
+        ASSERT_EQ(PLACES.size(), found.size()) << offset;
+        for (const Placed& place : PLACES)
+            expectPlaced(place, found);
+    }
+}
+
 TEST(TemplateFinder_Accuracy, brightnessAndContrast)
 {
     const Size size(44, 36);

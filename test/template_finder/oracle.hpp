@@ -12,8 +12,8 @@ namespace opencv_test { namespace poses {
 //! A pixel of the template, warped with bilinear interpolation.
 struct Sample
 {
-    int x, y; //!< in the image
-    double weight, values[3];
+    int x, y;                        //!< in the image
+    double weight, cover, values[3]; //!< cover: part that is made of pixels that count
 };
 
 inline double valueAt(const Mat& array, int x, int y, int channel)
@@ -36,7 +36,7 @@ inline std::vector<Sample> samplesOf(const Mat& templ, const Mat& weights, const
         {
             const double u = c * (x - p.x) - s * (y - p.y) + (templ.cols - 1) * 0.5;
             const double v = s * (x - p.x) + c * (y - p.y) + (templ.rows - 1) * 0.5;
-            Sample sample = {x, y, 0., {}};
+            Sample sample = {x, y, 0., 0., {}};
             for (int k = 0; k < 4; ++k)
             {
                 const int left = cvFloor(u) + k % 2, top = cvFloor(v) + k / 2;
@@ -45,12 +45,28 @@ inline std::vector<Sample> samplesOf(const Mat& templ, const Mat& weights, const
                           inY = std::min(std::max(top, 0), templ.rows - 1);
                 for (int channel = 0; channel < std::min(templ.channels(), 3); ++channel)
                     sample.values[channel] += part * valueAt(templ, inX, inY, channel);
-                if (left == inX && top == inY)
-                    sample.weight += part * (weights.empty() ? 1. : unit * valueAt(weights, left, top, 0));
+                if (left != inX || top != inY)
+                    continue;
+                const double weight = weights.empty() ? 1. : unit * valueAt(weights, left, top, 0);
+                sample.weight += part * weight;
+                sample.cover += weight > 0. ? part : 0.;
             }
             if (sample.weight > 0.)
                 samples.push_back(sample);
         }
+    // Between pixels that count and others nothing counts, unless the template is thin. Positions are rounded to 1 / 32.
+    const auto isPart = [](const Sample& s) { return s.cover < 1. - 1. / 64.; };
+    const auto counts = [&](int x, int y)
+    { return x < templ.cols && y < templ.rows && (weights.empty() || valueAt(weights, x, y, 0) > 0.); };
+    int pixels = 0, squares = 0;
+    for (int y = 0; y < templ.rows; ++y)
+        for (int x = 0; x < templ.cols; ++x)
+        {
+            pixels += counts(x, y);
+            squares += counts(x, y) && counts(x + 1, y) && counts(x, y + 1) && counts(x + 1, y + 1);
+        }
+    if (2 * squares >= pixels)
+        samples.erase(std::remove_if(samples.begin(), samples.end(), isPart), samples.end());
     return samples;
 }
 

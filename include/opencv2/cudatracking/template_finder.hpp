@@ -49,16 +49,18 @@ of the template, ((width - 1) / 2, (height - 1) / 2); R is the rotation by the a
 seen.
 
 __Scores__: the score of a pose is the weighted correlation coefficient of the template, warped by the pose with bilinear
-interpolation, and the pixels of the image under it: ZNCC of FragmentMatcher, exactly and at full resolution. It ignores
-changes of brightness and contrast. Interpolation smooths the warped template, so turned copies of a fine texture do not
-reach 1.
+interpolation, and the pixels of the image under it: ZNCC of FragmentMatcher, exactly and at full resolution. Each
+channel has a mean of its own. Pixels of the image between two pixels of which one has no weight, or lies outside of the
+template, do not count, unless the template is only two pixels wide. The score ignores changes of brightness and contrast.
+Interpolation smooths the warped template, so turned copies of a fine texture do not reach 1. For scales below 0.7 the
+template is halved before it is warped.
 
 __Search__: template and image are halved until the template has about Params::coarsestArea pixels, or once or twice less
 where the template would lose more than 0.6 of its standard deviation. There all angles and sizes are scored at all
-positions. Candidates up to 0.2 below the threshold are then aligned by least squares at this and
-each finer resolution, in position, angle and size with sub-pixel precision, and scored again. A place is lost if it is
-less similar at a coarse resolution; doc/template_finder.md says how often that happens. At most 5,000 candidates are
-followed.
+positions. Candidates up to 0.1 below the threshold are then aligned by least squares at this and each finer resolution,
+in position, angle and size with sub-pixel precision, and scored again. A pose that cannot be aligned is the best one
+around on a grid of whole pixels. A place is lost if it is less similar at a coarse resolution; doc/template_finder.md
+says how often that happens. At most 5,000 candidates are followed.
 
 __Limits__: the whole template must lie in the image, but for two pixels. Perspective and deformations are not searched.
 
