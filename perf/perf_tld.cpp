@@ -126,7 +126,6 @@ TLDParams flowOnly()
     p.stepPercent = 20;
     p.fernThreshold = 1.;
     p.maxUnsupported = 0;
-    p.maxProbation = 0;
     return p;
 }
 

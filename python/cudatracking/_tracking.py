@@ -47,27 +47,25 @@ class Event(enum.IntEnum):
     STARTED: init(), add(), reset_to() or a box given to update() has set it; no frame was processed since.
     FLOWED: optical flow from the last frame.
     CORRECTED: optical flow, and then a correction: the mean of the box and the detected windows around it.
-    RETRIED: flow from an earlier frame, after flow had failed.
+    FILTERED: the correlation filter, with TLDParams.filter.
     JUMPED: the box left its place for one elsewhere that is more similar to the object: perhaps another object that looks alike.
     FOUND_AGAIN: the object was lost, and the learned detector has found it: perhaps another object that looks alike.
     BECAME_LOST: there is no box any more; the object had one after the last frame.
-    CONFIRMED: a box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise its own
-        box comes from flow.
+    CONFIRMED: a box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise it keeps
+        its own.
     RECOGNIZED: the object was lost, and has taken over a box given to update() that is similar to it.
-    FILTERED: the box is that of the correlation filter, as optical flow had failed or was not sure. Only with TLDParams.filter.
     """
 
     NO_EVENT = 0
     STARTED = 1
     FLOWED = 2
     CORRECTED = 3
-    RETRIED = 4
+    FILTERED = 4
     JUMPED = 5
     FOUND_AGAIN = 6
     BECAME_LOST = 7
     CONFIRMED = 8
     RECOGNIZED = 9
-    FILTERED = 12
 
 
 def _switch(default: Any, text: str) -> Any:
@@ -137,13 +135,9 @@ class TLDParams:
     max_flow_error: float = _tuning(10.,
         "median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has failed then, unless "
         "ten or more points have an error of at most 2 pixels and the box that they give is similar to the object.")
-    retry_frames: int = _tuning(3, "number of frames after a failure in which optical flow is tried again, 0 to 3.")
     # States.
     max_unsupported: int = _tuning(3,
         "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
-    max_probation: int = _tuning(100,
-        "after so many successive frames in which neither similarity nor a cluster of detections confirms the box, the first unsupported frame (see "
-        "State) ends in LOST; 0: no limit.")
     jump_margin: float = _tuning(0.1,
         "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
         "in score. 0 to 1.")
@@ -151,9 +145,6 @@ class TLDParams:
     # Boxes given to MultiTracker.update().
     box_overlap: float = _switch(0.3,
         "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
-    verify_boxes: bool = _switch(False,
-        "True lets boxes only propose places: a box counts only if it is similar to the object, and keeps no object that the tracker itself does "
-        "not see. For sources that report boxes also where the object is not.")
     correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
     find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
     start_from_boxes: bool = _switch(False,
@@ -517,7 +508,7 @@ class MultiTracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
             boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, edges rounded. Each
-                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, verify_boxes,
+                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap,
                 correct_by_boxes, find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
             stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
@@ -644,7 +635,7 @@ class MultiTracker(_Frames):
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file written by save(), of at most 512 MiB, and replaces all objects and all parameters, those about boxes such as verify_boxes, too.
+        """Reads a file written by save(), of at most 512 MiB, and replaces all objects and all parameters, those about boxes such as find_by_boxes, too.
         It is checked completely, so it may come from an untrusted source; if it is refused, nothing changes."""
         self._read(_arrays.file_name(path, "path"))
 

@@ -376,15 +376,6 @@ class TrackingTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "boxOverlap|box_overlap"):
             ct.MultiTracker(box_overlap=0)
 
-    def test_boxes_that_propose(self):
-        aside, right = [box(0)[0] + 16, *box(0)[1:]], box(0)
-        for verifies in (False, True):
-            many = ct.MultiTracker(verify_boxes=verifies)
-            many.add(frame(0), box(0))
-            self.assertEqual(many.update(frame(0), [aside])["box"].tolist(), [-1 if verifies else 0])
-            self.assertEqual(many.update(frame(0), [aside, right])["box"].tolist(), [1])
-            self.assertEqual(many.params.verify_boxes, verifies)
-
     def test_clipped_boxes(self):
         free, clipped = ct.Tracker(), ct.Tracker(clip_boxes=True)
         for tracker in (free, clipped):
@@ -612,7 +603,7 @@ class PackageTest(unittest.TestCase):
         for make, name, value in ((lambda: ct.FragmentMatcher(peaks=17), "peaks", 17),
                                   (lambda: ct.FragmentMatcher(exclusion_distance=-1), "exclusion_distance", -1),
                                   (lambda: ct.FragmentMatcher(max_search_area=(-1, 2)), "max_search_area", None),
-                                  (lambda: ct.Tracker(max_probation=-1), "max_probation", -1),
+                                  (lambda: ct.Tracker(max_unsupported=-1), "max_unsupported", -1),
                                   (lambda: ct.MultiTracker(box_overlap=1.75), "box_overlap", 1.75),
                                   (lambda: ct.Tracker(scale_factor=1e9), "scale_factor", 1e9),
                                   (lambda: ct.QuickShift(max_dist=-1), "max_dist", -1)):

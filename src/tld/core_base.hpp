@@ -47,10 +47,10 @@ struct Settings
     double warpScale, warpShift, warpNoise;
     int flowWindow, flowLevels, flowIterations;
     double flowEpsilon, maxFlowError;
-    int retryFrames, maxUnsupported, maxProbation;
+    int maxUnsupported;
     double jumpMargin, firstJumpMargin;
     double boxOverlap;
-    int verifyBoxes, correctByBoxes, findByBoxes, startFromBoxes;
+    int correctByBoxes, findByBoxes, startFromBoxes;
     int endAfterMisses;
 };
 
@@ -59,7 +59,6 @@ const double FAR_OVERLAP = 0.2;      //!< below: windows learned as negatives
 const double AVERAGE_OVERLAP = 0.7;  //!< above: windows that correct the tracker's box
 const double SAME_SIMILARITY = 0.95; //!< above: two patches show the same
 const int AVERAGE_WEIGHT = 10;       //!< weight of the tracker's box in the mean with those windows
-const double LEAST_OF_FEW = 0.5;     //!< least similarity of a box that only returned points have moved
 const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin holds, and recheck() does not end validity
 const double LEAST_SIDE = 10;        //!< shortest side to which flow can shrink a box, pixels
 

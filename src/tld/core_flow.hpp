@@ -13,7 +13,7 @@
 namespace cv { namespace cuda { namespace tld {
 
 const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
-const int KEPT_FRAMES = 5; //!< the current frame, and those from which flow may still begin
+const int KEPT_FRAMES = 2; //!< the current frame and the last one
 /** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were
 added with it begin their flow there, and all others continue from the last frame. */
 const int START = KEPT_FRAMES;

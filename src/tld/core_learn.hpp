@@ -5,7 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_LEARN_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_LEARN_HPP
 
-#include "core_filter_rules.hpp"
+#include "core_filter.hpp"
 #include "core_track.hpp"
 
 namespace cv { namespace cuda { namespace tld {
@@ -66,7 +66,6 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart, int
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
     s.score = s.similarity = 1.;
-    s.retries = 0;
     s.filter.confidence = 0.;
     if (s.filter.started)
         moveFilter(s.filter, box, cols, rows);

@@ -22,11 +22,11 @@ struct LearnedObject
     int cols, rows;    //!< size of images, pixels
     ObjectState state;
     std::vector<Feature> features;
-    std::vector<Leaf> leaves;        //!< 2^features per tree
-    std::vector<uint8_t> positives;  //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint8_t> negatives;  //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint16_t> order;     //!< slots of positives
-    std::vector<FilterModel> filter; //!< one, if state.filter.started
+    std::vector<Leaf> leaves;                 //!< 2^features per tree
+    std::vector<uint8_t> positives;           //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint8_t> negatives;           //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint16_t> order;              //!< slots of positives
+    std::vector<correlation::Spectra> filter; //!< model: one, if state.filter.started
 };
 
 //! Returns the state that an object of a file begins with: without a filter, if it has none or none is wanted.

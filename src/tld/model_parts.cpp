@@ -41,7 +41,7 @@ std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
-    p.clipBoxes = p.filter = p.verifyBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.clipBoxes = p.filter = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
     p.boxOverlap = 1.;
     p.endAfterMisses = 0;
     std::vector<std::pair<const char*, double>> values;
@@ -129,9 +129,7 @@ void writeState(FileStorage& fs, const LearnedObject& o)
     fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "event" << s.event << "score" << s.score
        << "similarity" << s.similarity;
     writeValues(fs, "box", valuesOf(s.box));
-    fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
-    fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
-    writeValues(fs, "keptBox", valuesOf(s.keptBox));
+    fs << "unsupported" << s.unsupported;
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -249,15 +247,13 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
 //! Reads the event of the last frame, which says whether there is a box.
 static int readEvent(const Item& root, bool alive)
 {
-    const int event = root.integerOf("event", NO_EVENT, FILTERED);
-    if (event > RECOGNIZED && event < FILTERED)
-        root.fail("event: there is none of this number");
+    const int event = root.integerOf("event", NO_EVENT, RECOGNIZED);
     if (alive == (event == NO_EVENT || event == BECAME_LOST))
         root.fail(format("event: %d cannot be that of an object with alive %d", event, alive ? 1 : 0).c_str());
     return event;
 }
 
-void readState(const Item& root, const Settings& settings, LearnedObject& o)
+void readState(const Item& root, LearnedObject& o)
 {
     ObjectState& s = o.state;
     s.alive = root.integerOf("alive", 0, 1);
@@ -268,11 +264,6 @@ void readState(const Item& root, const Settings& settings, LearnedObject& o)
     s.similarity = readReal(root, "similarity", 0., 1.);
     s.box = readBox(root, "box", s.alive != 0);
     s.unsupported = root.integerOf("unsupported", 0, INT_MAX - 1);
-    s.onProbation = root.integerOf("onProbation", 0, INT_MAX - 1);
-    s.retries = root.integerOf("retries", 0, s.alive ? 0 : settings.retryFrames);
-    s.keptAge = root.integerOf("keptAge", 0, KEPT_FRAMES - 1 - s.retries);
-    s.keptValid = root.integerOf("keptValid", 0, 1);
-    s.keptBox = readBox(root, "keptBox", s.retries > 0);
     if (s.alive && isOutside(s.box, o.cols, o.rows))
         root.fail("box is outside of the image");
 }

@@ -54,15 +54,12 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("flowIterations", p.flowIterations, 20, 1, 100);
     visit("flowEpsilon", p.flowEpsilon, 0.03, 0., 16.);
     visit("maxFlowError", p.maxFlowError, 10., 0., static_cast<double>(MAX_SIDE));
-    visit("retryFrames", p.retryFrames, 3, 0, KEPT_FRAMES - 2);
     // states.
     visit("maxUnsupported", p.maxUnsupported, 3, 0, INT_MAX);
-    visit("maxProbation", p.maxProbation, 100, 0, INT_MAX);
     visit("jumpMargin", p.jumpMargin, 0.1, 0., 1.);
     visit("firstJumpMargin", p.firstJumpMargin, 0.2, 0., 1.);
     // Boxes of a detector: switches, too.
     visit("boxOverlap", p.boxOverlap, 0.3, 0.01, 1.);
-    visit("verifyBoxes", p.verifyBoxes, false, false, true);
     visit("correctByBoxes", p.correctByBoxes, false, false, true);
     visit("findByBoxes", p.findByBoxes, false, false, true);
     visit("startFromBoxes", p.startFromBoxes, false, false, true);

@@ -62,36 +62,51 @@ TEST_P(Tld_Api, parametersAreKept)
     }
 }
 
-//! Gray values are those of cv::cvtColor; regions, steps and UMat do not matter.
+//! Runs a tracker on the frames of a colored scene. @param kind converts a frame.
+template <typename Kind> std::vector<Step> stepsOf(Engine engine, const TLDParams& params, const Kind& kind)
+{
+    const StandardScene scene(CV_8UC3);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(params);
+    tracker->init(Image(engine, kind(scene.frame(0))).in(), scene.box(0));
+    std::vector<Step> steps;
+    for (int t = 1; t < 12; ++t)
+        steps.push_back(advance(*tracker, engine, kind(scene.frame(t))));
+    return steps;
+}
+Mat converted(const Mat& image, int code)
+{
+    Mat result;
+    cvtColor(image, result, code);
+    return result;
+}
+Mat grayOf(const Mat& image) { return converted(image, COLOR_BGR2GRAY); }
+Mat equalChannelsOf(const Mat& image) { return converted(grayOf(image), COLOR_GRAY2BGR); }
+Mat withAlpha(const Mat& image)
+{
+    Mat result = converted(image, COLOR_BGR2BGRA);
+    insertChannel(texture(9, image.size()), result, 3);
+    return result;
+}
+
+//! Gray images are color images whose channels are equal; alpha, regions and steps do not matter.
 TEST_P(Tld_Api, kindsOfImages)
 {
-    const S colour(CV_8UC3);
-    std::vector<std::vector<Step>> runs;
-    for (int kind = 0; kind < 4; ++kind)
-    {
-        const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-        std::vector<Step> steps;
-        for (int t = 0; t < 12; ++t)
-        {
-            Mat frame = colour.frame(t);
-            if (kind == 0)
-                cvtColor(frame, frame, COLOR_BGR2GRAY);
-            else if (kind == 2)
-                cvtColor(frame, frame, COLOR_BGR2BGRA);
-            if (kind == 3)
-                frame = asRoi(frame);
-            if (t == 0)
-                tracker->init(image(frame).in(), colour.box(0));
-            else
-                steps.push_back(advance(*tracker, engine(), frame));
-        }
-        runs.push_back(steps);
-    }
-    for (size_t kind = 1; kind < runs.size(); ++kind)
-    {
-        SCOPED_TRACE(kind);
-        expectSame(runs[0], runs[kind]);
-    }
+    const TLDParams params;
+    const std::vector<Step> gray = stepsOf(engine(), params, grayOf);
+    expectSame(gray, stepsOf(engine(), params, equalChannelsOf));
+    expectSame(gray, stepsOf(engine(), params, [](const Mat& m) { return withAlpha(equalChannelsOf(m)); }));
+    const std::vector<Step> color = stepsOf(engine(), params, [](const Mat& m) { return m; });
+    expectSame(color, stepsOf(engine(), params, withAlpha));
+    expectSame(color, stepsOf(engine(), params, [](const Mat& m) { return asRoi(m); }));
+}
+
+//! Without the filter only gray values matter, which are those of cv::cvtColor.
+TEST_P(Tld_Api, onlyTheFilterSeesColors)
+{
+    const auto unchanged = [](const Mat& m) { return m; };
+    const TLDParams flow = paramsOf("filter 0");
+    expectSame(stepsOf(engine(), flow, grayOf), stepsOf(engine(), flow, unchanged));
+    EXPECT_FALSE(same(stepsOf(engine(), TLDParams(), grayOf).back(), stepsOf(engine(), TLDParams(), unchanged).back()));
 }
 
 TEST(Tld_Inputs, unifiedMemory)

@@ -167,8 +167,7 @@ TEST_P(Tld_Boxes, findLostObjects)
 {
     for (const bool finds : {false, true})
     {
-        const Ptr<MultiTrackerTLD> multi =
-            tracker(paramsOf(cv::format("retryFrames 0, findByBoxes %d", finds), flowOnly()));
+        const Ptr<MultiTrackerTLD> multi = tracker(paramsOf(cv::format("findByBoxes %d", finds), flowOnly()));
         const Mat flat(FRAME, CV_8UC1, Scalar(90));
         for (int k = 0; k < 2; ++k)
             update(*multi, texture(500 + k, FRAME));
@@ -375,7 +374,7 @@ TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
         s.alive = 1;
         s.box = {100, 80, 40, 30};
         core::ObjectState plain = s;
-        core::associateWith(s, {104, 80, 40, 30}, 5, 0., settings);
+        core::associateWith(s, {104, 80, 40, 30}, 5, settings);
         EXPECT_EQ(1, s.valid);
         EXPECT_EQ(6, s.matched) << "1 + index";
         EXPECT_EQ(corrects ? 104. : 100., s.box.x);
@@ -436,10 +435,7 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
         p.seed = run;
         p.correctByBoxes = run % 2 != 0;
         p.findByBoxes = run % 3 != 0;
-        p.verifyBoxes = run % 4 % 3 != 0;
         p.filter = run % 5 >= 3;
-        if (p.findByBoxes)
-            p.retryFrames = 0; // else flow that is tried again is before the boxes
         p.startFromBoxes = run % 4 >= 2;
         p.endAfterMisses = run % 5 == 4 ? 2 : 0;
         const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
@@ -485,8 +481,7 @@ TEST_F(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     const Three scene;
     for (const char* params :
-         {"correctByBoxes 1, findByBoxes 1", "correctByBoxes 1, verifyBoxes 1", "findByBoxes 1, verifyBoxes 1",
-          "correctByBoxes 1", "filter 1, correctByBoxes 1, findByBoxes 1, verifyBoxes 1"})
+         {"correctByBoxes 1, findByBoxes 1", "findByBoxes 1", "correctByBoxes 1", "filter 0, correctByBoxes 1"})
     {
         SCOPED_TRACE(params);
         const TLDParams p = paramsOf(params);
@@ -558,21 +553,17 @@ TEST_F(Tld_Cuda, objectsDoNotStartInGraphs)
 TEST_F(Tld_CudaSanitize, boxes)
 {
     const Three scene;
-    for (const bool verifies : {false, true})
+    const TLDParams p = paramsOf("scales 2, correctByBoxes 1, findByBoxes 1", flowOnly());
+    const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
+    for (int i = 0; i < 3; ++i)
+        tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
+    RNG rng(3);
+    for (int t = 1; t < 6; ++t)
     {
-        const TLDParams p =
-            paramsOf(cv::format("scales 2, correctByBoxes 1, findByBoxes 1, verifyBoxes %d", verifies), flowOnly());
-        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
-        for (int i = 0; i < 3; ++i)
-            tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
-        RNG rng(3);
-        for (int t = 1; t < 6; ++t)
-        {
-            const cuda::GpuMat frame(t == 3 ? texture(1, FRAME) : scene.frame(t));
-            Mat rows;
-            tracker->update(frame, randomBoxes(rng, scene, t), rows);
-            ASSERT_EQ(3, rows.rows);
-        }
+        const cuda::GpuMat frame(t == 3 ? texture(1, FRAME) : scene.frame(t));
+        Mat rows;
+        tracker->update(frame, randomBoxes(rng, scene, t), rows);
+        ASSERT_EQ(3, rows.rows);
     }
 }
 

@@ -365,7 +365,7 @@ TEST_F(Tld_Cuda, filtersOfManyObjects)
     }
 }
 
-//! Histograms of a filter after images of another type.
+//! Filters after images of another type.
 TEST_F(Tld_Cuda, filtersOfOtherTypes)
 {
     std::string text = textOf(*trackerOn(StandardScene(CV_8UC3), Engine::CPU));

@@ -214,27 +214,4 @@ TEST(Tld_Flow, levelsOfThePyramid)
     }
 }
 
-//! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
-TEST(Tld_Flow, whichPointsReturn)
-{
-    const auto point = [](double error, double ncc, bool found = true)
-    {
-        core::TrackedPoint p = {};
-        p.found = found;
-        p.error = static_cast<int64_t>(error * error * 65536. * 65536.);
-        p.ncc = ncc;
-        return p;
-    };
-    for (const double maxError : {10., 2., 0.5})
-    {
-        SCOPED_TRACE(maxError);
-        const core::KeptLimits limits = core::returnedLimits(maxError);
-        const double largest = std::min(2., maxError);
-        EXPECT_TRUE(core::isKept(point(0., 1.), limits));
-        EXPECT_TRUE(core::isKept(point(largest, -1.), limits));
-        EXPECT_FALSE(core::isKept(point(largest + 0.001, 1.), limits));
-        EXPECT_FALSE(core::isKept(point(0., 1., false), limits));
-    }
-}
-
 }} // namespace opencv_test

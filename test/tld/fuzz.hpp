@@ -77,9 +77,7 @@ inline cuda::TLDParams randomTldParams(RNG& rng)
     p.flowIterations = rng.uniform(1, 40);
     p.flowEpsilon = oneOf<double>(rng, {0., 0.01, 0.03, 0.5});
     p.maxFlowError = oneOf<double>(rng, {0.1, 1., 10., 50.});
-    p.retryFrames = rng.uniform(0, 4);
     p.maxUnsupported = rng.uniform(0, 5);
-    p.maxProbation = rng.uniform(0, 4);
     p.jumpMargin = rng.uniform(0., 0.3);
     p.firstJumpMargin = rng.uniform(0., 0.3);
     return p;
@@ -134,7 +132,6 @@ inline void randomFrames(RNG& rng, TldCase& c, Size size, int type, int count)
 //! Boxes of a detector: some at the objects' first places, some anywhere, also partly outside.
 inline void randomDetections(RNG& rng, TldCase& c, Size size)
 {
-    c.params.verifyBoxes = onceIn(rng, 2);
     c.params.correctByBoxes = onceIn(rng, 2);
     c.params.findByBoxes = !onceIn(rng, 3);
     c.params.boxOverlap = rng.uniform(0.05, 0.6);

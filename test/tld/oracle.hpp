@@ -359,10 +359,9 @@ inline double nccAround(const Mat& a, Point2f pa, const Mat& b, Point2f pb)
 //! The outcome of median flow of a box.
 enum class Followed
 {
-    NOT,      //!< flow fails
-    WELL,     //!< most points follow
-    BY_A_FEW, //!< the points that return to their start
-    OPEN      //!< too near to a limit
+    NOT,  //!< flow fails
+    WELL, //!< most points follow
+    OPEN  //!< too near to a limit
 };
 
 //! Points that flow has found in the other image.
@@ -403,23 +402,15 @@ inline Followed keepPoints(const TLDParams& p, const FoundPoints& found, std::ve
 {
     if (found.from.empty())
         return Followed::NOT;
-    const double median = medianOf(found.errors), ncc = medianOf(found.nccs), limit = std::min(2., p.maxFlowError);
+    const double median = medianOf(found.errors), ncc = medianOf(found.nccs);
     if (std::abs(median / p.maxFlowError - 1.) < 0.02)
         return Followed::OPEN;
-    const bool few = median > p.maxFlowError;
     for (size_t i = 0; i < found.errors.size(); ++i)
-    {
-        if (few && std::abs(found.errors[i] / limit - 1.) < 0.1)
-            return Followed::OPEN;
-        if (few ? found.errors[i] < limit : found.errors[i] <= median && found.nccs[i] >= ncc)
+        if (found.errors[i] <= median && found.nccs[i] >= ncc)
             kept.push_back(i);
-    }
-    if (kept.size() < (few ? 10u : 1u))
-        return Followed::NOT;
-    return few ? Followed::BY_A_FEW : Followed::WELL;
+    return median > p.maxFlowError || kept.empty() ? Followed::NOT : Followed::WELL;
 }
 
-//! Moves a box by median flow of cv::calcOpticalFlowPyrLK.
 inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
 {
     const FoundPoints found = findPoints(p, from, to, box);

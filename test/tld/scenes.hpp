@@ -274,10 +274,7 @@ inline double validThresholdOf(const TrackerTLD& tracker)
 }
 
 //! Returns parameters for flow only: no window passes the ferns, there is no filter, and nothing is learned.
-inline TLDParams flowOnly()
-{
-    return paramsOf("learning 0, fernThreshold 1, maxUnsupported 0, maxProbation 0, filter 0");
-}
+inline TLDParams flowOnly() { return paramsOf("learning 0, fernThreshold 1, maxUnsupported 0, filter 0"); }
 
 //! Tests that run on both backends, visibly skipped on CUDA without a device.
 class OnEngine : public testing::TestWithParam<Engine>

@@ -75,7 +75,7 @@ TEST_P(Tld_State, writesWhatItReads)
 TEST_P(Tld_State, resetAfterReadingALostOne)
 {
     const S scene;
-    for (const int cut : {46, 47, 52}) // retrying flow, and lost
+    for (const int cut : {46, 47, 52})
     {
         SCOPED_TRACE(cut);
         const Ptr<TrackerTLD> straight = trackerOn(scene, engine(), paramsOf("filter 0")), copy = TrackerTLD::create();
@@ -316,17 +316,13 @@ TEST(Tld_Files, limitsOfValues)
         {"alive", {"1"}, {"-1", "2"}},
         {"valid", {"0", "1"}, {"-1", "2"}},
         {"learned", {"0", "1"}, {"-1", "2"}},
-        {"event", {"1", "6", "8", "9", "12"}, {"-1", "0", "7", "10", "11", "13"}},
+        {"event", {"1", "4", "6", "8", "9"}, {"-1", "0", "7", "10"}},
         {"score", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"similarity", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"box",
          {"[ 239., 179., 24., 24. ]"},
          {"[ 240., 9., 24., 24. ]", "[ 9., 180., 24., 24. ]", "[ -24., 9., 24., 24. ]", "[ 9., -24., 24., 24. ]"}},
-        {"unsupported", {"0", "2147483646"}, {"-1", "2147483647"}},
-        {"onProbation", {"0", "2147483646"}, {"-1", "2147483647"}},
-        {"retries", {"0"}, {"-1", "1"}},
-        {"keptAge", {"0", "4"}, {"-1", "5"}},
-        {"keptValid", {"0", "1"}, {"-1", "2"}}};
+        {"unsupported", {"0", "2147483646"}, {"-1", "2147483647"}}};
     const std::string text = stateOf(".yml", 3);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     for (const Limits& one : limits)
@@ -360,7 +356,7 @@ TEST(Tld_Files, events)
     follow(*tracker, scene, Engine::CPU, 1, S::GONE + S::NOTICED);
     ASSERT_EQ(int(TrackerTLD::LOST), tracker->getState());
     texts[1] = textOf(*tracker);
-    for (const int event : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12})
+    for (const int event : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
         for (const bool lost : {false, true})
         {
             const std::string number = cv::format("%d", event);

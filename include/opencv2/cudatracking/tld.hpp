@@ -17,8 +17,8 @@ namespace cv { namespace cuda {
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
 ranges.
 - Look at these first: seed, learning, mirror, minReplyScore.
-- These switch features on: clipBoxes, and for boxes of a detector verifyBoxes, correctByBoxes, findByBoxes,
-  startFromBoxes and endAfterMisses. filter = false switches one off.
+- These switch features on: clipBoxes, and for boxes of a detector correctByBoxes, findByBoxes, startFromBoxes
+  and endAfterMisses. filter = false switches one off.
 - All others tune the algorithm. Speed depends mainly on the number of windows (minWindow, scaleFactor, scales,
   stepPercent) and of ferns (trees, features).
 
@@ -40,9 +40,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Whether reported boxes are clipped to the image; false: boxes of objects that leave it lie partly outside.
     Tracking is not affected. Default false. */
     CV_PROP_RW bool clipBoxes;
-    /** Whether trackers follow each object by a correlation filter, too: where optical flow fails, or its box is not
-    similar to the object, the filter's box is taken if the filter is sure enough (doc/tld.md, "The filter beside
-    flow"). For objects that bend or turn; false takes less time. TLDDetector does not use it. Default true. */
+    /** Whether trackers follow each object by a correlation filter, instead of median flow (doc/tld.md, "The filter").
+    Default true. */
     CV_PROP_RW bool filter;
 
     // Windows.
@@ -100,17 +99,12 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int flowLevels; //!< pyramid levels besides the full image, 0 to 6; fewer for small images. Default 5.
     CV_PROP_RW int flowIterations; //!< maximum number of iterations per pyramid level, 1 to 100. Default 20.
     CV_PROP_RW double flowEpsilon; //!< step length at which iterations end, pixels, 0 to 16. Default 0.03.
-    /** Largest median forward-backward error of the points of a box, pixels, 0 to 16384. Above it flow has failed,
-    unless ten or more points have an error of at most 2 pixels and the box that they give is similar to the object
-    (doc/tld.md, "Flow"). Default 10. */
+    /** Largest median forward-backward error of the points of a box, pixels, 0 to 16384. Above it flow has failed.
+    Default 10. */
     CV_PROP_RW double maxFlowError;
-    CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
 
     // Loss and jumps, see TrackerTLD.
     CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: never. Default 3.
-    /** After so many frames in a row, 0 or more, in which the box is not confirmed, neither by its similarity nor by
-    accepted windows on it, the first unsupported frame ends in LOST. 0: never. Default 100. */
-    CV_PROP_RW int maxProbation;
     /** Margin, 0 to 1, by which the similarity of accepted windows elsewhere must exceed that of the box before the box
     jumps there. Default 0.1. */
     CV_PROP_RW double jumpMargin;
@@ -120,9 +114,6 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
     Default 0.3. */
     CV_PROP_RW double boxOverlap;
-    /** Whether boxes only propose places: a box is associated with an object only if it is similar to it, too, and is
-    no support. For detectors and trackers that report boxes also where the object is not. Default false. */
-    CV_PROP_RW bool verifyBoxes;
     //! Whether an object takes over the detector's box that is associated with it. Default false.
     CV_PROP_RW bool correctByBoxes;
     CV_PROP_RW bool findByBoxes; //!< whether LOST objects are associated with boxes, by similarity. Default false.
@@ -162,7 +153,8 @@ void findAgain(const cv::Mat& first, const cv::Rect& box, const std::vector<cv::
 __Images__: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
 images must have the size, type and memory (host or device) of the one given to init(). After load() the size must be
 that of the file, and the first call after it fixes type and memory; with a GpuMat that call uploads the model, waits
-and cannot be captured.
+and cannot be captured. A gray image gives the results of a color image with three equal channels. The filter sees colors,
+all else gray values as cv::cvtColor computes them; the fourth channel has no effect.
 
 __Boxes__ are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
 

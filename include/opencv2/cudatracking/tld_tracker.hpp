@@ -14,8 +14,8 @@ namespace cv { namespace cuda {
 
 /** @brief Tracks one object in a video: learns its appearance, reports when it is lost, and finds it again.
 
-Give init() a frame and the box of the object in it, then update() every further frame. In each frame optical flow moves
-the box, a TLDDetector searches the whole image, and the detector learns from what the two agree on.
+Give init() a frame and the box of the object in it, then update() every further frame. In each frame a correlation filter
+moves the box, a TLDDetector searches the whole image, and the detector learns from what the two agree on.
 
 @code
 // Prints where an object is in each frame; `box` is its place in the first one.
@@ -46,32 +46,30 @@ __State__ after a frame:
 | LOST (0)      | (no box)               | false                                    | no                         |
 
 - A box is **valid** while the tracker trusts it. It becomes so by init(), resetTo(), or a frame in which it, or
-  accepted windows on it, are similar enough to the object (validThreshold). It remains so until it jumps, flow becomes
-  doubtful or, once there are five positive templates, the check before learning fails. In state UNCERTAIN the box may
+  accepted windows on it, are similar enough to the object (validThreshold). It remains so until it jumps, the answer of the
+  filter is weak or, once there are five positive templates, the check before learning fails. In state UNCERTAIN the box may
   be wrong, also if update() returns true.
 - A box is **supported** in a frame if the detector finds at least weak evidence at it: a window that overlaps it by
-  more than 0.6, with enough variance and fern posteriors that sum to 1 or more. With TLDParams::filter a high answer
-  of the filter supports a box, too, and with a low answer windows do not support a box that is not valid.
+  more than 0.6, with enough variance and fern posteriors that sum to 1 or more. With TLDParams::filter a strong answer
+  of the filter supports a box, too, and with a weak one windows do not support a box that is not valid.
 - The **score** of a box, 0 to 1, tells how sure the ferns are that the object is there: it is the largest mean
   posterior of the windows that support it, after a jump or return that of the accepted windows there. It is 0 for a
   box without such windows, and 1 directly after init(), add() and resetTo().
 - An object is **located** if update() returns true. Otherwise the caller's box is left unchanged; getBox() has the
   tracker's own box unless the state is LOST.
 
-__Loss__: an object is LOST when no part of its box is inside of the image, when optical flow fails and the filter does
-not take its place, in the last of maxUnsupported unsupported frames in a row, or in the first unsupported frame after
-maxProbation frames in which nothing confirmed it. After failed flow, flow from the last box is tried again in the next
-retryFrames frames.
+__Loss__: an object is LOST when no part of its box is inside of the image, in the last of maxUnsupported unsupported
+frames in a row, or, without TLDParams::filter, when optical flow fails.
 
 __Return__: a lost object is found again in a frame in which all accepted windows of the detector belong to one place,
 unless the filter does not know it there. The loss is decided before, so it may be found again in the same frame. The
 box is not valid until it is similar enough.
 
-__Jump__: a box that the filter does not support leaves its place if the detector finds a single place elsewhere that is
-more similar to the object, by jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on
+__Jump__, without TLDParams::filter: a box leaves its place if the detector finds a single place elsewhere that is more
+similar to the object, by jumpMargin. After a jump or return (events JUMPED and FOUND_AGAIN) the box may be on
 another object of the same appearance; an application that must not confuse objects checks it there.
 
-Rules in full: doc/tld.md, "The filter beside flow", "One frame", "States", "Events" and "Learning".
+Rules in full: doc/tld.md, "The filter", "One frame", "States", "Events" and "Learning".
 
 The first call of update() takes the frame after that of init(). Boxes of objects that leave the image lie partly
 outside of it, unless TLDParams.clipBoxes is set.
@@ -86,8 +84,7 @@ __Table of results__ (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per obj
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 in TrackerTLD), box (MultiTrackerTLD.update() with
 boxes: index of the detector's box that is associated with the object or has started it; -1 without one), confidence
-(of the correlation filter of TLDParams.filter, about 0 to 1, at least 0.08 where its box may be taken; 0 if it was not
-used in this frame).
+(of the correlation filter of TLDParams.filter, about 0 to 1; 0 if it was not used in this frame).
 
 Quality, cost: doc/tld.md. Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I.
 Gurcan, A hybrid CPU-GPU implementation of tracking-learning-detection, 2014. */
@@ -108,20 +105,19 @@ public:
     };
 
     //! Where the box of an object in a frame comes from. Without a box BECAME_LOST or NO_EVENT is reported; else JUMPED
-    //! or FOUND_AGAIN, if one applies; else CONFIRMED or RECOGNIZED; else one of the others. 10 and 11 are not used.
+    //! or FOUND_AGAIN, if one applies; else CONFIRMED or RECOGNIZED; else one of the others.
     enum Event
     {
         NO_EVENT = 0,    //!< there is no box: the object was LOST before the frame and still is
         STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has set it; no frame was processed since
         FLOWED = 2,      //!< optical flow from the last frame
         CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
-        RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
+        FILTERED = 4,    //!< the correlation filter, with TLDParams.filter
         JUMPED = 5,      //!< the box left its place for another one that is more similar to the object
         FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and the learned detector has found it
         BECAME_LOST = 7, //!< there is no box any more; the object had one after the last frame
         CONFIRMED = 8,   //!< a detector's box is associated with the object; see MultiTrackerTLD.update() with boxes
-        RECOGNIZED = 9,  //!< the object was LOST; it takes a detector's box that is similar to it
-        FILTERED = 12    //!< the correlation filter, as flow failed or was not sure; only with TLDParams.filter
+        RECOGNIZED = 9   //!< the object was LOST; it takes a detector's box that is similar to it
     };
 
     //! Columns of the table of results of updateAsync() and MultiTrackerTLD::update().
@@ -144,7 +140,7 @@ public:
 
     /** @brief Creates a tracker, which follows one object in a video, reports when it is lost, and finds it again.
 
-    init() takes a frame and the box of the object, update() each further frame. In each frame optical flow moves the
+    init() takes a frame and the box of the object, update() each further frame. In each frame a correlation filter moves the
     box, a detector searches the whole image, and the detector learns from what the two agree on. Frames are uint8
     arrays of 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, all of one size and type, on the CPU as numpy
     arrays, on the device as cv2.cuda.GpuMat; both give the same boxes.
@@ -181,12 +177,10 @@ public:
     minReplyScore: float, 0 to 1; score of the box (see getTrackingScore()) below which update() returns False.
     Default 0.
     clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
-    filter: bool; whether a correlation filter follows the object beside optical flow, and its box is taken where flow
-    fails or its box is not similar to the object; False takes less time. Default True.
+    filter: bool; whether a correlation filter follows the object, instead of median flow; False takes less time.
+    Default True.
     boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
-    verifyBoxes: bool; whether boxes only propose places: a box counts only if it is similar to the object, and keeps no
-    object that the tracker itself does not see. Default False.
     correctByBoxes: bool; whether an object takes over the box that is associated with it. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
@@ -226,10 +220,7 @@ public:
     maxFlowError: float, 0 to 16384; largest median forward-backward error of the points of a box, pixels. Above it flow
     has failed, unless ten or more points have an error of at most 2 pixels and the box that they give is similar to the
     object. Default 10.
-    retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
-    maxProbation: int, 0 or more; number of frames in a row in which neither the similarity of the box nor a cluster on
-    it confirms it, after which the first unsupported frame ends in LOST; 0: no limit. Default 100.
     jumpMargin: float, 0 to 1; margin by which the similarity of a cluster elsewhere must exceed that of the box before
     the box jumps there. Default 0.1.
     firstJumpMargin: float, 0 to 1; jumpMargin while there are fewer than five positive templates. Default 0.2.
@@ -288,10 +279,9 @@ public:
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns where the box of the last frame comes from: NO_EVENT (0), still lost; STARTED (1), init() or
-    resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; RETRIED (4), flow from an earlier
-    frame; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned detector; BECAME_LOST (7),
-    no box any more; FILTERED (12), the correlation filter, only with TLDParams.filter. Only in MultiTrackerTLD:
-    CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a detector's box that is similar. After
+    resetTo(); FLOWED (2), optical flow; CORRECTED (3), flow and the windows around; FILTERED (4), the correlation
+    filter, with TLDParams.filter; JUMPED (5), a more similar place elsewhere; FOUND_AGAIN (6), found by the learned
+    detector; BECAME_LOST (7), no box any more. Only in MultiTrackerTLD: CONFIRMED (8), a detector's box is associated; RECOGNIZED (9), a detector's box that is similar. After
     JUMPED and FOUND_AGAIN it may be another object that looks alike. Before init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
@@ -454,18 +444,15 @@ public:
     __Association.__ Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels. Each box is
     associated with at most one object, each object with at most one box, after optical flow:
     - Pass 1, objects that have a box: pairs that overlap by at least TLDParams.boxOverlap, the largest overlap first.
-      With TLDParams.verifyBoxes, only pairs whose relative similarity is above the threshold for accepted windows.
     - Pass 2, LOST objects, only if TLDParams.findByBoxes is set: pairs whose relative similarity is above the threshold
       for accepted windows, the largest conservative similarity first.
     - Of pairs with equal values the one with the first object comes first, then the one with the first box.
 
     __Effect on an associated object.__ It becomes valid, counts as supported, and does not jump, so its model may learn
-    from the frame. With TLDParams.verifyBoxes it becomes valid only if the conservative similarity of the detector's
-    box is above the validity threshold, otherwise it remains as it was, a lost object not valid; and the box does not
-    count as support. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
+    from the frame. If it fails the check before learning, it is UNCERTAIN in this frame. Its score is that of its own
     ferns, so with TLDParams.minReplyScore it may still not be located.
     - Pass 1, event CONFIRMED: it takes over the detector's box if TLDParams.correctByBoxes is set. Otherwise its box is
-      that of flow and correction, the same as without boxes.
+      the same as without boxes.
     - Pass 2, event RECOGNIZED: its box is set to the detector's.
 
     __End of objects__, if TLDParams.endAfterMisses is above 0: after the frame, objects are removed that no box was
@@ -550,7 +537,7 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
     @throws cv::Exception naming file and node if something is not valid, and if parameters in the file differ from this
-    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, filter, boxOverlap, verifyBoxes,
+    tracker's. Not compared are seed, learning, minReplyScore, clipBoxes, filter, boxOverlap,
     correctByBoxes, findByBoxes, startFromBoxes and endAfterMisses, for which this tracker's values hold. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;

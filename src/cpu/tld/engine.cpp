@@ -29,9 +29,8 @@ struct Object
     cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
-    std::unique_ptr<FilterModel> filter, nextFilter; //!< with Settings::filter
-    FilterTarget filterTarget = {};
-    bool learning = false; //!< learnAll() has not committed this frame yet
+    std::unique_ptr<correlation::Spectra> filter, nextFilter; //!< with Settings::filter
+    bool learning = false;                                    //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -48,9 +47,8 @@ struct Object
     {
         if (!settings.filter)
             return;
-        filter.reset(new FilterModel());
-        nextFilter.reset(new FilterModel());
-        filterTarget = makeFilterTarget(width, height, cols, rows);
+        filter.reset(new correlation::Spectra());
+        nextFilter.reset(new correlation::Spectra());
     }
 
     ObjectView view()
@@ -66,7 +64,6 @@ struct Object
                 order.data(),
                 filter.get(),
                 nextFilter.get(),
-                &filterTarget,
                 &forwardShift,
                 &passed,
                 nextDetections.data(),
@@ -151,9 +148,7 @@ public:
         images_.push();
         try
         {
-            forObjects([&](Object& object, int) { flow(object); });
-            if (settings_.filter)
-                forObjects([&](Object& object, int) { cpu::filter(work(), object.view()); });
+            forObjects([&](Object& object, int) { follow(object); });
             if (boxes.list)
                 associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
@@ -281,11 +276,13 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! Begins a frame of one object.
-    void flow(Object& object)
+    //! Begins a frame of one object, and moves its box.
+    void follow(Object& object)
     {
         object.begin();
         cpu::flow(work(), object.view());
+        if (settings_.filter)
+            cpu::trackByFilter(work(), object.view());
     }
     void associate(const DetectorBoxes& boxes)
     {
@@ -294,7 +291,7 @@ private:
             views.push_back(object->view());
         cpu::associate(work(), views, boxes);
     }
-    //! Processes a frame for one object after its flow, except learning.
+    //! Processes a frame for one object after its box was moved, except learning.
     void track(Object& object)
     {
         const ObjectView view = object.view();

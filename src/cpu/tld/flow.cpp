@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// flow: tracks the points of a box, and moves the box by their medians.
+// flow: tracks the points of a box, and moves the box by their medians, unless a filter does.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -182,14 +182,9 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxE
     middles(errors, found, lowerError, upperError);
     middles(nccs, found, lowerNcc, upperNcc);
     motion.error = medianError(lowerError, upperError);
-    KeptLimits limits = {motion.error, (lowerNcc + upperNcc) * 0.5};
+    const KeptLimits limits = {motion.error, (lowerNcc + upperNcc) * 0.5};
     if (motion.error > maxError)
-    {
-        limits = returnedLimits(maxError);
-        if (std::count_if(points.begin(), points.end(), [&](const TrackedPoint& p) { return isKept(p, limits); }) <
-            LEAST_RETURNED)
-            return motion;
-    }
+        return motion;
 
     const ForwardShift shift = shiftOfPoints(points, [&](const TrackedPoint& p) { return isKept(p, limits); });
     motion.dx = shift.dx;
@@ -222,6 +217,7 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxE
 void flow(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
+    const bool filter = work.settings->filter != 0;
     const FlowTask task = beginFrame(*object.state);
     *object.forwardShift = {};
     if (task.age == 0)
@@ -240,7 +236,7 @@ void flow(const Work& work, const ObjectView& object)
                 p.from = pointOf(task.box, i);
                 Point end;
                 p.ahead = trackPoint(follow, p.from, p.from, there, p.to);
-                p.found = p.ahead && trackPoint(follow, p.to, p.from, back, end);
+                p.found = p.ahead && !filter && trackPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);
@@ -248,9 +244,10 @@ void flow(const Work& work, const ObjectView& object)
             }
         },
         8.);
-    *object.forwardShift = shiftOfPoints(points, [](const TrackedPoint& p) { return p.ahead != 0; });
-    const Motion motion = motionOf(points, work.settings->maxFlowError);
-    endFlow(*object.state, task, motion, *work.settings, frame.cols, frame.rows);
+    if (filter)
+        *object.forwardShift = shiftOfPoints(points, [](const TrackedPoint& p) { return p.ahead != 0; });
+    else
+        endFlow(*object.state, task, motionOf(points, work.settings->maxFlowError), frame.cols, frame.rows);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

@@ -71,14 +71,11 @@ void integrate(const Work& work, const ObjectView& object)
     cluster(object, clusters);
     const int count = static_cast<int>(clusters.size());
     const Comparison comparison = compareClusters(state, clusters.data(), count, settings);
-    updateProbation(state, comparison, settings);
     WindowSums around = {};
     for (int i = 0; i < state.detections && state.alive; ++i)
         if (isAround(object.detections[i], state.box))
             addTo(around, object.detections[i].window);
-    const Box tracked = state.box;
-    if (integrate(state, comparison, clusters.data(), count, around, settings))
-        acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
+    integrate(state, comparison, clusters.data(), count, around, settings);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

@@ -138,8 +138,7 @@ struct Layout
     void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-struct FilterScratch; // defined in src/cpu/tld/filter.hpp
-struct FeatureScratch;
+struct FilterScratch; // defined in src/cpu/tld/filter.cpp
 
 //! Scratch memory of a stage, or of one of its threads.
 struct Scratch
@@ -151,9 +150,7 @@ struct Scratch
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
     FernPositives fernPositives;
-    // Made when they are needed.
-    std::shared_ptr<FilterScratch> filter;
-    std::shared_ptr<FeatureScratch> features;
+    std::shared_ptr<FilterScratch> filter; //!< made when it is needed
 };
 
 /** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold

@@ -65,7 +65,8 @@ public:
             memory_.makeObject(call, learned.width, learned.height, learned.features, state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         if (state.filter.started)
-            memory_.upload(call, object->plan.record.filters[0], learned.filter.data(), sizeof(FilterModel));
+            memory_.upload(call, object->plan.record.filter.models[0], learned.filter.data(),
+                           sizeof(learned.filter[0]));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         StartDecision starting;
         if (frame)
@@ -97,7 +98,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         const DetectorBoxes there = boxesOnDevice(call, boxes);
         double* const values =
-            there.list && (settings_.verifyBoxes || settings_.findByBoxes)
+            there.list && settings_.findByBoxes
                 ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
                 : nullptr;
         gpu::preprocess(batch, frame, stream);
@@ -177,7 +178,7 @@ public:
         learned.filter.resize(learned.state.filter.started ? 1 : 0);
         if (!learned.filter.empty())
         {
-            download(call, learned.filter.data(), record.filters[live.filter], sizeof(FilterModel));
+            download(call, learned.filter.data(), record.filter.models[live.filter], sizeof(learned.filter[0]));
             call.wait("downloading a filter");
         }
     }
@@ -306,6 +307,7 @@ private:
             {
                 gpu::Batch own = batch;
                 own.objects += batch.count;
+                own.filters += batch.count;
                 own.count = 1;
                 gpu::beginFilter(own, *frame, call.stream());
             }
@@ -328,7 +330,7 @@ private:
     {
         detail::Fork flow(side_, call);
         gpu::pyramid(batch, gpu::SPARE, flow.stream());
-        gpu::flow(batch, settings_.filter ? gpu::FORWARD_TRACKS : gpu::WHOLE_FLOW, flow.stream());
+        gpu::flow(batch, flow.stream());
         gpu::sumTables(batch, call.stream());
         if (!settings_.filter)
         {
@@ -336,16 +338,13 @@ private:
             flow.join();
             return;
         }
-        detail::Fork filter(filterSide_, call), second(secondSide_, call);
-        gpu::filterLast(batch, frame, filter.stream());
-        flow.precede(second);
-        gpu::filterSecond(batch, frame, second.stream());
-        gpu::flow(batch, gpu::REST_OF_FLOW, flow.stream());
+        detail::Fork filter(filterSide_, call);
+        gpu::askLast(batch, frame, filter.stream());
+        gpu::askSecond(batch, frame, flow.stream());
+        filter.join(flow);
+        gpu::trackByFilter(batch, flow.stream());
         detectWindows(batch, call.stream());
-        flow.join(second);
-        filter.join(second);
-        gpu::filter(batch, frame, second.stream());
-        second.join();
+        flow.join();
     }
 
     //! Detects up to the selected windows, for all objects, after sumTables().
@@ -434,7 +433,7 @@ private:
     detail::DeviceTable boxTable_{workspace_};
     uint64_t boxVersion_ = 0; //!< each list of boxes is a new one
     detail::DeviceBuffer boxValues_{workspace_};
-    detail::SideStream side_, filterSide_, secondSide_;
+    detail::SideStream side_, filterSide_;
     DeviceMemory memory_{workspace_};
 };
 

@@ -8,17 +8,14 @@
 //                       has to
 //   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the
 //                       window of its level and copies what is around it to shared memory, and the first one tracks
-//   secondPlaces        one object per block: median of the forward tracks, where the filter looks too
 //   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
 //                       radix selection
 //
-// With the filter, few objects have a launch of their own for the forward tracks, so that it looks at the second place
-// while the points are tracked backward.
+// With a filter, which moves the box, only the forward tracks are computed.
 //
 // Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
 // Bound by latency, as 100 warps are few.
-#include "filter_place.hpp"
-#include "filter_steps.hpp"
+#include "block.hpp"
 #include "flow_team.hpp"
 #include "models.hpp"
 #include "../../common/warp_scan.hpp"
@@ -54,7 +51,8 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
     return true;
 }
 
-template <int WINDOW>
+//! @tparam FORWARD only the forward tracks.
+template <int WINDOW, bool FORWARD>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
@@ -70,7 +68,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
     p.from = pointOf(flow.task.box, i);
     WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
     p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
-    if (p.ahead)
+    if (!FORWARD && p.ahead)
     {
         Point end;
         WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
@@ -95,7 +93,7 @@ template <int WINDOW> struct TeamMemory
 
 //! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. What it
 //! needs of the earlier image is copied before this one is complete. Ends with a barrier.
-template <int WINDOW, FlowPart PART>
+template <int WINDOW>
 __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
                                              TeamMemory<WINDOW>& m)
 {
@@ -108,10 +106,7 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
         __syncwarp(); // the surroundings
         there.prepare(flow.before, level, corner, m.before[level], m.windows[level]);
     }
-    if (PART == REST_OF_FLOW)
-        detail::letNextKernelBegin();
-    else
-        beginEarly();
+    beginEarly();
     if (flow.task.age == 0)
         return false;
     m.now[level].copy(levelOf(batch, flow.now, level), corner, flow.parameters.window);
@@ -155,10 +150,8 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
     __syncthreads(); // the point
 }
 
-/** Tracks points. FORWARD_TRACKS finds where they go, for the filter. REST_OF_FLOW begins while that runs, and tracks
-them forward, too. It needs nothing of it but that the pyramid is complete: for that all blocks have waited before they
-let this kernel begin. To wait for the tracks would take longer than to find them again. */
-template <int WINDOW, FlowPart PART>
+//! @tparam FORWARD only the forward tracks.
+template <int WINDOW, bool FORWARD>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
     __shared__ TeamMemory<WINDOW> m;
@@ -167,14 +160,12 @@ __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __gr
         return;
     const Flow flow(batch, object);
     const Point from = pointOf(flow.task.box, blockIdx.x);
-    const bool ahead = trackForward<WINDOW, PART>(batch, flow, from, m);
-    if (flow.task.age != 0 && PART != FORWARD_TRACKS && ahead)
+    const bool ahead = trackForward<WINDOW>(batch, flow, from, m);
+    if (flow.task.age != 0 && !FORWARD && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
-    if (PART == REST_OF_FLOW)
-        detail::waitForKernelBefore(); // it ends first: who waits for this kernel has waited for both
     if (threadIdx.x == 0 && flow.task.age != 0)
-        object.trackedPoints[blockIdx.x + (PART == FORWARD_TRACKS ? FLOW_POINTS : 0)] = {
-            from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
+        object.trackedPoints[blockIdx.x] = {from,          m.point.to,    m.point.ahead,
+                                            m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -356,13 +347,9 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
         middles(m.nccs, m.found, i, m.lowerNcc, m.upperNcc);
     __syncthreads(); // both medians
     motion.error = medianError(m.lowerError, m.upperError);
-    KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
+    const KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
     if (motion.error > maxError)
-    {
-        limits = returnedLimits(maxError);
-        if (__syncthreads_count(t < FLOW_POINTS && isKept(m.points[t], limits)) < LEAST_RETURNED)
-            return motion;
-    }
+        return motion;
     if (t < FLOW_POINTS && isKept(m.points[t], limits))
     {
         const TrackedPoint& p = m.points[t];
@@ -406,60 +393,35 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         __syncthreads(); // points
         const Motion all = motionOf(m, batch.settings.maxFlowError);
         if (threadIdx.x == 0)
-            endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
+            endFlow(m.state, m.task, all, batch.cols, batch.rows);
     }
     __syncthreads(); // the state
     copyWords(&live.states[1 - live.current], &m.state, 1);
 }
 
-//! Finds the second places of filters from the forward tracks.
-__global__ void __launch_bounds__(PLACE_THREADS) secondPlaces(const __grid_constant__ Batch batch)
+template <bool FORWARD> void trackAll(const Batch& batch, detail::StreamHandle stream)
 {
-    __shared__ PlaceMemory m;
-    const ObjectRecord& object = batch.objects[blockIdx.x];
-    beginEarly();
-    findSecondPlace<PLACE_THREADS>(batch, object, m);
-    writeSecondPlace(m, *object.filterWork);
-}
-
-template <FlowPart PART> void launchTeams(const Batch& batch, int copies, detail::StreamHandle stream)
-{
-    detail::launchEarly("tld flow",
-                        batch.settings.flowWindow == 9 ? trackPointsByTeams<9, PART> : trackPointsByTeams<0, PART>,
-                        dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream, batch);
-}
-
-void trackAll(const Batch& batch, FlowPart part, detail::StreamHandle stream)
-{
+    const bool usual = batch.settings.flowWindow == 9;
     const int copies = batch.settings.learning ? 1 : 0;
-    if (!usesTeams(batch))
-        return detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>,
-                              dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
-                              dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
-    if (part == FORWARD_TRACKS)
-        launchTeams<FORWARD_TRACKS>(batch, 0, stream);
-    else if (part == REST_OF_FLOW)
-        launchTeams<REST_OF_FLOW>(batch, copies, stream);
+    if (usesTeams(batch))
+        detail::launchEarly("tld flow", usual ? trackPointsByTeams<9, FORWARD> : trackPointsByTeams<0, FORWARD>,
+                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
+                            batch);
     else
-        launchTeams<WHOLE_FLOW>(batch, copies, stream);
+        detail::launch("tld flow", usual ? trackPoints<9, FORWARD> : trackPoints<0, FORWARD>,
+                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
+                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
 }
 
 } // namespace
 
-void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
+void flow(const Batch& batch, detail::StreamHandle stream)
 {
-    // With many objects the first part finds the backward tracks, too: kernels that are launched between the parts
-    // would fill the device, and delay them.
-    if (part != REST_OF_FLOW || usesTeams(batch))
-        trackAll(batch, part, stream);
-    if (part != FORWARD_TRACKS)
-        detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count),
-                         dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream, batch);
-}
-
-void findSecondPlaces(const Batch& batch, detail::StreamHandle stream)
-{
-    detail::launch("tld second places", secondPlaces, dim3(batch.count), dim3(PLACE_THREADS), 0, stream, batch);
+    if (batch.settings.filter)
+        return trackAll<true>(batch, stream);
+    trackAll<false>(batch, stream);
+    detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS),
+                     sizeof(MotionMemory), stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

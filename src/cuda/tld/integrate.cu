@@ -25,7 +25,6 @@ struct IntegrateMemory
               [MAX_DETECTIONS]; //!< lowest index among the detections that are known to be in the cluster; alternating
     uint32_t numbers[BLOCK_WARPS]; //!< a value per warp
     int acceptedCount, clusterCount, learn;
-    bool inDoubt; //!< acceptCorrection() must decide about the box
     BlockPatch patch;
     NearSpans near;
     union
@@ -185,8 +184,7 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, uint32_t suppor
         ObjectState& state = m.state;
         updateSupport(state, support, batch.settings);
         const Comparison comparison = compareClusters(state, m.clusters, m.clusterCount, batch.settings);
-        updateProbation(state, comparison, batch.settings);
-        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around, batch.settings);
+        integrate(state, comparison, m.clusters, m.clusterCount, m.around, batch.settings);
     }
     __syncthreads(); // the state
 }
@@ -205,18 +203,18 @@ __device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet&
         fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, s.updateWarps, s.updateAngle, s);
 }
 
-/** Decides about a correction, and whether to learn. Ends with a barrier.
+/** Decides whether to learn. Ends with a barrier.
 @param wasAlive,before of the state before integrateAll() */
 __device__ __forceinline__ void decide(const Batch& batch, const ObjectRecord& object, bool wasAlive, const Box& before,
                                        IntegrateMemory& m)
 {
-    const bool inDoubt = m.inDoubt, may = mayLearn(m.state); // an undone correction does not change that
+    const bool may = mayLearn(m.state);
     const Box after = m.state.box;
-    if (inDoubt || (may && !(wasAlive && isSame(before, after))))
+    if (may && !(wasAlive && isSame(before, after)))
     {
         compareBox(batch, object.models[object.live->model], m.state.positives, m.state.negatives, after, m.patch,
                    m.similarities);
-        if (threadIdx.x == 0 && (!inDoubt || acceptCorrection(m.state, before, m.similarities.result)))
+        if (threadIdx.x == 0)
         {
             m.trackResult.similarity = m.similarities.result;
             m.trackResult.stats = m.patch.stats;

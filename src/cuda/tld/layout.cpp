@@ -50,8 +50,6 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.features = parts.take<Feature>(static_cast<size_t>(s.trees) * s.features);
     r.points = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::pointStep(s));
     r.pairs = parts.take<uint32_t>(static_cast<size_t>(s.trees) * s.features);
-    if (s.filter)
-        r.filterTarget = parts.take<FilterTarget>(1);
     plan.written = parts.bytes();
     r.modelBytes = bytesOfModel(s);
     r.models[0] = planModel(parts, s);
@@ -61,17 +59,22 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
     if (s.filter)
     {
-        r.filters[0] = parts.take<FilterModel>(1);
-        r.filters[1] = parts.take<FilterModel>(1);
+        r.filter.current = &r.live->filter;
+        r.filter.models[0] = parts.take<correlation::Spectra>(1);
+        r.filter.models[1] = parts.take<correlation::Spectra>(1);
     }
     plan.cleared = parts.bytes();
     if (s.filter)
-        r.filterWork = parts.take<gpu::FilterWork>(1);
+    {
+        r.filter.looks = parts.take<correlation::gpu::Look>(2);
+        r.filter.image = parts.take<correlation::Spectra>(1);
+        r.filter.solution = parts.take<correlation::Spectra>(1);
+    }
     r.bits = bitsOf(grid);
     r.fernPositives = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
-    r.trackedPoints = parts.take<TrackedPoint>(2 * FLOW_POINTS);
+    r.trackedPoints = parts.take<TrackedPoint>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
     r.listedPositives = parts.take<uint32_t>(wordsOf(grid.windows));
@@ -100,16 +103,13 @@ FernPoints pointsOf(const std::vector<Feature>& features)
 }
 
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
-                                 const ObjectState& state, const FilterTarget& target, const Settings& s, int step)
+                                 const ObjectState& state, const Settings& s, int step)
 {
     std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
     r.live->spareIsOld = 1;
-    r.live->ofColours[0] = state.filter.started; // what a file says is not known here
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
-    if (s.filter)
-        *const_cast<FilterTarget*>(r.filterTarget) = target;
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
     std::copy(all.pairs.begin(), all.pairs.end(), const_cast<uint32_t*>(r.pairs));
     int* to = const_cast<int*>(r.points);
@@ -176,7 +176,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
     batch.table = parts.take<int2>(batch.tableStep * (rows + 1));
     batch.strips = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::STRIP + 1));
-    batch.filterTables = s.filter ? parts.take<FilterTables>(1) : nullptr;
+    batch.filterTables = s.filter ? parts.take<correlation::Tables>(1) : nullptr;
     batch.groups = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::TILE + 1));
     return parts.bytes();
 }

@@ -34,8 +34,7 @@ FernPoints pointsOf(const std::vector<Feature>& features);
 
 //! Returns the content of the tables that the host writes, ObjectPlan::written bytes. @param step of the blurred image.
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
-                                 const ObjectState& state, const FilterTarget& target, const Settings& settings,
-                                 int step);
+                                 const ObjectState& state, const Settings& settings, int step);
 //! Returns the content of the tables of a model, in the layout that begins at Model::leaves.
 std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& settings);
 //! Reads an object's model from the result of modelBytes(). Sizes and state of the object must be set.

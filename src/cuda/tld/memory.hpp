@@ -61,7 +61,8 @@ private:
     detail::Uploader uploader_{workspace_};
     detail::DeviceBuffer images_{workspace_};
     detail::DeviceBuffer lists_{workspace_}; //!< code lists of all groups
-    detail::DeviceTable recordTable_{workspace_}, tileTable_{workspace_}, groupTable_{workspace_};
+    detail::DeviceTable recordTable_{workspace_}, filterTable_{workspace_}, tileTable_{workspace_},
+        groupTable_{workspace_};
     detail::DeviceTable memberTable_{workspace_};
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
@@ -71,6 +72,7 @@ private:
 
     uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists; listedVersion_ 0: none
     std::vector<gpu::ObjectRecord> records_;
+    std::vector<correlation::gpu::Record> filters_;
     std::vector<gpu::Tile> tiles_;
     std::vector<gpu::Group> groups_;
     std::vector<gpu::Member> members_;

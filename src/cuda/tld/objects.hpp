@@ -10,6 +10,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 
+#include "correlation.hpp"
 #include "tuning.hpp"
 #include "../../tld/stages.hpp"
 #ifdef __CUDACC__
@@ -74,19 +75,18 @@ struct TrackResult
 struct Live
 {
     ObjectState states[2];
-    int32_t current;      //!< index of the current states and detections
-    int32_t model;        //!< index of the current model
-    int32_t spareIsOld;   //!< the other model is not a copy of the current one
-    int32_t filter;       //!< index of the current filter
-    int32_t ofColours[2]; //!< histograms of this filter may have values in bins that gray images do not have
+    int32_t current;    //!< index of the current states and detections
+    int32_t model;      //!< index of the current model
+    int32_t spareIsOld; //!< the other model is not a copy of the current one
+    int32_t filter;     //!< index of the current model of the filter
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
-    ObjectState tracked;                               //!< state as templateSimilarities has found it
-    TrainingSet trainingSets[2];                       //!< see integrateObjects
-    int32_t set;                                       //!< index of the one that counts
-    int32_t learns;                                    //!< the object learns from this frame
-    unsigned blocksDone, copiesDone, filterBlocksDone; //!< see isLastBlock(); 0 between launches
+    ObjectState tracked;             //!< state as templateSimilarities has found it
+    TrainingSet trainingSets[2];     //!< see integrateObjects
+    int32_t set;                     //!< index of the one that counts
+    int32_t learns;                  //!< the object learns from this frame
+    unsigned blocksDone, copiesDone; //!< see isLastBlock(); 0 between launches
     // Used by train().
     int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
     uint32_t worstSum;
@@ -107,52 +107,6 @@ struct Model
     uint16_t* order;
 };
 
-//! Most displacements of an answer: those of a target with four samples per side.
-const int MOST_DISPLACEMENTS = (FILTER_SIDE - 3) * (FILTER_SIDE - 3);
-
-//! A place where a filter looks, or whether it does.
-struct FilterLook
-{
-    int32_t there, trains, colour; //!< colour: of FilterState
-    FilterAreas areas;
-    SamplePlan plan;
-};
-
-//! Where the samples of a size are, or whether they are taken.
-struct SizePlan
-{
-    int32_t there;
-    SamplePlan plan;
-};
-
-//! Scratch memory of a filter in a frame.
-struct FilterWork
-{
-    FilterLook places[2]; //!< 0: of the training; 1: `second`
-    SecondPlace second;
-    // At two places, the last box and the second one, or at that of the training.
-    int32_t histograms[2][2 * ORIENTATIONS][FILTER_CELLS]; //!< of gradients
-    int64_t energies[2][FILTER_CELLS];
-    int32_t samples[2][FILTER_CELLS];                      //!< sums over cells
-    Complex products[2][FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of answerPart()
-    alignas(16) uint16_t likelihoods[2][FILTER_SIDE * FILTER_SIDE];
-    int32_t targetSums[2][MOST_DISPLACEMENTS]; //!< of likelihoods over the displaced target
-    Displacements displacements[2];
-    FilterAnswer answers[2];
-    FilterState moved[2];                 //!< by the answers: place and confidence
-    SizePlan sizePlans[FILTER_SCALES][2]; //!< where these are; 0: where the filter is trained
-    float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
-    Complex sizeSums[SCALE_CELLS][SCALE_FREQUENCIES]; //!< of the answers of the rows of a cell
-    Similarity similarity;                            //!< of flow's box
-    // What the training of the filter takes from the frame.
-    float squares[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of absolute values of spectra
-    alignas(16) int32_t foreground[HISTOGRAM_BINS];
-    alignas(16) int32_t background[HISTOGRAM_BINS]; //!< counts of samples
-    int32_t counts[2];                              //!< their sums
-    TrainingRates rates;
-    int32_t inDoubt; //!< verifyFound() must decide
-};
-
 //! Addresses of all data of an object.
 struct ObjectRecord
 {
@@ -167,9 +121,7 @@ struct ObjectRecord
     size_t modelBytes;        //!< size of the tables of a model, which begin at Model::leaves
     Detection* detections[2]; //!< MAX_DETECTIONS each
     // With Settings::filter.
-    const FilterTarget* filterTarget;
-    FilterModel* filters[2];
-    FilterWork* filterWork;
+    correlation::gpu::Record filter;
     // Scratch memory of the current frame.
     uint32_t* fernPositives; //!< bits of fern-positive windows, by BitLayout
     BitLayout bits;
@@ -177,7 +129,7 @@ struct ObjectRecord
     uint2* passed;               //!< index and sum of posteriors of windows that passed, in any order
     uint8_t* patches;            //!< patches of detections, PATCH_STRIDE bytes each
     PatchStats* stats;           //!< sums of these patches
-    TrackedPoint* trackedPoints; //!< 2 * FLOW_POINTS: of flow, then the forward tracks for filters of few objects
+    TrackedPoint* trackedPoints; //!< FLOW_POINTS
     uint16_t* codes;             //!< codes of positive examples, one per tree
     uint32_t* touched;           //!< bits of leaves whose counts have changed; 0 between launches
 };
@@ -253,8 +205,9 @@ struct Batch
     size_t tableStep;
     int2 *strips, *groups; //!< sums over the columns of a strip, and of a group of strips
     int stripStep;
-    const FilterTables* filterTables; //!< with Settings::filter
+    const correlation::Tables* filterTables; //!< with Settings::filter
     const ObjectRecord* objects;
+    const correlation::gpu::Record* filters; //!< one per object, with Settings::filter
     int count;
     const Group* objectGroups;
     const Member* members;
@@ -282,6 +235,10 @@ struct Batch
 
 //! Whether the objects of a batch leave most of the device idle, so that their kernels are bound by latency.
 CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_OBJECTS; }
+
+//! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
+//! device while they wait, and delay the detector.
+CT_HOST_DEVICE bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
 
 const int MAX_POINTS = 2 * ALL_FEATURES;
 //! Returns the largest number of points per scale, rounded up, as they are read four at a time.
