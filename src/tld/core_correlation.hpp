@@ -29,6 +29,7 @@ const int GRID = 48; //!< cells per side of the surround, whatever its size in t
 typedef FftStages<GRID, 4, 4, 3> Fft;
 const double SURROUND = 5.;           //!< side of the surround, in square roots of the target's area
 const double SIZE_STEP = 1.02;        //!< ratio of neighbouring sizes
+const float SIZE_MARGIN = 1.05f;      //!< of an answer of another size, in answers of the size before
 const double ANSWER_SIGMA = 1. / 16.; //!< of the desired answer, in square roots of the target's area
 const float MEMORY = 80.f;            //!< weight of the filter of the frame before
 
@@ -304,13 +305,13 @@ struct PeakSearch
     }
 };
 
-//! Returns the size of the largest answer, of equal ones the first. @param answers SIZES.
+//! Returns the size that is taken: another one than the middle one only if its answer is larger by SIZE_MARGIN. Answers
+//! of a filter that has seen few frames differ by noise, and it would be trained at the sizes that noise chooses.
+//! @param answers SIZES.
 CT_HOST_DEVICE int largestSize(const Answer* answers)
 {
-    int best = 0;
-    for (int i = 1; i < SIZES; ++i)
-        best = answers[i].confidence > answers[best].confidence ? i : best;
-    return best;
+    const int other = answers[2].confidence > answers[0].confidence ? 2 : 0;
+    return answers[other].confidence > SIZE_MARGIN * answers[1].confidence ? other : 1;
 }
 
 // --- training --------------------------------------------------------------------------------------------------------
