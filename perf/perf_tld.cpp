@@ -8,6 +8,7 @@
 #include "images.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
 #include "opencv2/video/tracking.hpp"
+#include <regex>
 #include <set>
 #ifdef HAVE_OPENCV_CUDAOPTFLOW
 #include "opencv2/cudaoptflow.hpp"
@@ -117,16 +118,30 @@ TLDParams withoutFilter()
     return p;
 }
 
-//! Returns parameters with few windows and no filter, so that flow and fixed costs remain.
-TLDParams flowOnly()
+//! Sets the threshold of an object's ferns so that no window passes them.
+template <typename Object> void closeFerns(Object& object)
+{
+    FileStorage out(".yml", FileStorage::WRITE | FileStorage::MEMORY);
+    out << "object"
+        << "{";
+    object.write(out);
+    out << "}";
+    const std::string text =
+        std::regex_replace(out.releaseAndGetString(), std::regex("fernThreshold: [0-9]+"), "fernThreshold: 327680");
+    object.read(FileStorage(text, FileStorage::READ | FileStorage::MEMORY)["object"]);
+}
+
+//! Returns a tracker with few windows, of which none passes, and no filter, so that flow and fixed costs remain.
+Ptr<TrackerTLD> flowOnly(InputArray first, const Rect& box)
 {
     TLDParams p = withoutFilter();
     p.learning = false;
     p.scales = 0;
-    p.stepPercent = 20;
-    p.fernThreshold = 1.;
     p.maxUnsupported = 0;
-    return p;
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+    tracker->init(first, box);
+    closeFerns(*tracker);
+    return tracker;
 }
 
 //! Returns the points that the tracker tracks: 10 x 10 on its box.
@@ -205,10 +220,9 @@ Ptr<TLDDetector> trained(const Video& video, const std::vector<Image>& frames, c
 template <typename Image>
 Ptr<TLDDetector> closed(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
-    TLDParams p;
-    p.fernThreshold = 1.;
-    const Ptr<TLDDetector> detector = TLDDetector::create(p);
+    const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(frames[0], video.boxes[0], stream);
+    closeFerns(*detector);
     return detector;
 }
 
@@ -244,8 +258,7 @@ TEST_P(Tld_Cpu, flow)
 {
     const Size size = GetParam();
     const Video video(size);
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
-    tracker->init(video.frames[0], video.boxes[0]);
+    const Ptr<TrackerTLD> tracker = flowOnly(video.frames[0], video.boxes[0]);
     Rect box;
     tracker->update(video.frames[1], box);
     double difference = 0.;
@@ -369,8 +382,7 @@ TEST_P(Tld_Cuda, flow)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
-    tracker->init(frames[0], video.boxes[0]);
+    const Ptr<TrackerTLD> tracker = flowOnly(frames[0], video.boxes[0]);
     Rect box;
     tracker->update(frames[1], box);
     double difference = 0.;

@@ -68,88 +68,40 @@ class Event(enum.IntEnum):
     RECOGNIZED = 9
 
 
-def _switch(default: Any, text: str) -> Any:
-    """Returns a field of TLDParams: a switch. Its text says what it is and its range."""
-    return dataclasses.field(default=default, metadata={"text": text, "tunes": False})
-
-
-def _tuning(default: Any, text: str) -> Any:
-    """Returns a field of TLDParams that tunes the algorithm."""
-    return dataclasses.field(default=default, metadata={"text": text, "tunes": True})
+def _member(default: Any, text: str) -> Any:
+    """Returns a field of TLDParams. Its text says what it is and its range."""
+    return dataclasses.field(default=default, metadata={"text": text})
 
 
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Making one of these three checks the ranges.
 
-    Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on, filter=False one off; the others
-    tune the algorithm. doc/glossary.md has the terms: relative and conservative similarity, ferns, posterior, cluster.
+    Begin with seed, learning, mirror and min_reply_score. "Tuning by symptom" in doc/tld.md leads to the others.
     """
 
-    seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
-    learning: bool = _switch(True, "True lets trackers update ferns and templates after init(); the filter is trained with False, too.")
-    mirror: bool = _switch(False, "True trains the ferns on mirror images of the object, too.")
-    min_reply_score: float = _switch(0.,
+    seed: int = _member(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
+    learning: bool = _member(True, "True lets trackers update ferns and templates after init(); the filter is trained with False, too.")
+    mirror: bool = _member(False, "True trains the ferns on mirror images of the object, too.")
+    filter: bool = _member(True,
+        "True follows each object by a correlation filter, instead of median flow. False takes less time. A Detector does not use it.")
+    min_reply_score: float = _member(0.,
         "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
         "affected. 0 to 1; 0: not used.")
-    clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
-    filter: bool = _switch(True,
-        "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object: "
-        "for objects that bend, turn or have little texture. False takes less time; doc/tld.md says where it is better. A Detector does not use it.")
-    # Windows.
-    min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
-    scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
-    scales: int = _tuning(10, "number of scales below and also above the initial size of the object, 0 to 20.")
-    step_percent: int = _tuning(10, "step between windows in percent: x, of their shorter side; y, of their height. 1 to 100.")
-    # Ferns.
-    trees: int = _tuning(10, "number of ferns, 1 to 16.")
-    features: int = _tuning(13, "pixel comparisons per fern, 1 to 16; trees * features is at most 164.")
-    fern_threshold: float = _tuning(0.5,
-        "initial threshold on the mean posterior of the ferns; windows above it reach the nearest-neighbour stage. 0 to 1.")
-    max_detections: int = _tuning(100,
-        "largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.")
-    # Nearest neighbours.
-    nn_threshold: float = _tuning(0.65,
-        "threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.")
-    valid_threshold: float = _tuning(0.7,
-        "threshold on the conservative similarity above which a box is valid, so that the detector may learn from it; the first training may raise "
-        "it. 0 to 1.")
-    max_positives: int = _tuning(200, "largest number of templates of the object; beyond it, a random one is dropped, never the first. 2 to 1024.")
-    max_negatives: int = _tuning(400, "largest number of templates of the background; beyond it, a random one is dropped. 2 to 2048.")
-    # Learning.
-    init_windows: int = _tuning(20, "number of windows around the first box to train the ferns on, best overlap first, 1 to 32.")
-    init_warps: int = _tuning(19, "number of warped images per such window, 0 to 32.")
-    update_windows: int = _tuning(10, "number of windows around the box to train on in each later frame, best overlap first, 1 to 32.")
-    update_warps: int = _tuning(9, "number of warped images per such window, 0 to 32.")
-    init_angle: float = _tuning(10., "largest rotation of warps in the first frame, +- degrees, 0 to 45.")
-    update_angle: float = _tuning(5., "largest rotation of warps in later frames, +- degrees, 0 to 45.")
-    warp_scale: float = _tuning(0.01, "largest change of scale of warps, +- fraction of the size, 0 to 0.5.")
-    warp_shift: float = _tuning(0.01, "largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5.")
-    warp_noise: float = _tuning(5., "standard deviation of the noise added to warps, in gray levels, 0 to 64.")
-    init_negatives: int = _tuning(100, "number of background templates in the first frame, half of which set thresholds. 2 to 128.")
-    # Optical flow.
-    flow_window: int = _tuning(9, "side of the optical flow window in pixels, odd, 3 to 11.")
-    flow_levels: int = _tuning(5, "number of pyramid levels above full resolution; fewer for small images. 0 to 6.")
-    flow_iterations: int = _tuning(20, "largest number of iterations per pyramid level, 1 to 100.")
-    flow_epsilon: float = _tuning(0.03, "step in pixels below which the optical flow has converged, 0 to 16.")
-    max_flow_error: float = _tuning(10.,
-        "median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has failed then, unless "
-        "ten or more points have an error of at most 2 pixels and the box that they give is similar to the object.")
-    # States.
-    max_unsupported: int = _tuning(3,
+    max_unsupported: int = _member(3,
         "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
-    jump_margin: float = _tuning(0.1,
-        "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
-        "in score. 0 to 1.")
-    first_jump_margin: float = _tuning(0.2, "jump_margin while there are fewer than five templates of the object. 0 to 1.")
-    # Boxes given to MultiTracker.update().
-    box_overlap: float = _switch(0.3,
+    clip_boxes: bool = _member(False, "True clips reported boxes to the image; tracking is the same.")
+    min_window: int = _member(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
+    scale_factor: float = _member(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
+    scales: int = _member(10, "number of scales below and also above the initial size of the object, 0 to 20.")
+    max_detections: int = _member(100, "largest number of windows that are compared with templates, those with the highest posteriors. 1 to 128.")
+    box_overlap: float = _member(0.3,
         "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
-    correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
-    find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
-    start_from_boxes: bool = _switch(False,
+    correct_by_boxes: bool = _member(False, "True replaces the box of an object by the given box that is associated with it.")
+    find_by_boxes: bool = _member(False, "True lets lost objects begin at given boxes that are similar to them.")
+    start_from_boxes: bool = _member(False,
         "True starts an object from each given box that is associated with none and overlaps none by box_overlap or more.")
-    end_after_misses: int = _switch(0,
+    end_after_misses: int = _member(0,
         "number of successive calls with boxes in which none is associated with an object, after which the object is removed; calls without boxes do "
         "not count. 0: never.")
 
@@ -159,19 +111,15 @@ class TLDParams:
         super().__setattr__(name, value)
 
 
-def _entries(tunes: bool) -> str:
-    """Returns the lines of TLDParams' text about its switches, or about what tunes the algorithm."""
-    of = [field for field in dataclasses.fields(TLDParams) if field.metadata["tunes"] == tunes]
-    lines = [f"{field.name}: {field.metadata['text']} Default {field.default:{'' if isinstance(field.default, bool) else 'g'}}." for field in of]
+def _entries() -> str:
+    lines = [f"{field.name}: {field.metadata['text']} Default {field.default:{'' if isinstance(field.default, bool) else 'g'}}."
+             for field in dataclasses.fields(TLDParams)]
     return "\n".join(textwrap.fill(line, 150, initial_indent=" " * 8, subsequent_indent=" " * 12) for line in lines)
 
 
 TLDParams.__doc__ = f"""{TLDParams.__doc__}
     Attributes:
-{_entries(False)}
-
-    Attributes that tune the algorithm:
-{_entries(True)}
+{_entries()}
     """
 
 

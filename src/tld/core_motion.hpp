@@ -55,7 +55,7 @@ CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int
 
 /* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found
 point is kept when neither its error nor its NCC is worse than the median over the found points. If the median error is
-above maxFlowError, none is kept, and flow has failed. The shift (dx, dy) is the median of to - from over the kept
+above MAX_FLOW_ERROR, none is kept, and flow has failed. The shift (dx, dy) is the median of to - from over the kept
 points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in `from`,
 without pairs that coincide in `from`. */
 //! Conditions for a point to be kept.

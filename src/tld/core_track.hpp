@@ -253,7 +253,7 @@ filter. Where the answer is weak, windows support a valid box only: ferns learn 
 largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
-    s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
+    s.score = s.alive ? meanPosterior(sum) : 0.;
     const bool byWindows = sum > 0 && (s.valid || !s.filter.weak);
     const bool supported = byWindows || s.matched || s.filter.strong;
     s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
@@ -274,13 +274,13 @@ struct Comparison
 /** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere
 they must prefer the cluster: of all windows of an image some are similar to the object by chance. @param margin of
 compareClusters(). */
-CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin, const Settings& settings)
+CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin)
 {
-    return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
+    return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum) > s.score + margin;
 }
 
 //! Compares clusters with the box. None is better for an associated object, nor with Settings::filter.
-//! The margin is jumpMargin, or firstJumpMargin with few positives.
+//! The margin is JUMP_MARGIN, or FIRST_JUMP_MARGIN with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -295,10 +295,10 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
         }
     if (s.matched || settings.filter)
         return c;
-    const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
+    const double margin = s.positives < FEW_POSITIVES ? FIRST_JUMP_MARGIN : JUMP_MARGIN;
     for (int i = 0; i < count; ++i)
         if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].similarity > s.similarity + margin &&
-            (c.near == 0 || clusters[i].similarity > c.bestNear) && isCertain(s, clusters[i], margin, settings))
+            (c.near == 0 || clusters[i].similarity > c.bestNear) && isCertain(s, clusters[i], margin))
         {
             ++c.better;
             c.place = i;
@@ -309,14 +309,14 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
 // --- integration -----------------------------------------------------------------------------------------------------
 
 //! Starts a new box at a cluster; it is not valid yet.
-CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster, const Settings& settings)
+CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
 {
     const int32_t event = s.alive ? JUMPED : FOUND_AGAIN;
     endTracking(s);
     s.event = event;
     s.alive = 1;
     s.box = cluster.box;
-    s.score = meanPosterior(cluster.sum, settings.trees);
+    s.score = meanPosterior(cluster.sum);
     s.similarity = cluster.similarity;
 }
 
@@ -339,7 +339,7 @@ CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster
     if (!s.alive)
     {
         if (count == 1)
-            startAt(s, clusters[0], settings);
+            startAt(s, clusters[0]);
         return;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
@@ -347,7 +347,7 @@ CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster
     if (s.held || settings.filter)
         return;
     if (c.better == 1)
-        return startAt(s, clusters[c.place], settings);
+        return startAt(s, clusters[c.place]);
     if (count > 0)
         s.box = corrected(s.box, around);
     if (count > 0 && around.count > 0 && s.event == FLOWED)
@@ -410,7 +410,7 @@ CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row
         row[k] = 0.;
 }
 //! Writes a further row of the table of detections.
-CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
+CT_HOST_DEVICE void detectionRow(const Detection& d, double* row)
 {
     row[DETECTION_X] = d.window.x;
     row[DETECTION_Y] = d.window.y;
@@ -418,7 +418,7 @@ CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
     row[DETECTION_HEIGHT] = d.window.h;
     row[DETECTION_CONSERVATIVE] = d.conservative;
     row[DETECTION_RELATIVE] = d.relative;
-    row[DETECTION_POSTERIOR] = meanPosterior(d.sum, trees);
+    row[DETECTION_POSTERIOR] = meanPosterior(d.sum);
     row[DETECTION_ACCEPTED] = d.accepted;
 }
 

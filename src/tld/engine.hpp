@@ -22,7 +22,7 @@ struct LearnedObject
     int cols, rows;    //!< size of images, pixels
     ObjectState state;
     std::vector<Feature> features;
-    std::vector<Leaf> leaves;                 //!< 2^features per tree
+    std::vector<Leaf> leaves;                 //!< LEAVES
     std::vector<uint8_t> positives;           //!< PATCH_PIXELS bytes per template, in their order
     std::vector<uint8_t> negatives;           //!< PATCH_PIXELS bytes per template, in their order
     std::vector<uint16_t> order;              //!< slots of positives
@@ -38,14 +38,14 @@ inline ObjectState stateOf(const LearnedObject& object, const Settings& settings
 }
 
 //! Copies the templates of an object, whose order and state are set, out of slots of PATCH_STRIDE bytes.
-void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object);
+void readTemplates(const uint8_t* slots, LearnedObject& object);
 
 //! Returns the comparisons of all ferns of a new object.
 inline std::vector<Feature> featuresOf(const Settings& settings)
 {
     std::vector<Feature> features(ALL_FEATURES);
     makeFeatures(settings.seed, features.data());
-    features.resize(static_cast<size_t>(settings.trees) * settings.features);
+    features.resize(COMPARISONS);
     return features;
 }
 

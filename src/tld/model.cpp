@@ -54,8 +54,7 @@ void readPosition(const Item& root, LearnedObject& o, History& history)
 int64_t bytesOf(const LearnedObject& o, const Settings& s)
 {
     return static_cast<int64_t>(makeGrid(o.width, o.height, o.cols, o.rows, s).windows) * 4 +
-           static_cast<int64_t>(o.leaves.size()) * 32 +
-           static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE +
+           static_cast<int64_t>(o.leaves.size()) * 32 + static_cast<int64_t>(TEMPLATES) * 2 * PATCH_STRIDE +
            static_cast<int64_t>(s.filter ? 3 * sizeof(correlation::Spectra) : 0);
 }
 
@@ -135,7 +134,7 @@ void checkVersion(const FileNode& node, const Item& root)
 
 } // namespace
 
-void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object)
+void readTemplates(const uint8_t* slots, LearnedObject& object)
 {
     const auto append = [&](std::vector<uint8_t>& list, int slot)
     {
@@ -147,7 +146,7 @@ void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject
     for (const uint16_t slot : object.order)
         append(object.positives, slot);
     for (int i = 0; i < object.state.negatives; ++i)
-        append(object.negatives, settings.maxPositives + i);
+        append(object.negatives, MAX_POSITIVES + i);
 }
 
 void writeObject(FileStorage& fs, const SavedObject& saved)

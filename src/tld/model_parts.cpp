@@ -211,21 +211,20 @@ void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));
     s.contrast = root.integerOf("contrast", 1, 1 << 30);
     s.fernThreshold =
-        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));
+        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, TREES * static_cast<int>(POSTERIOR_ONE)));
     s.nnThreshold = readReal(root, "nnThreshold", 0., 1.);
     s.validThreshold = readReal(root, "validThreshold", 0., 1.);
     std::vector<int> features, order;
-    const int comparisons = settings.trees * settings.features;
-    readIntegers(root, "features", 4 * comparisons, 4 * comparisons, 0, FEATURE_UNIT, features);
-    for (int i = 0; i < comparisons; ++i)
+    readIntegers(root, "features", 4 * COMPARISONS, 4 * COMPARISONS, 0, FEATURE_UNIT, features);
+    for (int i = 0; i < COMPARISONS; ++i)
     {
         const auto at = [&](int k) { return static_cast<uint16_t>(features[4 * i + k]); };
         o.features.push_back({at(0), at(1), at(2), at(3)});
     }
-    o.leaves.resize(static_cast<size_t>(settings.trees) << settings.features, Leaf());
+    o.leaves.resize(LEAVES, Leaf());
     readLeaves(root, o.leaves);
-    readMatrix(root, "positives", 0, settings.maxPositives, PATCH_PIXELS, 0, 255, o.positives);
-    readMatrix(root, "negatives", 0, settings.maxNegatives, PATCH_PIXELS, 0, 255, o.negatives);
+    readMatrix(root, "positives", 0, MAX_POSITIVES, PATCH_PIXELS, 0, 255, o.positives);
+    readMatrix(root, "negatives", 0, MAX_NEGATIVES, PATCH_PIXELS, 0, 255, o.negatives);
     s.positives = static_cast<int32_t>(o.positives.size() / PATCH_PIXELS);
     s.negatives = static_cast<int32_t>(o.negatives.size() / PATCH_PIXELS);
     readIntegers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);

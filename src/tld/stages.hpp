@@ -80,10 +80,10 @@ struct ObjectView
     ObjectState* state;
     const ObjectState* before; //!< state before the frame
     const Grid* grid;
-    const Feature* features; //!< trees * features
-    Leaf* leaves;            //!< 2^features per tree
-    uint16_t* posteriors;    //!< 2^features per tree
-    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, maxPositives + maxNegatives slots
+    const Feature* features; //!< COMPARISONS
+    Leaf* leaves;            //!< LEAVES
+    uint16_t* posteriors;    //!< LEAVES
+    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, TEMPLATES slots
     PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
     // With Settings::filter.

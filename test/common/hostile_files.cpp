@@ -132,8 +132,7 @@ std::vector<std::string> cascadeTexts()
 std::string objectText()
 {
     const tld::StandardScene scene(CV_8UC1, Size(24, 24));
-    const cuda::TLDParams p = tld::paramsOf("trees 2, features 3, maxPositives 4, maxNegatives 4");
-    const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU, p);
+    const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU);
     tld::follow(*tracker, scene, tld::Engine::CPU, 1, 3);
     return tld::textOf(*tracker, ".xml", FileStorage::BASE64);
 }

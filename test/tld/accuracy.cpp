@@ -20,7 +20,7 @@ struct GridCase
 {
     Size image;
     Rect box;
-    int scales, stepPercent, minWindow;
+    int scales, minWindow;
     double scaleFactor;
 };
 
@@ -28,24 +28,22 @@ struct GridCase
 TEST(Tld_Oracle, windows)
 {
     const GridCase cases[] = {
-        {Size(320, 240), Rect(50, 60, 50, 40), 10, 10, 0, 1.2},  {Size(320, 240), Rect(50, 60, 36, 21), 10, 10, 0, 1.2},
-        {Size(320, 240), Rect(50, 60, 25, 36), 10, 10, 24, 1.2}, {Size(161, 97), Rect(5, 6, 12, 12), 10, 10, 0, 1.2},
-        {Size(161, 97), Rect(0, 0, 161, 97), 10, 10, 0, 1.2},    {Size(161, 97), Rect(1, 0, 160, 31), 3, 17, 0, 1.5},
-        {Size(64, 333), Rect(9, 100, 33, 31), 20, 25, 13, 1.05}, {Size(33, 32), Rect(1, 1, 31, 30), 0, 33, 0, 2.},
-        {Size(16, 16), Rect(2, 2, 12, 13), 1, 100, 0, 1.1}};
+        {Size(320, 240), Rect(50, 60, 50, 40), 10, 0, 1.2},  {Size(320, 240), Rect(50, 60, 36, 21), 10, 0, 1.2},
+        {Size(320, 240), Rect(50, 60, 25, 36), 10, 24, 1.2}, {Size(161, 97), Rect(5, 6, 12, 12), 10, 0, 1.2},
+        {Size(161, 97), Rect(0, 0, 161, 97), 10, 0, 1.2},    {Size(161, 97), Rect(1, 0, 160, 31), 3, 0, 1.5},
+        {Size(64, 333), Rect(9, 100, 33, 31), 20, 13, 1.05}, {Size(33, 32), Rect(1, 1, 31, 30), 0, 0, 2.},
+        {Size(16, 16), Rect(2, 2, 12, 13), 1, 0, 1.1}};
     for (const GridCase& c : cases)
     {
-        SCOPED_TRACE(cv::format("%d x %d, object %d x %d, step %d", c.image.width, c.image.height, c.box.width,
-                                c.box.height, c.stepPercent));
+        SCOPED_TRACE(cv::format("%d x %d, object %d x %d", c.image.width, c.image.height, c.box.width, c.box.height));
         TLDParams p;
         p.scales = c.scales;
-        p.stepPercent = c.stepPercent;
         p.minWindow = c.minWindow;
         p.scaleFactor = c.scaleFactor;
-        p.fernThreshold = 0.2;
         const Ptr<TLDDetector> detector = TLDDetector::create(p);
         const Mat image = texture(5, c.image, CV_8UC1, 3);
         detector->init(image, c.box);
+        setFernThreshold(*detector, 0.2); // many windows pass
         const Mat table = detectionsOf(*detector, image);
         const std::vector<Rect> all = oracle::windows(p, c.image, c.box.size());
         EXPECT_EQ(static_cast<double>(all.size()), table.at<double>(0, TLDDetector::COUNT_WINDOWS));
@@ -95,7 +93,7 @@ TEST(Tld_Oracle, patchesAndVariance)
         for (const Rect& w : nearestTo(scene.box(0), windows))
             least = std::min(least, oracle::largestDifference(positives[0], oracle::patchOf(image, w)));
         EXPECT_LE(least, 0.501) << "in gray values";
-        EXPECT_LE(negatives.size(), static_cast<size_t>(p.initNegatives / 2));
+        EXPECT_LE(negatives.size(), 50u);
         EXPECT_GE(negatives.size(), 1u);
         std::vector<oracle::Patch> far;
         for (const Rect& w : windows)
@@ -161,7 +159,7 @@ TEST(Tld_Oracle, nearestNeighbours)
                 oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(scene.frame(t), f.box)));
             EXPECT_NEAR(s.relative, f.relative, 5e-4) << f.box << " in frame " << t;
             EXPECT_NEAR(s.conservative, f.conservative, 5e-4) << f.box << " in frame " << t;
-            EXPECT_GT(f.posterior, p.fernThreshold);
+            EXPECT_GT(f.posterior, 0.5);
             if (f.accepted)
                 least = std::min(least, f.relative);
             else
@@ -169,7 +167,7 @@ TEST(Tld_Oracle, nearestNeighbours)
             ++rows;
         }
     EXPECT_GT(rows, 40);
-    EXPECT_GE(least, p.nnThreshold);
+    EXPECT_GE(least, 0.65);
     EXPECT_LE(most, least) << "one threshold divides them";
 }
 
@@ -186,10 +184,11 @@ TEST(Tld_Oracle, flow)
             {
                 const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
                 tracker->init(scene.frame(t), scene.box(t));
+                setFernThreshold(*tracker, 1.);
                 const Step s = advance(*tracker, Engine::CPU, scene.frame(t + 1));
                 Rect2d truth;
                 ASSERT_EQ(oracle::Followed::WELL,
-                          oracle::follow(p, scene.frame(t), scene.frame(t + 1), scene.box(t), truth));
+                          oracle::follow(scene.frame(t), scene.frame(t + 1), scene.box(t), truth));
                 EXPECT_NEAR(truth.x + truth.width / 2, s.inside.x + s.inside.width / 2, 0.1) << "frame " << t;
                 EXPECT_NEAR(truth.y + truth.height / 2, s.inside.y + s.inside.height / 2, 0.1) << "frame " << t;
                 EXPECT_NEAR(1., s.inside.width / truth.width, 0.01) << "frame " << t;
@@ -209,6 +208,7 @@ TEST(Tld_Oracle, flowOfKnownShifts)
     {
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
         tracker->init(world(view), box);
+        setFernThreshold(*tracker, 1.);
         const Step s = advance(*tracker, Engine::CPU, world(view - d));
         EXPECT_NEAR(box.x + d.x, s.inside.x, 0.05) << d;
         EXPECT_NEAR(box.y + d.y, s.inside.y, 0.05) << d;
@@ -216,6 +216,7 @@ TEST(Tld_Oracle, flowOfKnownShifts)
     }
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
     tracker->init(world(view), box);
+    setFernThreshold(*tracker, 1.);
     EXPECT_EQ(TrackerTLD::LOST, advance(*tracker, Engine::CPU, texture(700, view.size(), CV_8UC1, 2)).state);
     EXPECT_EQ(TrackerTLD::LOST, advance(*tracker, Engine::CPU, world(view)).state);
 }
@@ -290,11 +291,11 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
         return clusters.size() == 1 ? Decision{Decision::APPEAR, clusters[0].box, Rect2d()}
                                     : Decision{Decision::LOST, Rect2d(), Rect2d()};
     Rect2d box;
-    if (oracle::follow(p, from, to, before.inside, box) != oracle::Followed::WELL)
+    if (oracle::follow(from, to, before.inside, box) != oracle::Followed::WELL)
         return {Decision::OPEN, Rect2d(), Rect2d()}; // wrong points differ between implementations
     const oracle::Patch patch = oracle::rounded(oracle::patchOf(to, box));
     const double own = oracle::similarityTo(positives, negatives, patch).conservative,
-                 margin = positives.size() < 5 ? p.firstJumpMargin : p.jumpMargin;
+                 margin = positives.size() < 5 ? 0.2 : 0.1;
     double near = 0.;
     for (const oracle::Cluster& c : clusters)
         if (overlap(c.box, box) >= 0.5)
@@ -390,7 +391,7 @@ TEST(Tld_Oracle, scores)
                 const double support = ferns.support(scene.frame(t), now.inside);
                 EXPECT_EQ(static_cast<float>(support), now.score);
                 ++flowed;
-                weak += support < p.fernThreshold;
+                weak += support < 0.5;
             }
             else if (now.event == TrackerTLD::JUMPED || now.event == TrackerTLD::FOUND_AGAIN)
                 for (const oracle::Cluster& c : oracle::clustersOf(oracle::foundIn(now.detections)))

@@ -48,16 +48,15 @@ TEST_P(Tld_Api, beforeInit)
 
 TEST_P(Tld_Api, parametersAreKept)
 {
-    const TLDParams p = paramsOf("seed 9, trees 8, features 12, maxPositives 33, updateAngle 7.5");
+    const TLDParams p = paramsOf("seed 9, scales 8, maxDetections 33, scaleFactor 1.375");
     for (const TLDParams& q : {TLDDetector::create(p)->getParams(), TrackerTLD::create(p)->getParams(),
                                MultiTrackerTLD::create(p)->getParams()})
     {
         EXPECT_EQ(9, q.seed);
-        EXPECT_EQ(8, q.trees);
-        EXPECT_EQ(12, q.features);
-        EXPECT_EQ(33, q.maxPositives);
-        EXPECT_EQ(7.5, q.updateAngle);
-        EXPECT_EQ(TLDParams().jumpMargin, q.jumpMargin);
+        EXPECT_EQ(8, q.scales);
+        EXPECT_EQ(33, q.maxDetections);
+        EXPECT_EQ(1.375, q.scaleFactor);
+        EXPECT_EQ(TLDParams().maxUnsupported, q.maxUnsupported);
         EXPECT_TRUE(q.filter);
     }
 }

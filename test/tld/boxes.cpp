@@ -100,6 +100,7 @@ TEST_P(Tld_Boxes, needTheOverlapOfTheParameters)
         for (int shift = 0; shift < 40; shift += 4)
         {
             const Ptr<MultiTrackerTLD> one = tracker(p, 1);
+            setFernThreshold(*one, 1.);
             const Rect box = scene.box(1, 0) + Point(shift, 0);
             const Mat rows = update(*one, scene.frame(1), {box});
             EXPECT_EQ(overlap(boxOf(rows, 0), box) >= least ? 0 : -1, valueOf(rows, 0, TrackerTLD::RESULT_BOX))
@@ -116,6 +117,7 @@ TEST_P(Tld_Boxes, areGivenGreedily)
     const Rect box = scene.box(0, 0);
     for (const int shift : {8, 2, 2, 5})
         multi->add(first.in(), box + Point(shift, 0));
+    setFernThreshold(*multi, 1.);
     const auto indices = [&](const Mat& rows)
     {
         std::vector<int> all;
@@ -155,6 +157,7 @@ TEST_P(Tld_Boxes, areClippedToTheImage)
     ASSERT_EQ(0, box.x);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf("correctByBoxes 1", flowOnly()));
     multi->add(image(edge.frame(at)).in(), box);
+    setFernThreshold(*multi, 1.);
     const Mat rows = update(*multi, edge.frame(at), {Rect(-15, box.y, 50, box.height)});
     EXPECT_EQ(Rect2d(0, box.y, 35, box.height), boxOf(rows, 0));
     for (const Rect& bad : {Rect(-30, box.y, 41, 36), Rect(3, box.y, 0, 36), Rect(3, box.y, -20, -20),
@@ -168,6 +171,7 @@ TEST_P(Tld_Boxes, findLostObjects)
     for (const bool finds : {false, true})
     {
         const Ptr<MultiTrackerTLD> multi = tracker(paramsOf(cv::format("findByBoxes %d", finds), flowOnly()));
+        setFernThreshold(*multi, 1.);
         const Mat flat(FRAME, CV_8UC1, Scalar(90));
         for (int k = 0; k < 2; ++k)
             update(*multi, texture(500 + k, FRAME));
@@ -263,6 +267,7 @@ TEST_P(Tld_Boxes, doNotStartAtTheLeastOverlap)
     {
         const Ptr<MultiTrackerTLD> multi =
             tracker(paramsOf(cv::format("startFromBoxes 1, boxOverlap %g", least), flowOnly()), 1);
+        setFernThreshold(*multi, 1.);
         EXPECT_EQ(least == 0.5 ? 2 : 3, update(*multi, scene.frame(0), {box, half}).rows);
     }
 }
@@ -279,6 +284,7 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
         Placement at = {Point2d(20, 60)};
         multi->add(image(edge.frame(at)).in(), edge.box(at));
+        setFernThreshold(*multi, 1.);
         for (; at.centre.x > 8; at.centre.x -= 1)
             update(*multi, edge.frame(at));
         const Mat plain = update(*multi, edge.frame(at));
@@ -365,7 +371,7 @@ TEST_P(Tld_Boxes, wrongArguments)
 
 TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
 {
-    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
+    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1");
     const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
     for (const bool corrects : {false, true})
     {

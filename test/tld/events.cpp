@@ -16,11 +16,7 @@ namespace core = cv::cuda::tld;
 
 const int COLS = 320, ROWS = 240;
 
-core::Settings settingsOfTests()
-{
-    return changed(core::Settings{},
-                   "maxFlowError 10, maxUnsupported 3, jumpMargin 0.1, firstJumpMargin 0.2, trees 10");
-}
+core::Settings settingsOfTests() { return changed(core::Settings{}, "maxUnsupported 3"); }
 
 core::ObjectState stateOnABox()
 {

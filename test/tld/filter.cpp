@@ -32,7 +32,7 @@ core::ObjectState knownObject()
     return s;
 }
 
-core::Settings settingsOfFilter() { return changed(core::Settings{}, "filter 1, maxUnsupported 3, trees 10"); }
+core::Settings settingsOfFilter() { return changed(core::Settings{}, "filter 1, maxUnsupported 3"); }
 
 //! @param conservative the conservative similarity.
 core::Similarity similar(double conservative)

@@ -197,20 +197,13 @@ TEST(Tld_Flow, stepByStep)
 //! The shorter side decides, whichever it is: on the last level it is longer than the window.
 TEST(Tld_Flow, levelsOfThePyramid)
 {
-    core::Settings settings = {};
-    settings.flowWindow = 10;
-    for (const int most : {0, 2, 5})
+    for (const Size size : {Size(9, 300), Size(18, 300), Size(19, 300), Size(37, 42), Size(145, 146), Size(500, 2000)})
     {
-        settings.flowLevels = most;
-        for (const Size size :
-             {Size(10, 300), Size(20, 300), Size(21, 300), Size(41, 42), Size(161, 162), Size(500, 2000)})
-        {
-            int expected = 1, shorter = size.width;
-            for (; expected <= most && (shorter + 1) / 2 > 10; ++expected)
-                shorter = (shorter + 1) / 2;
-            EXPECT_EQ(expected, core::levelsOf(size.width, size.height, settings)) << size;
-            EXPECT_EQ(expected, core::levelsOf(size.height, size.width, settings)) << size;
-        }
+        int expected = 1, shorter = size.width;
+        for (; expected <= 5 && (shorter + 1) / 2 > 9; ++expected)
+            shorter = (shorter + 1) / 2;
+        EXPECT_EQ(expected, core::levelsOf(size.width, size.height)) << size;
+        EXPECT_EQ(expected, core::levelsOf(size.height, size.width)) << size;
     }
 }
 

@@ -141,7 +141,7 @@ TEST(Tld_Recheck, endsValidityOnlyWithManyPositives)
 //! is exempt.
 TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 {
-    const core::Settings settings = changed(core::Settings{}, "trees 10, jumpMargin 0.1, firstJumpMargin 0.2");
+    const core::Settings settings = {};
     const core::Box elsewhere = {141., 100., 40., 60.}, touching = {139., 100., 40., 60.};
     for (const int positives : {4, 5})
         for (const uint32_t support : {0u, core::fernPositiveSum(), 5 * core::POSTERIOR_ONE})
@@ -170,7 +170,7 @@ TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 
 TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
 {
-    const core::Settings settings = changed(core::Settings{}, "trees 10, maxUnsupported 2, minReplyScore 0.3");
+    const core::Settings settings = changed(core::Settings{}, "maxUnsupported 2, minReplyScore 0.3");
     core::ObjectState s = {};
     s.alive = 1;
     s.box = {100., 100., 40., 60.};

@@ -60,8 +60,8 @@ void associate(const Work& work, const std::vector<ObjectView>& objects, const D
                           const ObjectView& object = objects[k / parts.size()];
                           const Box& part = parts[k % parts.size()];
                           if (isUsable(part) && asksSimilarity(*object.state, settings))
-                              values[k] = similarityValue(
-                                  *object.state, compareTemplates(object, settings, patchOf(*work.frame, part)));
+                              values[k] =
+                                  similarityValue(*object.state, compareTemplates(object, patchOf(*work.frame, part)));
                       }
                   });
     const auto similarityOf = [&](size_t i, int b) { return asks ? values[i * parts.size() + b] : 0.; };

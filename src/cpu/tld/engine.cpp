@@ -37,11 +37,11 @@ struct Object
           height(theHeight),
           grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
           features(featuresOf(settings)),
-          leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
+          leaves(LEAVES, Leaf()),
           posteriors(leaves.size(), 0),
-          templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
-          stats(settings.maxPositives + settings.maxNegatives),
-          order(settings.maxPositives, 0),
+          templates(static_cast<size_t>(TEMPLATES) * PATCH_STRIDE, 0),
+          stats(TEMPLATES),
+          order(MAX_POSITIVES, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
     {
@@ -92,14 +92,14 @@ public:
 
     Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) override
     {
-        images_.create(frame.cols, frame.rows, settings_);
+        images_.create(frame.cols, frame.rows);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
         images_.preprocess(frame);
         const StartDecision starting = alone ? StartDecision() : decideStart();
         if (!starting.allowed)
             return Added::OTHER_IMAGE;
-        beginTraining(object->next, box, number, settings_);
+        beginTraining(object->next, box, number);
         if (!cpu::train(work(), object->view()))
             return Added::NOTHING_THERE;
         if (settings_.filter)
@@ -112,7 +112,7 @@ public:
 
     Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle) override
     {
-        images_.create(learned.cols, learned.rows, settings_);
+        images_.create(learned.cols, learned.rows);
         objects_.reserve(objects_.size() + 1);
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
@@ -124,7 +124,7 @@ public:
         for (int i = 0; i < learned.state.positives; ++i)
             object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
         for (int i = 0; i < learned.state.negatives; ++i)
-            object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+            object->setTemplate(MAX_POSITIVES + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
         if (object->state.filter.started)
             *object->filter = learned.filter[0];
         if (frame)
@@ -200,7 +200,7 @@ public:
         learned.features = object.features;
         learned.leaves = object.leaves;
         learned.order.assign(object.order.begin(), object.order.begin() + object.state.positives);
-        readTemplates(object.templates.data(), settings_, learned);
+        readTemplates(object.templates.data(), learned);
         learned.filter.clear();
         if (object.state.filter.started)
             learned.filter.push_back(*object.filter);
@@ -351,7 +351,7 @@ private:
         if (row == 0)
             detectionHead(object.state, object.grid.windows, out);
         else if (row <= object.state.detections)
-            detectionRow(object.detections[row - 1], settings_.trees, out);
+            detectionRow(object.detections[row - 1], out);
         else
             std::fill_n(out, DETECTION_COLUMNS, 0.);
     }

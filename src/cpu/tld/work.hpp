@@ -21,7 +21,7 @@ struct Patch
 };
 Patch patchOf(const Frame& frame, const Box& box);
 //! Compares a patch with all templates.
-Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch);
+Similarity compareTemplates(const ObjectView& object, const Patch& patch);
 
 //! Bytes after the last pixel of each row that vector instructions may read; their values have no effect.
 const int ROW_SLACK = 64;
@@ -29,13 +29,13 @@ const int ROW_SLACK = 64;
 //! Codes of a window: codeOf() per fern.
 struct Codes
 {
-    uint16_t code[MAX_TREES];
+    uint16_t code[TREES];
 };
 //! Sums the posteriors of a window over all ferns.
-inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Settings& settings)
+inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors)
 {
     uint32_t sum = 0;
-    for (int t = 0; t < settings.trees; ++t, posteriors += static_cast<size_t>(1) << settings.features)
+    for (int t = 0; t < TREES; ++t, posteriors += static_cast<size_t>(1) << FEATURES)
         sum += posteriors[codes.code[t]];
     return sum;
 }
@@ -124,7 +124,6 @@ struct WindowRow
     const uint8_t* pixels; //!< first pixel of the row in the blurred image
     const int* places;     //!< columns of the windows
     const int* offsets;    //!< two per feature: from a window's corner to the compared pixels
-    int trees, features;
 };
 
 //! Positions of windows and of compared pixels, for all scales.
@@ -135,7 +134,7 @@ struct Layout
     int firstPlace[MAX_SCALES], rows;
 
     //! @param step of the blurred image.
-    void make(const ObjectView& object, const Settings& settings, size_t step);
+    void make(const ObjectView& object, size_t step);
 };
 
 struct FilterScratch; // defined in src/cpu/tld/filter.cpp
@@ -159,7 +158,6 @@ template <typename Body>
 void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
     const Grid& grid = *object.grid;
-    const Settings& settings = *work.settings;
     parallel_for_(Range(0, layout.rows),
                   [&](const Range& range)
                   {
@@ -176,8 +174,7 @@ void forRows(const Work& work, const ObjectView& object, const Layout& layout, c
                           body(WindowRow{s, j, scale.first + j * scale.nx, scale.nx,
                                          work.frame->blurred.row(placeOf(j, scale.stepY)),
                                          layout.places.data() + layout.firstPlace[s],
-                                         layout.offsets.data() + static_cast<size_t>(s) * layout.offsetsPerScale,
-                                         settings.trees, settings.features},
+                                         layout.offsets.data() + static_cast<size_t>(s) * layout.offsetsPerScale},
                                *scratch);
                       }
                   });

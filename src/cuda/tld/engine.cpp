@@ -30,7 +30,7 @@ public:
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
         ObjectState state;
-        beginTraining(state, box, number, settings_);
+        beginTraining(state, box, number);
         std::unique_ptr<Object> object =
             memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -63,7 +63,7 @@ public:
         const ObjectState state = stateOf(learned, settings_);
         std::unique_ptr<Object> object =
             memory_.makeObject(call, learned.width, learned.height, learned.features, state, settings_);
-        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
+        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned));
         if (state.filter.started)
             memory_.upload(call, object->plan.record.filter.models[0], learned.filter.data(),
                            sizeof(learned.filter[0]));
@@ -174,7 +174,7 @@ public:
         learned.rows = memory_.rows();
         learned.state = live.states[live.current];
         learned.features = object.features;
-        readModel(model, settings_, learned);
+        readModel(model, learned);
         learned.filter.resize(learned.state.filter.started ? 1 : 0);
         if (!learned.filter.empty())
         {
@@ -201,7 +201,7 @@ public:
         std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * DETECTION_COLUMNS, 0.);
         detectionHead(state, object.grid.windows, table);
         for (int i = 0; i < state.detections; ++i)
-            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
+            detectionRow(detections[i], table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
     }
 
     History history() override
@@ -387,7 +387,7 @@ private:
             [&](Parts& parts)
             {
                 memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-                memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
+                memory.candidates = parts.take<uint2>(INIT_NEGATIVES);
                 memory.kinds = parts.take<uint8_t>(object.grid.windows);
             },
             ALIGNMENT);

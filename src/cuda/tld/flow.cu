@@ -37,7 +37,7 @@ struct Flow
         task = beginFrame(state);
         before = task.age != 0 ? batch.ring->slot[task.age == START ? START : task.age - 1] : 0;
         now = batch.ring->slot[SPARE];
-        parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
+        parameters = flowParametersOf(batch.levels.count, batch.cols, batch.rows);
     }
 };
 
@@ -52,7 +52,7 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
 }
 
 //! @tparam FORWARD only the forward tracks.
-template <int WINDOW, bool FORWARD>
+template <bool FORWARD>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         return;
     TrackedPoint p = {};
     p.from = pointOf(flow.task.box, i);
-    WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
+    WarpSums there(batch, flow.before, flow.now, pixels[warp]);
     p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
     if (!FORWARD && p.ahead)
     {
         Point end;
-        WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
+        WarpSums back(batch, flow.now, flow.before, pixels[warp]);
         p.found = trackPoint(flow.parameters, p.to, p.from, back, end);
         if (p.found)
         {
@@ -83,9 +83,9 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         object.trackedPoints[i] = p;
 }
 
-template <int WINDOW> struct TeamMemory
+struct TeamMemory
 {
-    PreparedWindow<WINDOW> windows[MAX_LEVELS];
+    PreparedWindow windows[MAX_LEVELS];
     Surroundings before[MAX_LEVELS], now[MAX_LEVELS];
     int16_t pixels[MAX_LEVELS][LEAST_WIDE * LEAST_WIDE];
     TrackedPoint point;
@@ -93,13 +93,11 @@ template <int WINDOW> struct TeamMemory
 
 //! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. What it
 //! needs of the earlier image is copied before this one is complete. Ends with a barrier.
-template <int WINDOW>
-__device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
-                                             TeamMemory<WINDOW>& m)
+__device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from, TeamMemory& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
     const Point corner = cornerAt(from, level, half);
-    TeamSums<WINDOW> there(batch, flow.now, m.pixels[level], m.windows, m.now);
+    TeamSums there(batch, flow.now, m.pixels[level], m.windows, m.now);
     if (flow.task.age != 0)
     {
         m.before[level].copy(levelOf(batch, flow.before, level), corner, flow.parameters.window);
@@ -123,12 +121,11 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
 }
 
 //! Tracks a point back from `to`, into TeamMemory::point. Ends with a barrier.
-template <int WINDOW>
 __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& flow, const Point& from, const Point& to,
-                                              TeamMemory<WINDOW>& m)
+                                              TeamMemory& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
-    TeamSums<WINDOW> back(batch, flow.before, m.pixels[level], m.windows, m.before);
+    TeamSums back(batch, flow.before, m.pixels[level], m.windows, m.before);
     back.prepare(flow.now, level, cornerAt(to, level, half), m.now[level], m.windows[level]);
     __syncthreads(); // windows of this image; all know that the point was found
     if (level == 0)
@@ -151,16 +148,16 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
 }
 
 //! @tparam FORWARD only the forward tracks.
-template <int WINDOW, bool FORWARD>
+template <bool FORWARD>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
-    __shared__ TeamMemory<WINDOW> m;
+    __shared__ TeamMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     if (copiesModel(object))
         return;
     const Flow flow(batch, object);
     const Point from = pointOf(flow.task.box, blockIdx.x);
-    const bool ahead = trackForward<WINDOW>(batch, flow, from, m);
+    const bool ahead = trackForward(batch, flow, from, m);
     if (flow.task.age != 0 && !FORWARD && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
     if (threadIdx.x == 0 && flow.task.age != 0)
@@ -327,7 +324,7 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
 }
 
 //! Computes the motion of a box. Two groups of threads find two medians at a time.
-__device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
+__device__ __forceinline__ Motion motionOf(MotionMemory& m)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     const int t = threadIdx.x, group = t / GROUP, i = t % GROUP;
@@ -348,7 +345,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
     __syncthreads(); // both medians
     motion.error = medianError(m.lowerError, m.upperError);
     const KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
-    if (motion.error > maxError)
+    if (motion.error > MAX_FLOW_ERROR)
         return motion;
     if (t < FLOW_POINTS && isKept(m.points[t], limits))
     {
@@ -391,7 +388,7 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         if (threadIdx.x < FLOW_POINTS)
             m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
         __syncthreads(); // points
-        const Motion all = motionOf(m, batch.settings.maxFlowError);
+        const Motion all = motionOf(m);
         if (threadIdx.x == 0)
             endFlow(m.state, m.task, all, batch.cols, batch.rows);
     }
@@ -401,14 +398,12 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
 
 template <bool FORWARD> void trackAll(const Batch& batch, detail::StreamHandle stream)
 {
-    const bool usual = batch.settings.flowWindow == 9;
     const int copies = batch.settings.learning ? 1 : 0;
     if (usesTeams(batch))
-        detail::launchEarly("tld flow", usual ? trackPointsByTeams<9, FORWARD> : trackPointsByTeams<0, FORWARD>,
-                            dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream,
-                            batch);
+        detail::launchEarly("tld flow", trackPointsByTeams<FORWARD>, dim3(FLOW_POINTS, batch.count, 1 + copies),
+                            dim3(32 * batch.levels.count), 0, stream, batch);
     else
-        detail::launch("tld flow", usual ? trackPoints<9, FORWARD> : trackPoints<0, FORWARD>,
+        detail::launch("tld flow", trackPoints<FORWARD>,
                        dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
                        dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
 }

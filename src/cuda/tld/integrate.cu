@@ -198,9 +198,9 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
 __device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet& set, IntegrateMemory& m)
 {
     const Settings& s = batch.settings;
-    findNear(m.state.box, s.updateWindows, m.near, m.ranking);
+    findNear(m.state.box, UPDATE_WINDOWS, m.near, m.ranking);
     if (threadIdx.x < 32)
-        fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, s.updateWarps, s.updateAngle, s);
+        fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, UPDATE_WARPS, UPDATE_ANGLE, s);
 }
 
 /** Decides whether to learn. Ends with a barrier.
@@ -239,7 +239,7 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
         if (i == 0)
             detectionHead(m.state, object.grid->windows, row);
         else if (i <= m.state.detections)
-            detectionRow(m.detections[i - 1], batch.settings.trees, row);
+            detectionRow(m.detections[i - 1], row);
 #pragma unroll
         for (int k = 0; k < DETECTION_COLUMNS; ++k)
             table.row(i)[k] = row[k];

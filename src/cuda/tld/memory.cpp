@@ -158,12 +158,12 @@ void DeviceMemory::list(const Settings& settings)
             filters_.push_back(object->plan.record.filter);
         mostPoints_ = std::max(mostPoints_, object->plan.record.pointCount);
     }
-    listGroups(settings);
+    listGroups();
     listedVersion_ = version_;
 }
 
 //! Groups objects of one size and with the same comparisons: their windows have the same codes.
-void DeviceMemory::listGroups(const Settings& settings)
+void DeviceMemory::listGroups()
 {
     groups_.clear();
     members_.clear();
@@ -186,8 +186,8 @@ void DeviceMemory::listGroups(const Settings& settings)
                 contrast = std::min(contrast, objects_[k]->contrast);
                 ++group.count;
             }
-        group.list = lists.place<uint8_t>(gpu::codeListBytes(group.windows, settings.trees, group.count));
-        appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, settings, tiles_);
+        group.list = lists.place<uint8_t>(gpu::codeListBytes(group.windows, group.count));
+        appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, tiles_);
         groups_.push_back(group);
     }
     listBytes_ = lists.bytes();

@@ -55,7 +55,7 @@ public:
 private:
     std::unique_ptr<detail::DeviceBuffer> takeMemory(size_t bytes);
     void list(const Settings& settings);
-    void listGroups(const Settings& settings);
+    void listGroups();
 
     detail::Workspace& workspace_;
     detail::Uploader uploader_{workspace_};

@@ -60,7 +60,7 @@ struct TrainingSet
     Box box, positive;
     int32_t near, warps, examples; //!< examples: positive ones for ferns; 0 without near windows
     double angle;
-    Window windows[MAX_NEAR], hull;
+    Window windows[INIT_WINDOWS], hull;
 };
 
 //! Results of templateSimilarities for the box.
@@ -114,7 +114,7 @@ struct ObjectRecord
     int group;
     const Grid* grid;
     const Feature* features;
-    const int* points; //!< pointStep() per scale: offsets from a window's corner to the pixels of all points, by rows
+    const int* points; //!< MAX_POINTS per scale: offsets from a window's corner to the pixels of all points, by rows
     const uint32_t* pairs; //!< points per comparison: first | second << 16
     int pointCount;
     Model models[2];
@@ -173,21 +173,21 @@ struct CodeList
     int step;
 
     //! Extracts the code of tree t from a word.
-    CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t, int features)
+    CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t)
     {
-        return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - features);
+        return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - FEATURES);
     }
 };
 const size_t CODE_LIST_COUNTS = 256;
 static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "a count per scale");
 //! Returns the words of places and codes, rounded up so that contrasts after them are aligned.
-CT_HOST_DEVICE size_t codeListWords(int windows, int trees)
+CT_HOST_DEVICE size_t codeListWords(int windows)
 {
-    return (static_cast<size_t>(windows) * (1 + (trees + 1) / 2) + 63) / 64 * 64;
+    return (static_cast<size_t>(windows) * (1 + (TREES + 1) / 2) + 63) / 64 * 64;
 }
-CT_HOST_DEVICE size_t codeListBytes(int windows, int trees, int objects)
+CT_HOST_DEVICE size_t codeListBytes(int windows, int objects)
 {
-    return CODE_LIST_COUNTS + codeListWords(windows, trees) * sizeof(uint32_t) +
+    return CODE_LIST_COUNTS + codeListWords(windows) * sizeof(uint32_t) +
            (objects > 1 ? (static_cast<size_t>(windows) * sizeof(int64_t) + 255) / 256 * 256 : 0);
 }
 
@@ -223,7 +223,7 @@ struct Batch
     {
         uint32_t* const words = reinterpret_cast<uint32_t*>(lists + list + CODE_LIST_COUNTS);
         return {reinterpret_cast<uint32_t*>(lists + list), words, words + windows,
-                reinterpret_cast<int64_t*>(words + codeListWords(windows, settings.trees)), windows};
+                reinterpret_cast<int64_t*>(words + codeListWords(windows)), windows};
     }
     CT_HOST_DEVICE CodeList codeList(const Group& group) const { return codeList(group.list, group.windows); }
     CT_HOST_DEVICE SumTable sumTable() const { return {reinterpret_cast<const uint32_t*>(table), 2 * tableStep, 2}; }
@@ -240,19 +240,10 @@ CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FE
 //! device while they wait, and delay the detector.
 CT_HOST_DEVICE bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
 
-const int MAX_POINTS = 2 * ALL_FEATURES;
-//! Returns the largest number of points per scale, rounded up, as they are read four at a time.
-CT_HOST_DEVICE int pointStep(const Settings& s) { return (2 * s.trees * s.features + 3) / 4 * 4; }
-CT_HOST_DEVICE int leavesOf(const Settings& s) { return s.trees << s.features; }
-//! Returns the words of a bit per leaf, rounded up, as they are read four at a time.
-CT_HOST_DEVICE int leafWords(const Settings& s) { return (leavesOf(s) + 127) / 128 * 4; }
-CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.maxNegatives; }
-//! Returns the largest possible number of positive examples.
-CT_HOST_DEVICE int mostExamples(const Settings& s)
-{
-    return greater(examplesOf(s.initWindows, s.initWarps, s.mirror),
-                   examplesOf(s.updateWindows, s.updateWarps, s.mirror));
-}
+const int MAX_POINTS = 2 * COMPARISONS; //!< points per scale
+const int LEAF_WORDS = LEAVES / 32;     //!< a bit per leaf
+static_assert(MAX_POINTS % 4 == 0 && LEAF_WORDS % 4 == 0, "they are read four at a time");
+static_assert(LEAVES % 8 == 0, "posteriors are read eight at a time");
 
 #ifdef __CUDACC__
 //! Waits for the preceding kernel and lets the next one begin, so that launches of a frame overlap.
@@ -269,7 +260,7 @@ struct TrainingMemory
 {
     uint8_t* kinds;      //!< purpose of each window
     uint32_t* histogram; //!< TRAIN_BINS entries; must be 0
-    uint2* candidates;   //!< MAX_INIT_NEGATIVES entries
+    uint2* candidates;   //!< INIT_NEGATIVES entries
 };
 
 }}}} // namespace cv::cuda::tld::gpu
