@@ -281,7 +281,7 @@ Decision kept(const std::vector<oracle::Found>& found, const Rect2d& box)
 }
 
 //! @param ferns before the frame.
-Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& before, const Step& now,
+Decision decide(const Mat& from, const Mat& to, const Step& before, const Step& now,
                 const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives,
                 const Ferns& ferns)
 {
@@ -336,7 +336,7 @@ TEST(Tld_Oracle, integration)
                                              negatives = oracle::patchesOf(templatesOf(*tracker, false));
             const Ferns ferns = fernsOf(*tracker, p, scene.frame(t).size(), scene.box(0).size());
             const Step now = advance(*tracker, Engine::CPU, scene.frame(t));
-            const Decision d = decide(p, scene.frame(t - 1), scene.frame(t), before, now, positives, negatives, ferns);
+            const Decision d = decide(scene.frame(t - 1), scene.frame(t), before, now, positives, negatives, ferns);
             ++count[d.kind];
             SCOPED_TRACE(cv::format("seed %d, frame %d, decision %d", int(seed), t, d.kind));
             if (d.kind == Decision::LOST)

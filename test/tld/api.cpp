@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // TLDDetector and TrackerTLD: kinds of images and outputs, learning on and off, states, saving and loading.
-#include "scenes.hpp"
+#include "oracle.hpp"
 #include <set>
 
 namespace opencv_test { namespace {
@@ -201,6 +201,30 @@ TEST_P(Tld_Api, initForgets)
     const Mat large = texture(3, Size(301, 200), CV_8UC3);
     used->init(image(large).in(), Rect(20, 30, 50, 40));
     EXPECT_TRUE(advance(*used, engine(), large).located);
+}
+
+//! Stores of templates stay full; the first template is kept. Without a threshold of the ferns each image gives many
+//! negatives.
+TEST_P(Tld_Api, fullStoresOfTemplates)
+{
+    const Size size(72, 60);
+    const Rect box(20, 16, 24, 24);
+    const auto filled = [&](Engine on)
+    {
+        const Ptr<TLDDetector> d = TLDDetector::create(paramsOf("scales 0"));
+        d->init(Image(on, texture(1, size)).in(), box);
+        setFernThreshold(*d, 0.);
+        for (int k = 2; k < 280; ++k)
+            d->learn(Image(on, texture(k, size)).in(), box);
+        return d;
+    };
+    const Ptr<TLDDetector> full = filled(engine());
+    const std::vector<oracle::Patch> positives = oracle::patchesOf(*full, true);
+    EXPECT_EQ(200u, positives.size());
+    EXPECT_EQ(400u, oracle::patchesOf(*full, false).size());
+    EXPECT_LE(oracle::largestDifference(positives[0], oracle::patchOf(texture(1, size), Rect2d(box))), 0.501);
+    if (engine() == Engine::CUDA)
+        EXPECT_TRUE(textOf(*filled(Engine::CPU)) == textOf(*full));
 }
 
 TEST_P(Tld_Api, learningCanBeOff)

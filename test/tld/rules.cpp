@@ -5,6 +5,8 @@
 // user's own box is certain in its own frame, and a box in a still scene stays.
 #include "oracle.hpp"
 #include "../../src/tld/core.hpp"
+#include <numeric>
+#include <set>
 
 namespace opencv_test { namespace {
 
@@ -166,6 +168,42 @@ TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
                 EXPECT_EQ(sum > support + margin ? 1 : -1, c.place);
             }
         }
+}
+
+//! A full store drops a random template, but never the first one of the object.
+TEST(Tld_Stores, dropATemplateWhenTheyAreFull)
+{
+    core::ObjectState s = {};
+    s.positives = core::MAX_POSITIVES;
+    s.negatives = core::MAX_NEGATIVES;
+    std::vector<uint16_t> order(core::MAX_POSITIVES);
+    std::iota(order.begin(), order.end(), uint16_t(0));
+    std::set<int> positives, negatives;
+    for (uint32_t added = 0; added < 1000; ++added)
+    {
+        const int nearest = static_cast<int>(added) % core::MAX_POSITIVES;
+        const uint16_t above = order[nearest];
+        const int slot = core::placePositive(s, order.data(), nearest, added, 7);
+        ASSERT_EQ(core::MAX_POSITIVES, s.positives);
+        ASSERT_EQ(0, order[0]);
+        const auto at = std::find(order.begin(), order.end(), slot);
+        ASSERT_TRUE(at != order.end() && at != order.begin());
+        if (slot != above)
+        {
+            EXPECT_EQ(above, at[-1]) << "below the one that it resembles most";
+        }
+        std::vector<uint16_t> sorted(order);
+        std::sort(sorted.begin(), sorted.end());
+        ASSERT_TRUE(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+        positives.insert(slot);
+        const int other = core::placeNegative(s, added, 7);
+        ASSERT_EQ(core::MAX_NEGATIVES, s.negatives);
+        ASSERT_GE(other, core::MAX_POSITIVES);
+        ASSERT_LT(other, core::TEMPLATES);
+        negatives.insert(other);
+    }
+    EXPECT_GT(positives.size(), 150u);
+    EXPECT_GT(negatives.size(), 300u);
 }
 
 TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
