@@ -194,8 +194,7 @@ __device__ __forceinline__ uint2 codesOf(const uint4* pairs, const uint8_t* pixe
 
 //! Loads points and comparisons of a tile to shared memory. The caller adds a barrier.
 template <int THREADS>
-__device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile, int points, uint32_t* offsets,
-                                           CodeMemory& m)
+__device__ __forceinline__ void loadTables(const Tile& tile, int points, uint32_t* offsets, CodeMemory& m)
 {
     const int* const tilePoints = tile.points;
     const uint32_t* const tilePairs = tile.pairs;
@@ -239,7 +238,7 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_co
         const Window window = windowOf(scale, place - j * scale.nx, j);
         corners[q] = batch.blurred.row(window.y) + window.x;
     }
-    loadTables<THREADS>(batch, tile, points, reinterpret_cast<uint32_t*>(memory), m);
+    loadTables<THREADS>(tile, points, reinterpret_cast<uint32_t*>(memory), m);
     __syncthreads(); // tables
     uint8_t* const pixels = reinterpret_cast<uint8_t*>(memory + points / 4) + chunk * points * PIXEL_STEP + 4 * lane;
     gather<SHARE>(corners, memory, share, points, pixels);
