@@ -224,7 +224,9 @@ TEST_P(Tld_Api, fullStoresOfTemplates)
     EXPECT_EQ(400u, oracle::patchesOf(*full, false).size());
     EXPECT_LE(oracle::largestDifference(positives[0], oracle::patchOf(texture(1, size), Rect2d(box))), 0.501);
     if (engine() == Engine::CUDA)
+    {
         EXPECT_TRUE(textOf(*filled(Engine::CPU)) == textOf(*full));
+    }
 }
 
 TEST_P(Tld_Api, learningCanBeOff)
