@@ -86,7 +86,7 @@ struct Video
     std::vector<Rect> boxes;   //!< boxes of the objects in the first frame
 };
 
-//! Returns the windows of an object with default parameters: doc/tld.md, "Windows".
+//! Returns the windows of an object with default parameters: doc/tld_algorithm.md, "Windows".
 int windowsOf(const Size& object, const Size& image)
 {
     const auto placesOf = [](int room, int step) { return (100 * room + 49) / std::max(100, 10 * step) + 1; };

@@ -271,7 +271,7 @@ class Tracker(_Frames):
     included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
     other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
-    Rules of states and learning: doc/tld.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
+    Rules of states and learning: doc/tld_algorithm.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:

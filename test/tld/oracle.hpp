@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld.md and sharing
+// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld_algorithm.md and sharing
 // no code with src/. What the classes compute in integers is exact here too; patches and flow agree within stated
 // bounds.
 #ifndef OPENCV_CUDATRACKING_TEST_TLD_ORACLE_HPP
