@@ -8,7 +8,6 @@
 #include "images.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
 #include "opencv2/video/tracking.hpp"
-#include <regex>
 #include <set>
 #ifdef HAVE_OPENCV_CUDAOPTFLOW
 #include "opencv2/cudaoptflow.hpp"
@@ -126,8 +125,10 @@ template <typename Object> void closeFerns(Object& object)
         << "{";
     object.write(out);
     out << "}";
-    const std::string text =
-        std::regex_replace(out.releaseAndGetString(), std::regex("fernThreshold: [0-9]+"), "fernThreshold: 327680");
+    const std::string name = "fernThreshold: ";
+    std::string text = out.releaseAndGetString();
+    const size_t at = text.find(name) + name.size();
+    text.replace(at, text.find('\n', at) - at, "327680");
     object.read(FileStorage(text, FileStorage::READ | FileStorage::MEMORY)["object"]);
 }
 

@@ -13,7 +13,7 @@ using namespace faults;
 //! Small images and few windows: each call is made to fail in turn.
 tld::TLDParams smallParams(bool filter = false)
 {
-    tld::TLDParams params = tld::paramsOf("scales 2, findByBoxes 1, correctByBoxes 1");
+    tld::TLDParams params = tld::paramsOf("scales 0, findByBoxes 1, correctByBoxes 1");
     params.filter = filter;
     return params;
 }

@@ -28,7 +28,7 @@ struct TldCase
     //! Boxes of a detector per frame, for SEVERAL objects; empty: none in any frame.
     std::vector<std::vector<Rect>> detected;
     uint64 placement;
-    double work; //!< windows x ferns x frames x objects
+    double work; //!< windows x frames x objects
     std::string what;
 };
 
@@ -144,7 +144,7 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     c.placement = rng.next();
     if (c.way == TldCase::SEVERAL && onceIn(rng, 2))
         randomDetections(rng, c, size);
-    c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) * tld::oracle::TREES *
+    c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) *
              static_cast<double>(c.frames.size() * c.boxes.size());
     static const char* const ways[] = {"detector", "tracker", "several"};
     c.what = cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, "

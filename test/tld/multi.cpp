@@ -101,7 +101,7 @@ TEST_P(Tld_Multi, oneToSixtyFour)
     {
         SCOPED_TRACE(count);
         const Crowd crowd(count);
-        const char* const params = count > 8 ? "scales 2" : ""; // fewer windows
+        const char* const params = count > 8 ? "scales 1" : ""; // fewer windows
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf(params));
         for (int i = 0; i < count; ++i)
             ASSERT_EQ(i, multi->add(image(crowd.frame(0)).in(), crowd.box(0, i)));

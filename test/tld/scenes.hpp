@@ -7,7 +7,6 @@
 
 #include "params.hpp"
 #include "../common/fuzz.hpp"
-#include <regex>
 
 namespace opencv_test { namespace tld {
 
@@ -274,8 +273,14 @@ inline double validThresholdOf(const TrackerTLD& tracker)
 //! Sets the threshold of all objects on the mean fern posterior of windows. @param threshold 0 to 1; 1: none passes.
 template <typename Object> void setFernThreshold(Object& object, double threshold)
 {
-    const std::string sum = cv::format("fernThreshold: %d", cvRound(threshold * 327680.));
-    readText(object, std::regex_replace(textOf(object), std::regex("fernThreshold: [0-9]+"), sum));
+    const std::string name = "fernThreshold: ", sum = cv::format("%d", cvRound(threshold * 327680.));
+    std::string text = textOf(object);
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at))
+    {
+        at += name.size();
+        text.replace(at, text.find('\n', at) - at, sum);
+    }
+    readText(object, text);
 }
 
 //! Returns parameters for flow only, once setFernThreshold() lets no window pass: without a filter, learning and losses.

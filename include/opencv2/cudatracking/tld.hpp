@@ -62,7 +62,7 @@ void findAgain(const cv::Mat& first, const cv::Rect& box, const cv::Mat& second,
 
 __Images__: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. All images must
 have the size, type and memory (host or device) of the one in init(). After load() the file fixes the size and the first
-call type and memory; with a GpuMat that call waits and cannot be captured.
+call type and memory; with a GpuMat that call waits and cannot be captured. Only the filter sees colors.
 
 __Boxes__ are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
 __Windows__ are the rectangles that the detector evaluates: the object's size times powers of scaleFactor, on a grid in

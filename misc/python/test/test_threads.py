@@ -65,7 +65,7 @@ class Arguments:
         if self.cls is cv2.cuda.FragmentMatcher:
             return self.cls.create().getParams()
         params = cv2.cuda.TLDParams()
-        params.scales, params.startFromBoxes, params.endAfterMisses = 2, True, 2
+        params.scales, params.startFromBoxes, params.endAfterMisses = 0, True, 2
         return params
 
     def make(self, method=None):
