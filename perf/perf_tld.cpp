@@ -85,7 +85,7 @@ struct Video
     std::vector<Rect> boxes;   //!< boxes of the objects in the first frame
 };
 
-//! Returns the windows of an object with default parameters: doc/tld_algorithm.md, "Windows".
+//! Returns the windows of an object with default parameters: doc/tld.md, "Windows".
 int windowsOf(const Size& object, const Size& image)
 {
     const auto placesOf = [](int room, int step) { return (100 * room + 49) / std::max(100, 10 * step) + 1; };
@@ -117,32 +117,17 @@ TLDParams withoutFilter()
     return p;
 }
 
-//! Sets the threshold of an object's ferns so that no window passes them.
-template <typename Object> void closeFerns(Object& object)
-{
-    FileStorage out(".yml", FileStorage::WRITE | FileStorage::MEMORY);
-    out << "object"
-        << "{";
-    object.write(out);
-    out << "}";
-    const std::string name = "fernThreshold: ";
-    std::string text = out.releaseAndGetString();
-    const size_t at = text.find(name) + name.size();
-    text.replace(at, text.find('\n', at) - at, "327680");
-    object.read(FileStorage(text, FileStorage::READ | FileStorage::MEMORY)["object"]);
-}
-
-//! Returns a tracker with few windows, of which none passes, and no filter, so that flow and fixed costs remain.
-Ptr<TrackerTLD> flowOnly(InputArray first, const Rect& box)
+//! Returns parameters with few windows and no filter, so that flow and fixed costs remain.
+TLDParams flowOnly()
 {
     TLDParams p = withoutFilter();
     p.learning = false;
     p.scales = 0;
+    p.stepPercent = 20;
+    p.fernThreshold = 1.;
     p.maxUnsupported = 0;
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
-    tracker->init(first, box);
-    closeFerns(*tracker);
-    return tracker;
+    p.maxProbation = 0;
+    return p;
 }
 
 //! Returns the points that the tracker tracks: 10 x 10 on its box.
@@ -221,9 +206,10 @@ Ptr<TLDDetector> trained(const Video& video, const std::vector<Image>& frames, c
 template <typename Image>
 Ptr<TLDDetector> closed(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
-    const Ptr<TLDDetector> detector = TLDDetector::create();
+    TLDParams p;
+    p.fernThreshold = 1.;
+    const Ptr<TLDDetector> detector = TLDDetector::create(p);
     detector->init(frames[0], video.boxes[0], stream);
-    closeFerns(*detector);
     return detector;
 }
 
@@ -259,7 +245,8 @@ TEST_P(Tld_Cpu, flow)
 {
     const Size size = GetParam();
     const Video video(size);
-    const Ptr<TrackerTLD> tracker = flowOnly(video.frames[0], video.boxes[0]);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
+    tracker->init(video.frames[0], video.boxes[0]);
     Rect box;
     tracker->update(video.frames[1], box);
     double difference = 0.;
@@ -383,7 +370,8 @@ TEST_P(Tld_Cuda, flow)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    const Ptr<TrackerTLD> tracker = flowOnly(frames[0], video.boxes[0]);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
+    tracker->init(frames[0], video.boxes[0]);
     Rect box;
     tracker->update(frames[1], box);
     double difference = 0.;

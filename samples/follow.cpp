@@ -26,7 +26,7 @@ Options makeOptions()
     return Options(
         "Follows everything that a cascade or another detector finds: an annotated video with ids, and a table.",
         {"0", "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
-         "--pan=200 photo.jpg", "--boxes=- video.avi"},
+         "--pan=200 photo.jpg", "--boxes=- --propose video.avi"},
         {argument("input", "image with --pan, " SAMPLE_INPUT_HELP),
          text("cascade", "haarcascade_frontalface_default.xml", "file of the cascade"),
          integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
@@ -34,6 +34,9 @@ Options makeOptions()
          integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 24, 12, 1 << 14, "least width and height of objects in pixels"),
          text("boxes", "", SAMPLE_BOX_LIST_HELP),
+         flag("propose", "the boxes of --boxes are not reliable: those of the first frame that has any start all "
+                         "objects, later ones only "
+                         "propose places, which must be similar to the object"),
          real("overlap", 0.3, 0.01, 1, "least overlap of a found box with the object that it belongs to"),
          integer("end-after", 20, 0, INT_MAX,
                  "remove an object that the cascade misses so many times in a row (0: never)"),
@@ -84,7 +87,8 @@ private:
 class Follower
 {
 public:
-    Follower(const Options& options, bool cuda) : cuda_(cuda), every_(options.integer("every"))
+    Follower(const Options& options, bool cuda)
+        : cuda_(cuda), every_(options.integer("every")), proposes_(options.flag("propose"))
     {
         if (options.given("boxes"))
             list_.reset(new BoxList(options.text("boxes")));
@@ -95,8 +99,10 @@ public:
         params.minReplyScore = static_cast<float>(options.real("min-score"));
         params.clipBoxes = true;
         params.boxOverlap = options.real("overlap");
-        params.findByBoxes = params.correctByBoxes = params.startFromBoxes = true;
-        params.endAfterMisses = options.integer("end-after");
+        params.findByBoxes = true;
+        params.verifyBoxes = proposes_;
+        params.correctByBoxes = params.startFromBoxes = !proposes_;
+        params.endAfterMisses = proposes_ ? 0 : options.integer("end-after");
         tracker_ = MultiTrackerTLD::create(params);
     }
     //! Returns a row for each object; it is on the host, so that the call waits.
@@ -110,6 +116,9 @@ public:
             std::vector<Rect> boxes;
             const bool ran = list_->read(number, boxes);
             const _InputArray image = cuda_ ? _InputArray(device_) : _InputArray(frame);
+            for (size_t i = 0; i < boxes.size() && proposes_ && !started_; ++i)
+                tracker_->add(image, boxes[i]);
+            started_ = started_ || !boxes.empty();
             tracker_->update(image, ran ? _InputArray(boxes) : _InputArray(), results);
             return results;
         }
@@ -144,6 +153,8 @@ private:
 
     const bool cuda_;
     const int every_;
+    const bool proposes_;
+    bool started_ = false; //!< with --propose: there are objects
     std::unique_ptr<BoxList> list_;
     Ptr<CascadeClassifierEx> cascade_;
     Ptr<MultiTrackerTLD> tracker_;
@@ -153,9 +164,9 @@ private:
 
 const char* nameOf(int event)
 {
-    static const char* const names[] = {"none",   "started",     "flow",        "corrected", "filter",
+    static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
                                         "jumped", "found again", "became lost", "confirmed", "recognized"};
-    return names[event];
+    return event == TrackerTLD::FILTERED ? "filter" : names[event];
 }
 
 //! Draws located objects with their ids, and lists them; the others, of which the place is not certain, are only
@@ -237,6 +248,10 @@ void run(const Options& options)
     for (const char* name : {"cascade", "every", "scale-factor", "min-neighbors", "min-size"})
         if (options.given("boxes") && options.given(name))
             throw UsageError(std::string("--boxes and --") + name + " exclude each other");
+    if (options.flag("propose") && !options.given("boxes"))
+        throw UsageError("--propose needs --boxes");
+    if (options.flag("propose") && options.given("end-after"))
+        throw UsageError("--propose and --end-after exclude each other");
     inputs.push_back(options.text(options.given("boxes") ? "boxes" : "cascade"));
     refuseOverwriting(inputs, outputsOf(options, {"follow.csv", "frame_#.jpg"}));
     const bool cuda = useCuda(options);

@@ -47,61 +47,118 @@ class Event(enum.IntEnum):
     STARTED: init(), add(), reset_to() or a box given to update() has set it; no frame was processed since.
     FLOWED: optical flow from the last frame.
     CORRECTED: optical flow, and then a correction: the mean of the box and the detected windows around it.
-    FILTERED: the correlation filter, with TLDParams.filter.
+    RETRIED: flow from an earlier frame, after flow had failed.
     JUMPED: the box left its place for one elsewhere that is more similar to the object: perhaps another object that looks alike.
     FOUND_AGAIN: the object was lost, and the learned detector has found it: perhaps another object that looks alike.
     BECAME_LOST: there is no box any more; the object had one after the last frame.
-    CONFIRMED: a box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise it keeps
-        its own.
+    CONFIRMED: a box given to update() is associated with the object. With correct_by_boxes the object has taken it over, otherwise its own
+        box comes from flow.
     RECOGNIZED: the object was lost, and has taken over a box given to update() that is similar to it.
+    FILTERED: the box is that of the correlation filter, as optical flow had failed or was not sure. Only with TLDParams.filter.
     """
 
     NO_EVENT = 0
     STARTED = 1
     FLOWED = 2
     CORRECTED = 3
-    FILTERED = 4
+    RETRIED = 4
     JUMPED = 5
     FOUND_AGAIN = 6
     BECAME_LOST = 7
     CONFIRMED = 8
     RECOGNIZED = 9
+    FILTERED = 12
 
 
-def _member(default: Any, text: str) -> Any:
-    """Returns a field of TLDParams. Its text says what it is and its range."""
-    return dataclasses.field(default=default, metadata={"text": text})
+def _switch(default: Any, text: str) -> Any:
+    """Returns a field of TLDParams: a switch. Its text says what it is and its range."""
+    return dataclasses.field(default=default, metadata={"text": text, "tunes": False})
+
+
+def _tuning(default: Any, text: str) -> Any:
+    """Returns a field of TLDParams that tunes the algorithm."""
+    return dataclasses.field(default=default, metadata={"text": text, "tunes": True})
 
 
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Making one of these three checks the ranges.
 
-    Begin with seed, learning, mirror and min_reply_score. "Tuning by symptom" in doc/tld.md leads to the others.
+    Start with seed, learning, mirror and min_reply_score; clip_boxes and the parameters of boxes switch features on, filter=False one off; the others
+    tune the algorithm. doc/glossary.md has the terms: relative and conservative similarity, ferns, posterior, cluster.
     """
 
-    seed: int = _member(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
-    learning: bool = _member(True, "True lets trackers update ferns and templates after init(); the filter is trained with False, too.")
-    mirror: bool = _member(False, "True trains the ferns on mirror images of the object, too.")
-    filter: bool = _member(True,
-        "True follows each object by a correlation filter, instead of median flow. False takes less time. A Detector does not use it.")
-    min_reply_score: float = _member(0.,
+    seed: int = _switch(1, "seed of all random choices, 0 or more. Equal seeds give equal runs.")
+    learning: bool = _switch(True, "True lets trackers update ferns and templates after init(); the filter is trained with False, too.")
+    mirror: bool = _switch(False, "True trains the ferns on mirror images of the object, too.")
+    min_reply_score: float = _switch(0.,
         "score (see Tracker.score) below which an object is not located: update() returns False, `located` is False; state, box and learning are not "
         "affected. 0 to 1; 0: not used.")
-    max_unsupported: int = _member(3,
+    clip_boxes: bool = _switch(False, "True clips reported boxes to the image; tracking is the same.")
+    filter: bool = _switch(True,
+        "True follows each object by a correlation filter, too, whose box is taken where optical flow fails or its box is not similar to the object: "
+        "for objects that bend, turn or have little texture. False takes less time; doc/tld.md says where it is better. A Detector does not use it.")
+    # Windows.
+    min_window: int = _tuning(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
+    scale_factor: float = _tuning(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
+    scales: int = _tuning(10, "number of scales below and also above the initial size of the object, 0 to 20.")
+    step_percent: int = _tuning(10, "step between windows in percent: x, of their shorter side; y, of their height. 1 to 100.")
+    # Ferns.
+    trees: int = _tuning(10, "number of ferns, 1 to 16.")
+    features: int = _tuning(13, "pixel comparisons per fern, 1 to 16; trees * features is at most 164.")
+    fern_threshold: float = _tuning(0.5,
+        "initial threshold on the mean posterior of the ferns; windows above it reach the nearest-neighbour stage. 0 to 1.")
+    max_detections: int = _tuning(100,
+        "largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.")
+    # Nearest neighbours.
+    nn_threshold: float = _tuning(0.65,
+        "threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.")
+    valid_threshold: float = _tuning(0.7,
+        "threshold on the conservative similarity above which a box is valid, so that the detector may learn from it; the first training may raise "
+        "it. 0 to 1.")
+    max_positives: int = _tuning(200, "largest number of templates of the object; beyond it, a random one is dropped, never the first. 2 to 1024.")
+    max_negatives: int = _tuning(400, "largest number of templates of the background; beyond it, a random one is dropped. 2 to 2048.")
+    # Learning.
+    init_windows: int = _tuning(20, "number of windows around the first box to train the ferns on, best overlap first, 1 to 32.")
+    init_warps: int = _tuning(19, "number of warped images per such window, 0 to 32.")
+    update_windows: int = _tuning(10, "number of windows around the box to train on in each later frame, best overlap first, 1 to 32.")
+    update_warps: int = _tuning(9, "number of warped images per such window, 0 to 32.")
+    init_angle: float = _tuning(10., "largest rotation of warps in the first frame, +- degrees, 0 to 45.")
+    update_angle: float = _tuning(5., "largest rotation of warps in later frames, +- degrees, 0 to 45.")
+    warp_scale: float = _tuning(0.01, "largest change of scale of warps, +- fraction of the size, 0 to 0.5.")
+    warp_shift: float = _tuning(0.01, "largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5.")
+    warp_noise: float = _tuning(5., "standard deviation of the noise added to warps, in gray levels, 0 to 64.")
+    init_negatives: int = _tuning(100, "number of background templates in the first frame, half of which set thresholds. 2 to 128.")
+    # Optical flow.
+    flow_window: int = _tuning(9, "side of the optical flow window in pixels, odd, 3 to 11.")
+    flow_levels: int = _tuning(5, "number of pyramid levels above full resolution; fewer for small images. 0 to 6.")
+    flow_iterations: int = _tuning(20, "largest number of iterations per pyramid level, 1 to 100.")
+    flow_epsilon: float = _tuning(0.03, "step in pixels below which the optical flow has converged, 0 to 16.")
+    max_flow_error: float = _tuning(10.,
+        "median forward-backward error in pixels above which most points of a box are wrong, 0 to 16384. The optical flow has failed then, unless "
+        "ten or more points have an error of at most 2 pixels and the box that they give is similar to the object.")
+    retry_frames: int = _tuning(3, "number of frames after a failure in which optical flow is tried again, 0 to 3.")
+    # States.
+    max_unsupported: int = _tuning(3,
         "number of consecutive frames in which the box is not supported (see State), after which the object is lost; 0: no limit.")
-    clip_boxes: bool = _member(False, "True clips reported boxes to the image; tracking is the same.")
-    min_window: int = _member(0, "smallest side of a window in pixels, 12 to 16384; 0: the shorter side of the object / 1.44, at least 12 and at most 24.")
-    scale_factor: float = _member(1.2, "ratio of window sizes of successive scales, 1.01 to 2.")
-    scales: int = _member(10, "number of scales below and also above the initial size of the object, 0 to 20.")
-    max_detections: int = _member(100, "largest number of windows that are compared with templates, those with the highest posteriors. 1 to 128.")
-    box_overlap: float = _member(0.3,
+    max_probation: int = _tuning(100,
+        "after so many successive frames in which neither similarity nor a cluster of detections confirms the box, the first unsupported frame (see "
+        "State) ends in LOST; 0: no limit.")
+    jump_margin: float = _tuning(0.1,
+        "margin by which a cluster of detections elsewhere must exceed the box to replace it: in similarity and, if it does not touch the box, also "
+        "in score. 0 to 1.")
+    first_jump_margin: float = _tuning(0.2, "jump_margin while there are fewer than five templates of the object. 0 to 1.")
+    # Boxes given to MultiTracker.update().
+    box_overlap: float = _switch(0.3,
         "smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.")
-    correct_by_boxes: bool = _member(False, "True replaces the box of an object by the given box that is associated with it.")
-    find_by_boxes: bool = _member(False, "True lets lost objects begin at given boxes that are similar to them.")
-    start_from_boxes: bool = _member(False,
+    verify_boxes: bool = _switch(False,
+        "True lets boxes only propose places: a box counts only if it is similar to the object, and keeps no object that the tracker itself does "
+        "not see. For sources that report boxes also where the object is not.")
+    correct_by_boxes: bool = _switch(False, "True replaces the box of an object by the given box that is associated with it.")
+    find_by_boxes: bool = _switch(False, "True lets lost objects begin at given boxes that are similar to them.")
+    start_from_boxes: bool = _switch(False,
         "True starts an object from each given box that is associated with none and overlaps none by box_overlap or more.")
-    end_after_misses: int = _member(0,
+    end_after_misses: int = _switch(0,
         "number of successive calls with boxes in which none is associated with an object, after which the object is removed; calls without boxes do "
         "not count. 0: never.")
 
@@ -111,15 +168,19 @@ class TLDParams:
         super().__setattr__(name, value)
 
 
-def _entries() -> str:
-    lines = [f"{field.name}: {field.metadata['text']} Default {field.default:{'' if isinstance(field.default, bool) else 'g'}}."
-             for field in dataclasses.fields(TLDParams)]
+def _entries(tunes: bool) -> str:
+    """Returns the lines of TLDParams' text about its switches, or about what tunes the algorithm."""
+    of = [field for field in dataclasses.fields(TLDParams) if field.metadata["tunes"] == tunes]
+    lines = [f"{field.name}: {field.metadata['text']} Default {field.default:{'' if isinstance(field.default, bool) else 'g'}}." for field in of]
     return "\n".join(textwrap.fill(line, 150, initial_indent=" " * 8, subsequent_indent=" " * 12) for line in lines)
 
 
 TLDParams.__doc__ = f"""{TLDParams.__doc__}
     Attributes:
-{_entries()}
+{_entries(False)}
+
+    Attributes that tune the algorithm:
+{_entries(True)}
     """
 
 
@@ -271,7 +332,7 @@ class Tracker(_Frames):
     included, and equal images give the same bits on the CPU and on every GPU. Calls of several threads on one object are made one after the
     other. Wrong arguments raise ArgumentError (a ValueError) or TypeError, other failures raise error (a RuntimeError); the message names the argument.
 
-    Rules of states and learning: doc/tld_algorithm.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
+    Rules of states and learning: doc/tld.md. Source: Kalal, Mikolajczyk and Matas, Tracking-Learning-Detection, 2012.
     """
 
     def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
@@ -456,7 +517,7 @@ class MultiTracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
             boxes: n x 4, what a detector has found in this frame, at most 256: x, y, width, height in pixels, edges rounded. Each
-                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap,
+                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, verify_boxes,
                 correct_by_boxes, find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
                 nothing. Default None: it did not run.
             stream: for images on a device, that of the work: of torch, CuPy or OpenCV, or its address. Default: that of torch or CuPy, else the null one.
@@ -583,7 +644,7 @@ class MultiTracker(_Frames):
         self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads a file written by save(), of at most 512 MiB, and replaces all objects and all parameters, those about boxes such as find_by_boxes, too.
+        """Reads a file written by save(), of at most 512 MiB, and replaces all objects and all parameters, those about boxes such as verify_boxes, too.
         It is checked completely, so it may come from an untrusted source; if it is refused, nothing changes."""
         self._read(_arrays.file_name(path, "path"))
 

@@ -2,13 +2,15 @@
 """Follows everything that a cascade finds: the cascade detects in one of several frames, MultiTracker tracks in between.
 
     follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.avi out.avi out.csv
-    follow.py --boxes=FILE [--frames=N] [--device=auto] video.avi out.avi out.csv
+    follow.py --boxes=FILE [--propose] [--frames=N] [--device=auto] video.avi out.avi out.csv
 
 Needs the package cudatracking, whose OpenCV reads and writes MJPEG videos (.avi). Draws ids and states into the video, and writes a row
 for each object and frame. Ctrl-C leaves the video up to there, and no table.
 
 --boxes: the boxes of any other program instead of a cascade's, a CSV file or - for standard input. Lines FRAME,X,Y,WIDTH,HEIGHT in the order of
 frames, the first frame is 0; FRAME alone: it found nothing; a frame without a line: it did not run.
+--propose: these boxes are not reliable. Those of the first frame that has any start all objects, later ones only propose places, which must be
+similar to the object.
 """
 import argparse
 import csv
@@ -103,6 +105,9 @@ def follow(source, boxes_of, tracker, options, part):
                 if not there:
                     break
                 boxes = boxes_of(image, number)
+                if options.propose and not tracker.ids:
+                    for box in boxes or ():
+                        tracker.add(image, box)
                 tracks = tracker.update(image, boxes)
                 table.writerows((number, *(one[name].item() for name in COLUMNS)) for one in tracks)
                 draw(image, tracks)
@@ -118,6 +123,8 @@ def follow(source, boxes_of, tracker, options, part):
                 writer.release()  # a video that is ended by Ctrl-C can be played
     if writer is None:
         sys.exit(f"error: {options.video}: there is no frame")
+    if options.propose and not tracker.ids:
+        raise ValueError(f"--boxes={options.boxes}: no box of the frames that were read")
     return number
 
 
@@ -126,12 +133,15 @@ def main():
     parser.add_argument("--cascade", help="name or file, default: frontalface_alt")
     parser.add_argument("--every", type=whole, help="the cascade detects in one of so many frames, default 5")
     parser.add_argument("--boxes", help="file of boxes instead of a cascade's, - for standard input")
+    parser.add_argument("--propose", action="store_true", help="boxes only propose places; needs --boxes")
     parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
     parser.add_argument("video", help="MJPEG video, .avi")
     parser.add_argument("out_video", help="annotated video, .avi")
     parser.add_argument("out_table", help="CSV, written completely or not at all")
     options = parser.parse_args()
+    if options.propose and not options.boxes:
+        parser.error("--propose needs --boxes")
     if options.boxes and (options.cascade or options.every):
         parser.error("--cascade and --every are not for --boxes")
     for name in (options.out_video, options.out_table):
@@ -147,8 +157,8 @@ def main():
     else:
         faces = ct.CascadeClassifier(options.cascade or "frontalface_alt", device=options.device)
         boxes_of = lambda image, number: faces.detect(image) if number % (options.every or 5) == 0 else None
-    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, find_by_boxes=True, correct_by_boxes=True, start_from_boxes=True,
-                              end_after_misses=20)
+    uses = {"verify_boxes": True} if options.propose else {"correct_by_boxes": True, "start_from_boxes": True, "end_after_misses": 20}
+    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, find_by_boxes=True, **uses)
     source = ct.cv2.VideoCapture(options.video)
     if not source.isOpened():
         sys.exit(f"error: {options.video}: " + ("is no MJPEG video in .avi, and the OpenCV of the package reads no others (ffmpeg -i VIDEO -c:v mjpeg -q:v 2 out.avi "

@@ -218,9 +218,9 @@ class DocsTest(unittest.TestCase):
             boxes = os.path.join(folder, "boxes.csv")
             with open(boxes, "w") as file:
                 file.writelines(f"{step},{x - left - 2 * step},{y - top},{side},{side}\n" for step in range(0, 15, 2))
-            for name in (boxes, "-"):
+            for name, more in ((boxes, ()), ("-", ("--propose",))):  # a file, and a pipe of boxes that only propose
                 with open(boxes) as standard:
-                    done = subprocess.run([sys.executable, sample, "--boxes=" + name, video, out, table], stdin=standard, capture_output=True, text=True,
+                    done = subprocess.run([sys.executable, sample, "--boxes=" + name, *more, video, out, table], stdin=standard, capture_output=True, text=True,
                                           timeout=300)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 with open(table, newline="") as file:
@@ -235,8 +235,13 @@ class DocsTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn(words, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
+            for text in ("40,1,2,9,9\n", "0\n"):
+                with open(boxes, "w") as file:
+                    file.write(text)
+                done = subprocess.run([sys.executable, sample, "--boxes=" + boxes, "--propose", video, out, table], capture_output=True, text=True, timeout=300)
+                self.assertEqual((done.returncode, done.stderr), (1, f"error: --boxes={boxes}: no box of the frames that were read\n"))
             os.remove(boxes)
-            for arguments, code in (((), 2), (("--every=0", video, out, table), 2), (("--every=2", "--boxes=x", video, out, table), 2),
+            for arguments, code in (((), 2), (("--propose", video, out, table), 2), (("--every=0", video, out, table), 2), (("--every=2", "--boxes=x", video, out, table), 2),
                                     ((video, video, table), 2), ((video, out, video), 2), ((video, out, out), 2), ((f"--boxes={out}", video, out, table), 2), ((video, out, folder), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
                                     (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1),
                                     ((video, os.path.join(folder, "no", "x.avi"), table), 1)):

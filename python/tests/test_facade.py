@@ -376,6 +376,15 @@ class TrackingTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "boxOverlap|box_overlap"):
             ct.MultiTracker(box_overlap=0)
 
+    def test_boxes_that_propose(self):
+        aside, right = [box(0)[0] + 16, *box(0)[1:]], box(0)
+        for verifies in (False, True):
+            many = ct.MultiTracker(verify_boxes=verifies)
+            many.add(frame(0), box(0))
+            self.assertEqual(many.update(frame(0), [aside])["box"].tolist(), [-1 if verifies else 0])
+            self.assertEqual(many.update(frame(0), [aside, right])["box"].tolist(), [1])
+            self.assertEqual(many.params.verify_boxes, verifies)
+
     def test_clipped_boxes(self):
         free, clipped = ct.Tracker(), ct.Tracker(clip_boxes=True)
         for tracker in (free, clipped):
@@ -435,12 +444,13 @@ class TrackingTest(unittest.TestCase):
             with self.subTest(name=field.name):
                 lowest, highest = ranges[-1]
                 step = steps[field.type]
+                others = {"features": {"trees": 1}, "trees": {"features": 1}}.get(field.name, {})  # their product has a limit, too
                 for limit, outside in ((lowest, -step), (highest, step)):
                     if limit:
                         value = type(step)(limit)
-                        ct.Detector(**{field.name: value})
+                        ct.Detector(**others, **{field.name: value})
                         with self.assertRaisesRegex(ValueError, field.name):
-                            ct.Detector(**{field.name: value + outside})
+                            ct.Detector(**others, **{field.name: value + outside})
 
     def test_parameters(self):
         ours, native = ct.TLDParams(), ct.cv2.cuda.TLDParams()
@@ -451,12 +461,12 @@ class TrackingTest(unittest.TestCase):
             self.assertRegex(ct.TLDParams.__doc__, rf"\n        {name}: .*", name)
         made = ct.Tracker(ct.TLDParams(scales=3), min_reply_score=.3)
         self.assertEqual((made.params.scales, made.params.min_reply_score), (3, .3))
-        with self.assertRaisesRegex(ValueError, "scales"):
-            ct.Tracker(scales=99)
-        with self.assertRaisesRegex(TypeError, "scale: TLDParams has no such member"):
-            ct.Tracker(scale=3)
-        with self.assertRaisesRegex(TypeError, "scales: 3.5"):
-            ct.Tracker(scales=3.5)
+        with self.assertRaisesRegex(ValueError, "trees"):
+            ct.Tracker(trees=99)
+        with self.assertRaisesRegex(TypeError, "tree: TLDParams has no such member"):
+            ct.Tracker(tree=3)
+        with self.assertRaisesRegex(TypeError, "trees: 3.5"):
+            ct.Tracker(trees=3.5)
 
 
 class MatcherTest(unittest.TestCase):
@@ -602,7 +612,7 @@ class PackageTest(unittest.TestCase):
         for make, name, value in ((lambda: ct.FragmentMatcher(peaks=17), "peaks", 17),
                                   (lambda: ct.FragmentMatcher(exclusion_distance=-1), "exclusion_distance", -1),
                                   (lambda: ct.FragmentMatcher(max_search_area=(-1, 2)), "max_search_area", None),
-                                  (lambda: ct.Tracker(max_unsupported=-1), "max_unsupported", -1),
+                                  (lambda: ct.Tracker(max_probation=-1), "max_probation", -1),
                                   (lambda: ct.MultiTracker(box_overlap=1.75), "box_overlap", 1.75),
                                   (lambda: ct.Tracker(scale_factor=1e9), "scale_factor", 1e9),
                                   (lambda: ct.QuickShift(max_dist=-1), "max_dist", -1)):

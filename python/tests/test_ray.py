@@ -142,7 +142,7 @@ class BatchesTest(unittest.TestCase):
     def test_wrong_arguments(self):
         """They are refused when the stage is made."""
         for kind, words, make in (
-                (ct.error, "scales", lambda: ct.ray.Track(scales=-1)), (ct.error, "sigma", lambda: ct.ray.Segment(sigma=-1)),
+                (ct.error, "trees", lambda: ct.ray.Track(trees=0)), (ct.error, "sigma", lambda: ct.ray.Segment(sigma=-1)),
                 (ct.error, "metric", lambda: ct.ray.Match(TEMPLATES, metric="ncc")), (ct.error, "no_such", lambda: ct.ray.Detect("no_such")),
                 (TypeError, "^cascade: None", lambda: ct.ray.Detect(None)), (TypeError, "^templates: None", lambda: ct.ray.Match(None)),
                 (TypeError, r"^templates\[1\]: None", lambda: ct.ray.Match([TEMPLATES[0], None])),

@@ -7,14 +7,14 @@
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_HPP
 
-#include "core_base.hpp"      // settings, boxes, windows, random numbers, blur, variance
-#include "core_ferns.hpp"     // features, posteriors, how ferns learn, warped images
-#include "core_flow.hpp"      // pyramid, Lucas-Kanade
-#include "core_motion.hpp"    // how points move a box
-#include "core_patches.hpp"   // patches and their similarity to templates
-#include "core_track.hpp"     // the state of an object, and each step of a frame
-#include "core_filter.hpp"    // the correlation filter instead of flow
-#include "core_associate.hpp" // boxes of a user's detector
-#include "core_learn.hpp"     // templates, the first training, what is learned in a frame
+#include "core_base.hpp"         // settings, boxes, windows, random numbers, blur, variance
+#include "core_ferns.hpp"        // features, posteriors, how ferns learn, warped images
+#include "core_flow.hpp"         // pyramid, Lucas-Kanade
+#include "core_motion.hpp"       // how points move a box
+#include "core_patches.hpp"      // patches and their similarity to templates
+#include "core_track.hpp"        // the state of an object, and each step of a frame
+#include "core_filter_rules.hpp" // the correlation filter beside flow
+#include "core_associate.hpp"    // boxes of a user's detector
+#include "core_learn.hpp"        // templates, the first training, what is learned in a frame
 
 #endif // OPENCV_CUDATRACKING_TLD_CORE_HPP

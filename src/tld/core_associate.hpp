@@ -7,6 +7,9 @@
 //   1. objects with a box, by the overlap of their boxes with those of the detector
 //   2. lost objects, by the similarity of the detector's boxes to their templates; only with Settings::findByBoxes
 //
+// With Settings::verifyBoxes boxes only propose places: a box of the first pass must be similar to the object, too, and
+// none is support (updateSupport()).
+//
 // Each pass is greedy: it takes the pair of the largest value, of equal values that of the first object, then of the
 // first box, and goes on with the objects and boxes that are left.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_ASSOCIATE_HPP
@@ -57,10 +60,10 @@ CT_HOST_DEVICE double similarityValue(const ObjectState& s, const Similarity& si
     return accepted ? conservative(similarity, s.positives, s.negatives) : 0.;
 }
 
-//! Whether the association of an object with boxes asks for similarityValue().
-CT_HOST_DEVICE bool asksSimilarity(const ObjectState& s, const Settings& settings)
+//! Whether the association of an object with a box asks for similarityValue().
+CT_HOST_DEVICE bool asksSimilarity(const ObjectState& s, const Box& box, const Settings& settings)
 {
-    return !s.alive && settings.findByBoxes != 0;
+    return s.alive ? settings.verifyBoxes && overlapValue(s, box, settings) > 0. : settings.findByBoxes != 0;
 }
 //! Returns the value of a pair in a pass, or 0 if the two do not fit. @param similarity similarityValue(); 0 where
 //! it is not asked for.
@@ -69,7 +72,7 @@ CT_HOST_DEVICE double pairValue(Pass pass, const ObjectState& s, const Box& box,
 {
     if (pass == BY_SIMILARITY)
         return similarity;
-    return overlapValue(s, box, settings);
+    return settings.verifyBoxes && !(similarity > 0.) ? 0. : overlapValue(s, box, settings);
 }
 
 //! Returns the best box of an object. @param isFree,valueOf functors of the index of a box.
@@ -87,15 +90,19 @@ CT_HOST_DEVICE Match bestMatch(int boxes, const IsFree& isFree, const ValueOf& v
 }
 
 /** Associates an object with a box. It is valid then, counts as supported, and does not jump in this frame. With
-correctByBoxes, and if it was lost, its box becomes this one, and detections do not change it in this frame. */
-CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, const Settings& settings)
+verifyBoxes it only becomes valid if the box is similar enough, and the box is no support. With correctByBoxes, and if
+it was lost, its box becomes this one, and detections do not change it in this frame. @param similarity see
+pairValue(). */
+CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, double similarity,
+                                  const Settings& settings)
 {
     s.event = s.alive ? CONFIRMED : RECOGNIZED;
     s.held = settings.correctByBoxes || !s.alive ? 1 : 0;
     s.box = s.held ? box : s.box;
     s.matched = index + 1;
     s.alive = 1;
-    s.valid = 1;
+    s.valid = !settings.verifyBoxes || similarity > s.validThreshold ? 1 : s.valid;
+    s.retries = s.few = 0;
 }
 
 }}} // namespace cv::cuda::tld

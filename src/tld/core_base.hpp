@@ -22,65 +22,35 @@ using detail::roundEven;
 const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< limits of images, pixels
 const int MIN_BOX = 12;          //!< shortest side of the user's boxes and of windows, pixels
 const int MAX_WINDOWS = 1 << 26; //!< per object
-const int MAX_SCALES = 41, MAX_DETECTIONS = 128, MAX_OBJECTS = 1024;
-
-// --- constants of the algorithm --------------------------------------------------------------------------------------
-// Values without a reason of their own are those of Kalal's OpenTLD, which the literature is measured with.
-
-//! Distance between neighbouring windows, percent of their sides: some window overlaps an object of its size by 0.8.
-const int STEP_PERCENT = 10;
-//! Ferns, and comparisons of each: 10 tables of 2^13 posteriors fit into the shared memory of large GPUs.
-const int TREES = 10, FEATURES = 13, COMPARISONS = TREES * FEATURES, LEAVES = TREES << FEATURES;
-//! Relative similarity above which a window is accepted, before training: 0.5 is a tie.
-const double NN_THRESHOLD = 0.65;
-//! Conservative similarity above which a box is valid, before training: above NN_THRESHOLD, because a wrong box that is
-//! learned does more harm than a window that is accepted.
-const double VALID_THRESHOLD = 0.7;
-//! Templates of the object and of the background; beyond that a random one is dropped. The number is bounded because
-//! each patch is compared with all of them.
-const int MAX_POSITIVES = 200, MAX_NEGATIVES = 400, TEMPLATES = MAX_POSITIVES + MAX_NEGATIVES;
-//! Windows that ferns learn in the first training, and random warps of each: one image must give enough examples.
-const int INIT_WINDOWS = 20, INIT_WARPS = 19;
-//! Windows and warps of a later frame: fewer, as frames vary by themselves.
-const int UPDATE_WINDOWS = 10, UPDATE_WARPS = 9;
-//! Largest rotation of a warp in the first training and in a later frame, radians.
-const double INIT_ANGLE = 10. * (3.1415926535897932384626433832795 / 180.),
-             UPDATE_ANGLE = 5. * (3.1415926535897932384626433832795 / 180.);
-//! Largest relative change of scale of a warp, and largest shift, a part of the windows' hull: small, as the windows
-//! themselves differ in place and size.
-const double WARP_SCALE = 0.01, WARP_SHIFT = 0.01;
-//! Standard deviation of the noise of warps, gray values. It is added after the blur, as in OpenTLD.
-const double WARP_NOISE = 5.;
-//! Negative templates that the first training draws. Half of them set thresholds.
-const int INIT_NEGATIVES = 100;
-//! Side of the Lucas-Kanade window, pixels. It is odd, and small, as boxes can be as small as MIN_BOX.
-const int FLOW_WINDOW = 9;
-//! Levels of a pyramid besides the image: a motion of a window's side on the last level is one of 288 pixels.
-const int FLOW_LEVELS = 5;
-//! Iterations per level, at most, and length of a step at which they end, pixels: the median over all points needs no
-//! more accuracy.
-const int FLOW_ITERATIONS = 20;
-const double FLOW_EPSILON = 0.03;
-//! Median forward-backward error of the points of a box above which flow has failed, pixels.
-const double MAX_FLOW_ERROR = 10.;
-//! Margin by which clusters elsewhere must be more similar to the object than its box, before the box jumps there. It
-//! is larger with fewer than FEW_POSITIVES positive templates, which the object need not resemble from all sides.
-const double JUMP_MARGIN = 0.1, FIRST_JUMP_MARGIN = 0.2;
+const int MAX_SCALES = 41, MAX_TREES = 16, MAX_FEATURES = 16, ALL_FEATURES = 164;
+const int MAX_DETECTIONS = 128, MAX_OBJECTS = 1024;
+const int MAX_POSITIVES = 1024, MAX_NEGATIVES = 2048;
+const int MAX_NEAR = 32, MAX_WARPS = 32; //!< windows per training set, and warps per window
+const int MAX_INIT_NEGATIVES = 128;
 
 /** Parameters, as the stages use them: names and values of TLDParams, which eachParameter() copies, unless the comment
-says otherwise. */
+says otherwise. Overlaps are those of the literature and are no parameters. */
 struct Settings
 {
     uint64_t seed;
     int learning, mirror;
     int clipBoxes, filter;
     double minReplyScore; //!< least score that is this as a float
-    int minWindow, scales;
+    int minWindow, scales, stepPercent;
     double scaleFactor;
-    int maxDetections;
-    int maxUnsupported;
+    int trees, features, maxDetections;
+    uint32_t fernThreshold; //!< sum of posteriors over all ferns, before training
+    double nnThreshold, validThreshold;
+    int maxPositives, maxNegatives, initNegatives;
+    int initWindows, initWarps, updateWindows, updateWarps;
+    double initAngle, updateAngle; //!< radians
+    double warpScale, warpShift, warpNoise;
+    int flowWindow, flowLevels, flowIterations;
+    double flowEpsilon, maxFlowError;
+    int retryFrames, maxUnsupported, maxProbation;
+    double jumpMargin, firstJumpMargin;
     double boxOverlap;
-    int correctByBoxes, findByBoxes, startFromBoxes;
+    int verifyBoxes, correctByBoxes, findByBoxes, startFromBoxes;
     int endAfterMisses;
 };
 
@@ -89,7 +59,8 @@ const double FAR_OVERLAP = 0.2;      //!< below: windows learned as negatives
 const double AVERAGE_OVERLAP = 0.7;  //!< above: windows that correct the tracker's box
 const double SAME_SIMILARITY = 0.95; //!< above: two patches show the same
 const int AVERAGE_WEIGHT = 10;       //!< weight of the tracker's box in the mean with those windows
-const int FEW_POSITIVES = 5;         //!< below: FIRST_JUMP_MARGIN holds, and recheck() does not end validity
+const double LEAST_OF_FEW = 0.5;     //!< least similarity of a box that only returned points have moved
+const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin holds, and recheck() does not end validity
 const double LEAST_SIDE = 10;        //!< shortest side to which flow can shrink a box, pixels
 
 // --- boxes -----------------------------------------------------------------------------------------------------------
@@ -213,8 +184,8 @@ inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
         s.h = roundEven(h * factor);
         if (lesser(s.w, s.h) < least || s.w > cols || s.h > rows)
             continue;
-        s.stepX = greater(100, lesser(s.w, s.h) * STEP_PERCENT);
-        s.stepY = greater(100, s.h * STEP_PERCENT);
+        s.stepX = greater(100, lesser(s.w, s.h) * settings.stepPercent);
+        s.stepY = greater(100, s.h * settings.stepPercent);
         s.nx = placesUpTo(cols - s.w, s.stepX);
         s.ny = placesUpTo(rows - s.h, s.stepY);
         s.first = static_cast<int>(windows);

@@ -25,11 +25,9 @@ CT_HOST_DEVICE int offsetOf(int coordinate, int side)
     return ((side - 1) * coordinate + FEATURE_UNIT / 2) / FEATURE_UNIT;
 }
 
-const int ALL_FEATURES = 164; //!< that makeFeatures() draws
-
 /** Makes the comparisons of all ferns, fern by fern: horizontal and vertical pairs that begin on two lattices,
 shuffled.
-The ferns use the first COMPARISONS. @param features out: ALL_FEATURES entries. */
+@param features out: ALL_FEATURES entries. */
 inline void makeFeatures(uint64_t seed, Feature* features)
 {
     int count = 0;
@@ -58,10 +56,10 @@ inline void makeFeatures(uint64_t seed, Feature* features)
 
 /** Returns the code of one fern for a window; its first feature is the highest bit. @param features of this fern.
 @param at function at(x, y): blurred pixel of the window, relative to its corner. */
-template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int w, int h, const At& at)
+template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int count, int w, int h, const At& at)
 {
     int code = 0;
-    for (int f = 0; f < FEATURES; ++f)
+    for (int f = 0; f < count; ++f)
     {
         const int first = at(offsetOf(features[f].x0, w), offsetOf(features[f].y0, h));
         const int second = at(offsetOf(features[f].x1, w), offsetOf(features[f].y1, h));
@@ -72,8 +70,6 @@ template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int w,
 
 //! The posterior 1: posteriors are 0 to POSTERIOR_ONE. Thresholds are compared with their sum over all ferns.
 const uint32_t POSTERIOR_ONE = 1u << 15;
-//! Sum of posteriors that windows must exceed, before training: a mean of 0.5, where a window is as likely the object.
-const uint32_t FERN_THRESHOLD = POSTERIOR_ONE * TREES / 2;
 
 //! Counts of one code of a fern.
 struct Leaf
@@ -92,15 +88,15 @@ CT_HOST_DEVICE uint16_t posteriorOf(const Leaf& leaf)
     return static_cast<uint16_t>((static_cast<int64_t>(leaf.positives) * POSTERIOR_ONE + all / 2) / all);
 }
 //! Converts a sum of posteriors over all ferns to their mean, 0 to 1.
-CT_HOST_DEVICE double meanPosterior(uint32_t sum)
+CT_HOST_DEVICE double meanPosterior(uint32_t sum, int trees)
 {
-    return static_cast<double>(sum) / (static_cast<double>(POSTERIOR_ONE) * TREES);
+    return static_cast<double>(sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
 }
 //! Returns the smallest sum of posteriors of fern-positive windows: these can support a box and be learned as
 //! negatives.
 CT_HOST_DEVICE uint32_t fernPositiveSum() { return POSTERIOR_ONE; }
 //! Returns the smallest sum of posteriors of a negative example that is counted.
-CT_HOST_DEVICE uint32_t negativeSum() { return POSTERIOR_ONE * TREES / 2; }
+CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_cast<uint32_t>(trees) / 2; }
 
 /* How ferns learn. Examples are learned in chunks. Each chunk is evaluated with the posteriors after the chunk before,
 and then counted, so that the order within a chunk has no effect.
@@ -138,14 +134,14 @@ struct Turn
 };
 
 //! Draws random warp k, which is not 0. @param angle largest angle, radians.
-CT_HOST_DEVICE Turn drawTurn(uint64_t seed, uint32_t object, uint32_t frame, int k, double angle)
+CT_HOST_DEVICE Turn drawTurn(const Settings& settings, uint32_t object, uint32_t frame, int k, double angle)
 {
-    const Random r = randomOf(seed, object, frame, FOR_WARP, static_cast<uint32_t>(k));
+    const Random r = randomOf(settings.seed, object, frame, FOR_WARP, static_cast<uint32_t>(k));
     double sine, cosine;
     sineOf(angle * (2. * unitOf(r.v[0]) - 1.), sine, cosine);
-    const double scale = (1. + WARP_SCALE * (2. * unitOf(r.v[1]) - 1.)) * 65536.;
-    return {roundEven(scale * cosine), roundEven(scale * sine), WARP_SHIFT * (2. * unitOf(r.v[2]) - 1.),
-            WARP_SHIFT * (2. * unitOf(r.v[3]) - 1.)};
+    const double scale = (1. + settings.warpScale * (2. * unitOf(r.v[1]) - 1.)) * 65536.;
+    return {roundEven(scale * cosine), roundEven(scale * sine), settings.warpShift * (2. * unitOf(r.v[2]) - 1.),
+            settings.warpShift * (2. * unitOf(r.v[3]) - 1.)};
 }
 //! Puts a warp at the centre of a hull of windows.
 CT_HOST_DEVICE Warp warpAt(const Turn& turn, const Window& hull)
@@ -180,8 +176,8 @@ CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int row
     return lesser(255, greater(0, value));
 }
 
-//! Returns the factor that gives the sum of four random bytes the deviation WARP_NOISE, in 65536ths of a gray value.
-CT_HOST_DEVICE int noiseScale() { return roundEven(WARP_NOISE * 65536. / 147.79941); }
+//! Returns the factor that gives the sum of four random bytes a standard deviation, in 65536ths of a gray value.
+CT_HOST_DEVICE int noiseScale(double deviation) { return roundEven(deviation * 65536. / 147.79941); }
 
 /** Returns the noise of a pixel in 65536ths of a gray value. @param number v[point % 4] of randomOf(.., FOR_NOISE,
 noiseIndex()).
@@ -203,15 +199,15 @@ CT_HOST_DEVICE int examplesOf(int near, int warps, int mirror) { return near * (
 @param win window of the example. @param mirror whether this example is mirrored. @param plain without warp and
 noise. */
 template <typename At>
-CT_HOST_DEVICE int exampleCode(const Feature* features, int tree, const Window& win, bool mirror, const Warp& warp,
-                               bool plain, uint64_t seed, uint32_t object, uint32_t frame, int example, int cols,
-                               int rows, const At& at)
+CT_HOST_DEVICE int exampleCode(const Feature* features, int count, int tree, const Window& win, bool mirror,
+                               const Warp& warp, bool plain, const Settings& settings, uint32_t object, uint32_t frame,
+                               int example, int cols, int rows, const At& at)
 {
-    const int scale = noiseScale();
+    const int scale = noiseScale(settings.warpNoise);
     int code = 0;
     uint32_t index = 0xffffffffu;
     Random random = {};
-    for (int f = 0; f < FEATURES; ++f)
+    for (int f = 0; f < count; ++f)
     {
         int value[2];
         for (int k = 0; k < 2; ++k)
@@ -224,11 +220,11 @@ CT_HOST_DEVICE int exampleCode(const Feature* features, int tree, const Window& 
                 value[k] = at(x, y);
                 continue;
             }
-            const int point = 2 * (tree * FEATURES + f) + k;
+            const int point = 2 * (tree * count + f) + k;
             if (index != noiseIndex(example, point))
             {
                 index = noiseIndex(example, point);
-                random = randomOf(seed, object, frame, FOR_NOISE, index);
+                random = randomOf(settings.seed, object, frame, FOR_NOISE, index);
             }
             value[k] = warpedPixel(warp, x, y, cols, rows, noiseOf(random.v[point & 3], scale), at);
         }

@@ -4,7 +4,7 @@
 // Part of core.hpp: pyramids, and points that pyramidal Lucas-Kanade tracks in integers.
 //
 // Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so that gradients and differences
-// are within +-4080, and sums over a window of 9 x 9 pixels fit into 32 bits: they are exact in any order.
+// are within +-4080, and sums over a window of up to 11 x 11 pixels fit into 32 bits: they are exact in any order.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 
@@ -12,8 +12,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int MAX_LEVELS = FLOW_LEVELS + 1;
-const int KEPT_FRAMES = 2; //!< the current frame and the last one
+const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
+const int KEPT_FRAMES = 5; //!< the current frame, and those from which flow may still begin
 /** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were
 added with it begin their flow there, and all others continue from the last frame. */
 const int START = KEPT_FRAMES;
@@ -27,10 +27,10 @@ struct Point
 
 //! Returns the number of levels, with level 0, the image. As in cv::calcOpticalFlowPyrLK(), each side is longer than
 //! the window.
-inline int levelsOf(int cols, int rows)
+inline int levelsOf(int cols, int rows, const Settings& settings)
 {
     int levels = 1;
-    while (levels <= FLOW_LEVELS && (lesser(cols, rows) + 1) / 2 > FLOW_WINDOW)
+    while (levels <= settings.flowLevels && (lesser(cols, rows) + 1) / 2 > settings.flowWindow)
     {
         cols = (cols + 1) / 2;
         rows = (rows + 1) / 2;
@@ -138,9 +138,9 @@ struct FlowParameters
     int iterations, epsilon; //!< epsilon: 65536ths of a pixel
 };
 
-CT_HOST_DEVICE FlowParameters flowParametersOf(int levels, int cols, int rows)
+CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, int cols, int rows)
 {
-    return {levels, cols, rows, FLOW_WINDOW, FLOW_ITERATIONS, roundEven(FLOW_EPSILON * 65536.)};
+    return {levels, cols, rows, s.flowWindow, s.flowIterations, roundEven(s.flowEpsilon * 65536.)};
 }
 
 //! Whether a step is so short that its level is done.

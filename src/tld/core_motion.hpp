@@ -55,15 +55,22 @@ CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int
 
 /* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found
 point is kept when neither its error nor its NCC is worse than the median over the found points. If the median error is
-above MAX_FLOW_ERROR, none is kept, and flow has failed. The shift (dx, dy) is the median of to - from over the kept
+above maxFlowError, most points are wrong, and so is what the medians say of the others: then the returned points are
+kept, if there are LEAST_RETURNED of them, and else none. The shift (dx, dy) is the median of to - from over the kept
 points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in `from`,
 without pairs that coincide in `from`. */
+const int LEAST_RETURNED = FLOW_POINTS / 10;
+const double RETURNED_ERROR = 2.; //!< largest error of a returned point, pixels
+
 //! Conditions for a point to be kept.
 struct KeptLimits
 {
     double error; //!< largest error, pixels
     double ncc;   //!< smallest NCC
 };
+//! Returns the limits of returned points, which hold for any NCC.
+CT_HOST_DEVICE KeptLimits returnedLimits(double maxError) { return {lesser(RETURNED_ERROR, maxError), -2.}; }
+
 CT_HOST_DEVICE double medianError(int64_t lower, int64_t upper)
 {
     return (sqrt(static_cast<double>(lower)) + sqrt(static_cast<double>(upper))) * (0.5 / 65536.);

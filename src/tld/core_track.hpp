@@ -5,14 +5,17 @@
 // are short and serial: one thread of the GPU runs them. In their order:
 //
 //   beginFrame()        selects the flow of this frame
-//   endFlow()           moves the box, or loses it; with Settings::filter trackByFilter() does, core_filter.hpp
+//   endFlow()           moves the box, or loses it
+//   [with Settings::filter the box of the filter, core_filter_rules.hpp]
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateSimilarity()  compares the box with the templates
 //   [clusters of accepted windows]
 //   updateSupport()     loses the box after some frames without a fern-positive window at its position
 //   compareClusters()   compares the clusters with the box
+//   updateProbation()   loses the box after many frames without confirmation, when it has no support either
 //   integrate()         keeps, corrects or replaces the box, or starts a new one
+//   acceptCorrection()  undoes a correction that makes a confident box less similar to the object, unless it moves fast
 //   recheck()           decides whether the detector learns (core_learn.hpp)
 //   [learning]
 //   resultOf()          writes the results
@@ -21,7 +24,7 @@
 
 #include "core_base.hpp"
 #include "core_ferns.hpp"
-#include "core_cells.hpp"
+#include "core_filter.hpp"
 #include "core_motion.hpp"
 #include "core_patches.hpp"
 
@@ -85,45 +88,40 @@ enum Event
     STARTED = 1,
     FLOWED = 2,
     CORRECTED = 3,
-    FILTERED = 4,
+    RETRIED = 4,
     JUMPED = 5,
     FOUND_AGAIN = 6,
     BECAME_LOST = 7,
     CONFIRMED = 8,
-    RECOGNIZED = 9
-};
-
-//! State of an object's filter from frame to frame. The model is stored apart.
-struct FilterState
-{
-    int32_t width, height; //!< size of the target at scale 1, pixels: that of the user's box
-    int32_t started;       //!< there is a model
-    double x, y;           //!< centre, pixels
-    double scale;
-    double confidence;      //!< of the answer in the last frame; 0: it was not asked
-    double meanConfidence;  //!< of frames in which it was trained
-    double firstConfidence; //!< meanConfidence when it was of CONFIDENCES frames; 0 before
-    int32_t confidences;    //!< number of these, at most CONFIDENCES
-    int32_t strong, weak;   //!< answer in this frame; neither, if it was not asked
-    int32_t trains;         //!< Training of this frame
+    RECOGNIZED = 9,
+    FILTERED = 12 //!< 10 and 11 were camera cuts in files of versions 3 and 4
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
 struct ObjectState
 {
     Box box;
-    double score;        //!< largest mean posterior of a window on the box, 0 to 1; 1 for a box that the user gave
-    double similarity;   //!< conservative similarity of the box in this frame
-    int32_t alive;       //!< 0: the object is lost
-    int32_t valid;       //!< the detector may learn from it
-    int32_t learned;     //!< in the last frame
-    int32_t event;       //!< Event of the last frame
-    int32_t matched;     //!< 1 + index of the detector's box that it was associated with in the last frame; 0: none
-    int32_t held;        //!< its box is a detector's, which nothing changes in this frame
-    uint32_t number;     //!< index of the object's series of random numbers
-    uint32_t frame;      //!< frames since it was first learned
-    int32_t started;     //!< its box is in the image START: no frame came since
-    int32_t unsupported; //!< consecutive frames
+    double score;      //!< largest mean posterior of a window on the box, 0 to 1; 1 for a box that the user gave
+    double similarity; //!< conservative similarity of the box in this frame
+    int32_t alive;     //!< 0: the object is lost
+    int32_t valid;     //!< the detector may learn from it
+    int32_t learned;   //!< in the last frame
+    int32_t event;     //!< Event of the last frame
+    int32_t matched;   //!< 1 + index of the detector's box that it was associated with in the last frame; 0: none
+    int32_t held;      //!< its box is a detector's, which nothing changes in this frame
+    uint32_t number;   //!< index of the object's series of random numbers
+    uint32_t frame;    //!< frames since it was first learned
+    int32_t started;   //!< its box is in the image START: no frame came since
+    int32_t unsupported, onProbation; //!< consecutive frames
+    int32_t fast;                     //!< flow moved the box by more than half a step of windows in this frame
+    int32_t few; //!< only returned points moved the box in this frame, or a low answer of the filter did where
+                 //!< they would have: updateSimilarity() verifies it
+    // The frame and box from which failed flow is retried.
+    Box keptBox;
+    int32_t retries;     //!< number of retries that are left
+    int32_t keptAge;     //!< frames since the kept frame
+    int32_t keptStarted; //!< the kept frame is START
+    int32_t keptValid;
     // The learned model, except leaves and templates.
     int32_t contrast;       //!< of the object's first patch: PatchStats::contrast
     uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
@@ -137,8 +135,8 @@ struct ObjectState
 //! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
-    s.event = s.event == NO_EVENT ? NO_EVENT : BECAME_LOST;
-    s.alive = s.valid = s.unsupported = 0;
+    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
+    s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = s.similarity = 0.;
 }
 
@@ -148,48 +146,100 @@ CT_HOST_DEVICE void endTracking(ObjectState& s)
 struct FlowTask
 {
     int32_t age;
+    int32_t retry;
     Box box;
 };
 
-//! Begins a frame and selects its flow.
+//! Begins a frame and selects its flow: from the last frame, or a retry from the kept one.
 CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
 {
     const int32_t last = s.started ? START : 1;
     ++s.frame;
-    s.learned = s.started = 0;
+    s.learned = s.started = s.fast = s.few = 0;
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
-    s.filter.weak = s.filter.strong = s.filter.trains = 0;
+    s.filter.weak = s.filter.strong = s.filter.supports = s.filter.denies = s.filter.trains = 0;
     s.filter.confidence = 0.;
-    return {s.alive ? last : 0, s.box};
+    if (s.alive)
+        return {last, 0, s.box};
+    if (s.retries > 0)
+    {
+        ++s.keptAge;
+        return {s.keptStarted ? START : s.keptAge, 1, s.keptBox};
+    }
+    return {0, 0, Box{}};
 }
 
-//! Another image becomes START. @param isFrame the old START becomes the last frame.
+//! Ends retries from START, as another image becomes START. @param isFrame the old START becomes the last frame.
 CT_HOST_DEVICE void forgetStart(ObjectState& s, bool isFrame)
 {
+    if (s.keptStarted)
+        s.retries = 0;
     if (isFrame)
         s.started = 0;
 }
 //! Whether the frame of this age is the last one of the object.
 CT_HOST_DEVICE bool isLastFrame(const ObjectState& s, int age) { return age == (s.started ? START : 0); }
 //! Whether the next flow of the object begins in the frame of this age.
-CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age) { return s.alive && isLastFrame(s, age); }
+CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
+{
+    if (s.alive)
+        return isLastFrame(s, age);
+    return s.retries > 0 && age == (s.keptStarted ? START : s.keptAge);
+}
 
-//! Applies the motion to the box. When flow has failed, the object is lost.
-CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, int cols, int rows)
+//! Whether a motion is longer, along x or y, than half the distance between neighbouring windows of the size of the
+//! box.
+CT_HOST_DEVICE bool isFast(const Motion& motion, const Box& box, int stepPercent)
+{
+    return 200. * fabs(motion.dx) > stepPercent * lesser(box.w, box.h) || 200. * fabs(motion.dy) > stepPercent * box.h;
+}
+
+//! Keeps a box in the last frame, from which flow is retried in the next retryFrames frames.
+CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid, int32_t started,
+                                   const Settings& settings)
+{
+    s.retries = settings.retryFrames;
+    s.keptAge = 1;
+    s.keptStarted = started;
+    s.keptBox = box;
+    s.keptValid = valid;
+}
+
+/** Applies the motion to the box. When flow has failed, the object is lost and up to retryFrames retries begin. A box
+that only the returned points move is not valid, as these may be of something that covers the object, or of the
+background. Retries are kept for the case that updateSimilarity() refuses it. */
+CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
+                            int cols, int rows)
 {
     if (task.age == 0)
         return;
+    const bool few = motion.error > settings.maxFlowError;
+    if (task.retry)
+        --s.retries;
+    else if (motion.kept == 0 || few)
+        keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
     if (motion.kept == 0)
         return endTracking(s);
+    const int32_t valid = task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
+    s.fast = isFast(motion, task.box, settings.stepPercent) ? 1 : 0;
     if (isOutside(s.box, cols, rows))
-        endTracking(s);
+    {
+        s.retries = 0;
+        return endTracking(s);
+    }
+    s.retries = few ? s.retries : 0;
+    s.alive = 1;
+    s.valid = few ? 0 : valid;
+    s.few = few ? 1 : 0;
+    s.event = task.retry ? RETRIED : FLOWED;
 }
 
-//! Sets the similarity of an object that is not lost; above validThreshold it becomes valid. @param similarity of the
-//! patch of its box.
+/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. Otherwise a box that only
+returned points have moved is lost, unless its similarity is above LEAST_OF_FEW. @param similarity of the patch of its
+box. */
 CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
@@ -197,6 +247,9 @@ CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarit
     s.similarity = conservative(similarity, s.positives, s.negatives);
     if (s.similarity > s.validThreshold)
         s.valid = 1;
+    else if (s.few && !(s.similarity > LEAST_OF_FEW))
+        return endTracking(s); // the retries begin
+    s.retries = 0;
 }
 
 // --- detections ------------------------------------------------------------------------------------------------------
@@ -246,16 +299,17 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint
     return {{windows.x / all, windows.y / all, windows.w / all, windows.h / all}, similarity / all, sum};
 }
 
-// --- support ---------------------------------------------------------------------------------------------------------
+// --- support and probation -------------------------------------------------------------------------------------------
 
-/** Sets the score, and counts frames without support. A detector's box is support, and so is a strong answer of the
-filter. Where the answer is weak, windows support a valid box only: ferns learn what covers an object slowly. @param sum
-largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
+/** Sets the score, and counts frames without support. A detector's box is support, unless it only proposes: of the
+places that a source proposes in many frames, some resemble the object by chance. Windows are none where the filter
+denies a box that is not valid: ferns learn what covers an object slowly. @param sum largest sum of posteriors of a
+fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none. */
 CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
-    s.score = s.alive ? meanPosterior(sum) : 0.;
-    const bool byWindows = sum > 0 && (s.valid || !s.filter.weak);
-    const bool supported = byWindows || s.matched || s.filter.strong;
+    s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
+    const bool byWindows = sum > 0 && (s.valid || !s.filter.denies);
+    const bool supported = byWindows || (s.matched && !settings.verifyBoxes) || s.filter.supports;
     s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
@@ -274,13 +328,13 @@ struct Comparison
 /** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere
 they must prefer the cluster: of all windows of an image some are similar to the object by chance. @param margin of
 compareClusters(). */
-CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin)
+CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin, const Settings& settings)
 {
-    return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum) > s.score + margin;
+    return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
 }
 
-//! Compares clusters with the box. None is better for an associated object, nor with Settings::filter.
-//! The margin is JUMP_MARGIN, or FIRST_JUMP_MARGIN with few positives.
+//! Compares clusters with the box. None is better for an associated object, or for a box that the filter supports.
+//! The margin is jumpMargin, or firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -293,12 +347,12 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
             ++c.near;
             c.bestNear = greater(c.bestNear, clusters[i].similarity);
         }
-    if (s.matched || settings.filter)
+    if (s.matched || s.filter.supports)
         return c;
-    const double margin = s.positives < FEW_POSITIVES ? FIRST_JUMP_MARGIN : JUMP_MARGIN;
+    const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)
         if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].similarity > s.similarity + margin &&
-            (c.near == 0 || clusters[i].similarity > c.bestNear) && isCertain(s, clusters[i], margin))
+            (c.near == 0 || clusters[i].similarity > c.bestNear) && isCertain(s, clusters[i], margin, settings))
         {
             ++c.better;
             c.place = i;
@@ -306,18 +360,28 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
     return c;
 }
 
+//! Counts frames in which neither the similarity nor a near cluster confirms a box that is not valid.
+CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const Settings& settings)
+{
+    const bool confirmed = !s.alive || s.valid || s.similarity > s.validThreshold || c.near > 0;
+    s.onProbation = confirmed ? 0 : s.onProbation + 1;
+    if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation && s.unsupported > 0)
+        endTracking(s);
+}
+
 // --- integration -----------------------------------------------------------------------------------------------------
 
 //! Starts a new box at a cluster; it is not valid yet.
-CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
+CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster, const Settings& settings)
 {
     const int32_t event = s.alive ? JUMPED : FOUND_AGAIN;
     endTracking(s);
     s.event = event;
     s.alive = 1;
     s.box = cluster.box;
-    s.score = meanPosterior(cluster.sum);
+    s.score = meanPosterior(cluster.sum, settings.trees);
     s.similarity = cluster.similarity;
+    s.retries = 0;
 }
 
 //! Whether a detection corrects the box.
@@ -331,27 +395,47 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
             (t * box.h + around.h) / all};
 }
 
-/** Integrates tracker and detector. With Settings::filter windows do not move a box. @param c result of
-compareClusters(). @param around sums over detections for which isAround(). */
-CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
+/** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which
+isAround().
+@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own similarity
+exceeds validThreshold. */
+CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
                               const WindowSums& around, const Settings& settings)
 {
     if (!s.alive)
     {
         if (count == 1)
-            startAt(s, clusters[0]);
-        return;
+            startAt(s, clusters[0], settings);
+        return false;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
-    if (s.held || settings.filter)
-        return;
+    if (s.held)
+        return false;
     if (c.better == 1)
-        return startAt(s, clusters[c.place]);
+    {
+        startAt(s, clusters[c.place], settings);
+        return false;
+    }
     if (count > 0)
         s.box = corrected(s.box, around);
     if (count > 0 && around.count > 0 && s.event == FLOWED)
         s.event = CORRECTED;
+    return count > 0 && around.count > 0 && s.similarity > s.validThreshold && !s.fast;
+}
+
+/** Undoes a correction that lowers the similarity: windows of the grid are up to half a step away from the object, so
+that their mean would shift the box of a still object a little in each frame. A fast box is corrected in any case, as
+flow of fast and blurred objects drifts. @param tracked box before the correction. @param similarity of the corrected
+box.
+@return whether the correction stays. */
+CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
+{
+    if (conservative(similarity, s.positives, s.negatives) >= s.similarity)
+        return true;
+    s.box = tracked;
+    s.event = s.event == CORRECTED ? static_cast<int32_t>(FLOWED) : s.event;
+    return false;
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
@@ -410,7 +494,7 @@ CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row
         row[k] = 0.;
 }
 //! Writes a further row of the table of detections.
-CT_HOST_DEVICE void detectionRow(const Detection& d, double* row)
+CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
 {
     row[DETECTION_X] = d.window.x;
     row[DETECTION_Y] = d.window.y;
@@ -418,7 +502,7 @@ CT_HOST_DEVICE void detectionRow(const Detection& d, double* row)
     row[DETECTION_HEIGHT] = d.window.h;
     row[DETECTION_CONSERVATIVE] = d.conservative;
     row[DETECTION_RELATIVE] = d.relative;
-    row[DETECTION_POSTERIOR] = meanPosterior(d.sum);
+    row[DETECTION_POSTERIOR] = meanPosterior(d.sum, trees);
     row[DETECTION_ACCEPTED] = d.accepted;
 }
 

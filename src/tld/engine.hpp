@@ -22,11 +22,11 @@ struct LearnedObject
     int cols, rows;    //!< size of images, pixels
     ObjectState state;
     std::vector<Feature> features;
-    std::vector<Leaf> leaves;                 //!< LEAVES
-    std::vector<uint8_t> positives;           //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint8_t> negatives;           //!< PATCH_PIXELS bytes per template, in their order
-    std::vector<uint16_t> order;              //!< slots of positives
-    std::vector<correlation::Spectra> filter; //!< model: one, if state.filter.started
+    std::vector<Leaf> leaves;        //!< 2^features per tree
+    std::vector<uint8_t> positives;  //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint8_t> negatives;  //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint16_t> order;     //!< slots of positives
+    std::vector<FilterModel> filter; //!< one, if state.filter.started
 };
 
 //! Returns the state that an object of a file begins with: without a filter, if it has none or none is wanted.
@@ -38,14 +38,14 @@ inline ObjectState stateOf(const LearnedObject& object, const Settings& settings
 }
 
 //! Copies the templates of an object, whose order and state are set, out of slots of PATCH_STRIDE bytes.
-void readTemplates(const uint8_t* slots, LearnedObject& object);
+void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object);
 
 //! Returns the comparisons of all ferns of a new object.
 inline std::vector<Feature> featuresOf(const Settings& settings)
 {
     std::vector<Feature> features(ALL_FEATURES);
     makeFeatures(settings.seed, features.data());
-    features.resize(COMPARISONS);
+    features.resize(static_cast<size_t>(settings.trees) * settings.features);
     return features;
 }
 

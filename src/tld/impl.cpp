@@ -286,7 +286,9 @@ static History historyOf(const History& all, ObjectState& state)
     History own;
     own.frames.resize(KEPT_FRAMES + 1);
     own.frames[0] = all.frames[state.started ? START : 0];
-    state.started = 0;
+    if (!state.alive && state.retries > 0)
+        own.frames[state.keptAge] = all.frames[state.keptStarted ? START : state.keptAge];
+    state.started = state.keptStarted = 0;
     return own;
 }
 

@@ -37,9 +37,9 @@ void writePosition(FileStorage& fs, const LearnedObject& o, const History& histo
         writeMatrix(fs, "lastFrame", history.frames[0], o.cols);
 }
 
-void readPosition(const Item& root, LearnedObject& o, History& history)
+void readPosition(const Item& root, const Settings& settings, LearnedObject& o, History& history)
 {
-    readState(root, o);
+    readState(root, settings, o);
     history.frames.resize(KEPT_FRAMES + 1);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(o.state, age))
@@ -54,8 +54,9 @@ void readPosition(const Item& root, LearnedObject& o, History& history)
 int64_t bytesOf(const LearnedObject& o, const Settings& s)
 {
     return static_cast<int64_t>(makeGrid(o.width, o.height, o.cols, o.rows, s).windows) * 4 +
-           static_cast<int64_t>(o.leaves.size()) * 32 + static_cast<int64_t>(TEMPLATES) * 2 * PATCH_STRIDE +
-           static_cast<int64_t>(s.filter ? 3 * sizeof(correlation::Spectra) : 0);
+           static_cast<int64_t>(o.leaves.size()) * 32 +
+           static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE +
+           static_cast<int64_t>(s.filter ? 3 * sizeof(FilterModel) : 0);
 }
 
 //! Whether an object or the next resetTo() needs the frame of this age.
@@ -108,8 +109,9 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                  item.with("place",
                            [&](const Item& place)
                            {
-                               readState(place, o);
+                               readState(place, settings, o);
                                o.state.started = place.integerOf("started", 0, 1);
+                               o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
                                saved.misses.push_back(place.integerOf("misses", 0, INT_MAX));
                            });
                  const LearnedObject* const before = first ? nullptr : &saved.objects.back();
@@ -134,7 +136,7 @@ void checkVersion(const FileNode& node, const Item& root)
 
 } // namespace
 
-void readTemplates(const uint8_t* slots, LearnedObject& object)
+void readTemplates(const uint8_t* slots, const Settings& settings, LearnedObject& object)
 {
     const auto append = [&](std::vector<uint8_t>& list, int slot)
     {
@@ -146,7 +148,7 @@ void readTemplates(const uint8_t* slots, LearnedObject& object)
     for (const uint16_t slot : object.order)
         append(object.positives, slot);
     for (int i = 0; i < object.state.negatives; ++i)
-        append(object.negatives, MAX_POSITIVES + i);
+        append(object.negatives, settings.maxPositives + i);
 }
 
 void writeObject(FileStorage& fs, const SavedObject& saved)
@@ -180,7 +182,7 @@ SavedObject readObject(const FileNode& node, const std::string& name)
         return saved;
     root.with("object", [&](const Item& item) { readLearned(item, settings, saved.object); });
     if (root.has("place"))
-        root.with("place", [&](const Item& item) { readPosition(item, saved.object, saved.history); });
+        root.with("place", [&](const Item& item) { readPosition(item, settings, saved.object, saved.history); });
     return saved;
 }
 
@@ -195,7 +197,8 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
         writeLearned(fs, o);
         fs << MAP_END << "place" << MAP;
         writeState(fs, o);
-        fs << "started" << o.state.started << "misses" << saved.misses[i] << MAP_END << MAP_END;
+        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i]
+           << MAP_END << MAP_END;
     }
     fs << LIST_END;
     if (!saved.objects.empty())

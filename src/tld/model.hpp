@@ -35,7 +35,7 @@ inline void forgetPosition(ObjectState& state)
 {
     endTracking(state);
     state.box = Box{};
-    state.learned = state.started = 0;
+    state.retries = state.learned = state.started = state.keptStarted = 0;
     state.event = NO_EVENT;
     state.matched = 0;
 }

@@ -41,7 +41,7 @@ std::vector<std::pair<const char*, double>> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
-    p.clipBoxes = p.filter = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.clipBoxes = p.filter = p.verifyBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
     p.boxOverlap = 1.;
     p.endAfterMisses = 0;
     std::vector<std::pair<const char*, double>> values;
@@ -129,7 +129,9 @@ void writeState(FileStorage& fs, const LearnedObject& o)
     fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "event" << s.event << "score" << s.score
        << "similarity" << s.similarity;
     writeValues(fs, "box", valuesOf(s.box));
-    fs << "unsupported" << s.unsupported;
+    fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
+    fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
+    writeValues(fs, "keptBox", valuesOf(s.keptBox));
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -211,20 +213,21 @@ void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));
     s.contrast = root.integerOf("contrast", 1, 1 << 30);
     s.fernThreshold =
-        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, TREES * static_cast<int>(POSTERIOR_ONE)));
+        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));
     s.nnThreshold = readReal(root, "nnThreshold", 0., 1.);
     s.validThreshold = readReal(root, "validThreshold", 0., 1.);
     std::vector<int> features, order;
-    readIntegers(root, "features", 4 * COMPARISONS, 4 * COMPARISONS, 0, FEATURE_UNIT, features);
-    for (int i = 0; i < COMPARISONS; ++i)
+    const int comparisons = settings.trees * settings.features;
+    readIntegers(root, "features", 4 * comparisons, 4 * comparisons, 0, FEATURE_UNIT, features);
+    for (int i = 0; i < comparisons; ++i)
     {
         const auto at = [&](int k) { return static_cast<uint16_t>(features[4 * i + k]); };
         o.features.push_back({at(0), at(1), at(2), at(3)});
     }
-    o.leaves.resize(LEAVES, Leaf());
+    o.leaves.resize(static_cast<size_t>(settings.trees) << settings.features, Leaf());
     readLeaves(root, o.leaves);
-    readMatrix(root, "positives", 0, MAX_POSITIVES, PATCH_PIXELS, 0, 255, o.positives);
-    readMatrix(root, "negatives", 0, MAX_NEGATIVES, PATCH_PIXELS, 0, 255, o.negatives);
+    readMatrix(root, "positives", 0, settings.maxPositives, PATCH_PIXELS, 0, 255, o.positives);
+    readMatrix(root, "negatives", 0, settings.maxNegatives, PATCH_PIXELS, 0, 255, o.negatives);
     s.positives = static_cast<int32_t>(o.positives.size() / PATCH_PIXELS);
     s.negatives = static_cast<int32_t>(o.negatives.size() / PATCH_PIXELS);
     readIntegers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);
@@ -246,13 +249,15 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
 //! Reads the event of the last frame, which says whether there is a box.
 static int readEvent(const Item& root, bool alive)
 {
-    const int event = root.integerOf("event", NO_EVENT, RECOGNIZED);
+    const int event = root.integerOf("event", NO_EVENT, FILTERED);
+    if (event > RECOGNIZED && event < FILTERED)
+        root.fail("event: there is none of this number");
     if (alive == (event == NO_EVENT || event == BECAME_LOST))
         root.fail(format("event: %d cannot be that of an object with alive %d", event, alive ? 1 : 0).c_str());
     return event;
 }
 
-void readState(const Item& root, LearnedObject& o)
+void readState(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
     s.alive = root.integerOf("alive", 0, 1);
@@ -263,6 +268,11 @@ void readState(const Item& root, LearnedObject& o)
     s.similarity = readReal(root, "similarity", 0., 1.);
     s.box = readBox(root, "box", s.alive != 0);
     s.unsupported = root.integerOf("unsupported", 0, INT_MAX - 1);
+    s.onProbation = root.integerOf("onProbation", 0, INT_MAX - 1);
+    s.retries = root.integerOf("retries", 0, s.alive ? 0 : settings.retryFrames);
+    s.keptAge = root.integerOf("keptAge", 0, KEPT_FRAMES - 1 - s.retries);
+    s.keptValid = root.integerOf("keptValid", 0, 1);
+    s.keptBox = readBox(root, "keptBox", s.retries > 0);
     if (s.alive && isOutside(s.box, o.cols, o.rows))
         root.fail("box is outside of the image");
 }

@@ -21,9 +21,9 @@ TLDParams readParams(const detail::Item& root);
 void writeLearned(FileStorage& fs, const LearnedObject& object);
 void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
-//! Writes the tracking state, except `started`.
+//! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const LearnedObject& object);
-void readState(const detail::Item& root, LearnedObject& object);
+void readState(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
 //! Reads a list of `least` to `most` integers from `first` to `last`.
 void readIntegers(const detail::Item& root, const char* name, int least, int most, int first, int last,

@@ -41,6 +41,9 @@ void checkParameters(const TLDParams& p, const char* owner)
     eachParameter(p, check);
     if (p.minWindow > 0)
         check("minWindow", p.minWindow, 0, MIN_BOX, MAX_SIDE);
+    check("trees * features", p.trees * p.features, 0, 1, ALL_FEATURES);
+    if (p.flowWindow % 2 == 0)
+        CV_Error_(Error::StsOutOfRange, ("%s: flowWindow must be odd, this is %d", owner, p.flowWindow));
 }
 
 //! Returns the least score that is `least` or more as a float: scores are doubles, and the user gets and gives floats.
@@ -54,6 +57,7 @@ static double leastScoreOf(float least)
 Settings settingsOf(const TLDParams& p, const char* owner)
 {
     checkParameters(p, owner);
+    const double radian = CV_PI / 180.;
     std::vector<double> values; // holds integers and floats exactly
     eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(value); });
     Settings s = {};
@@ -61,6 +65,9 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     eachParameter(s, [&](const char*, auto& member, auto, auto, auto)
                   { member = static_cast<std::remove_reference_t<decltype(member)>>(*value++); });
     s.minReplyScore = leastScoreOf(p.minReplyScore);
+    s.fernThreshold = static_cast<uint32_t>(roundEven(p.fernThreshold * POSTERIOR_ONE * p.trees));
+    s.initAngle *= radian;
+    s.updateAngle *= radian;
     return s;
 }
 

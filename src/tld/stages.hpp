@@ -7,8 +7,8 @@
 //   preprocess         gray values and blur of an image
 //   sumTables          summed-area tables of pixels and of their squares
 //   pyramid            gray images of halved sizes
-//   flow               median flow, which moves the box; with Settings::filter only its forward tracks
-//   trackByFilter      the correlation filter, which moves the box then (in filter.cpp, filter.cu)
+//   flow               median flow, which moves the box
+//   filter             the correlation filter beside flow, which may take its own box
 //   associate          boxes of the user's detector with objects
 //   ferns              variance filter and fern ensemble for all windows
 //   select             the windows of largest posteriors among those that passed the ferns
@@ -17,8 +17,8 @@
 //   trainingSet        whether to learn, positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
 //   learnFerns         counts and posteriors of the fern ensemble
 //   learnTemplates     templates of the nearest neighbours
-//   trainFilter        whether and what the filter learns, and whether it knows a box that was found again (in
-//                      filter.cpp, filter.cu)
+//   trainFilter        whether and what the filter learns, and whether it knows a box that was found again (cpu: in
+//                      filter.cpp; cuda: in filter_training.cu)
 //   commit             makes the results of the frame current (cpu: in engine.cpp; cuda: in state.cu)
 //   train              first training of an object
 //   framesDiffer       compares two kept frames (cpu: in frame_store.hpp; cuda: in state.cu)
@@ -80,15 +80,16 @@ struct ObjectView
     ObjectState* state;
     const ObjectState* before; //!< state before the frame
     const Grid* grid;
-    const Feature* features; //!< COMPARISONS
-    Leaf* leaves;            //!< LEAVES
-    uint16_t* posteriors;    //!< LEAVES
-    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, TEMPLATES slots
+    const Feature* features; //!< trees * features
+    Leaf* leaves;            //!< 2^features per tree
+    uint16_t* posteriors;    //!< 2^features per tree
+    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, maxPositives + maxNegatives slots
     PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
     // With Settings::filter.
-    const correlation::Spectra* filter;
-    correlation::Spectra* nextFilter; //!< becomes current when the frame ends, if FilterState::trains
+    const FilterModel* filter;
+    FilterModel* nextFilter; //!< becomes current when the frame ends, if FilterState::trains
+    const FilterTarget* filterTarget;
     // Results of the last frame.
     ForwardShift* forwardShift; //!< of flow
     cpu::PassedWindows* passed;
@@ -114,10 +115,10 @@ void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t 
 //! Computes levels 1 and up from level 0.
 void pyramid(const Pyramid& levels);
 
-//! Runs beginFrame(), the flow and endFlow(); with Settings::filter beginFrame() and the forward tracks.
+//! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
-//! Moves the box by the filter, after flow().
-void trackByFilter(const Work& work, const ObjectView& object);
+//! Asks the filter after flow.
+void filter(const Work& work, const ObjectView& object);
 //! Associates boxes with objects, after their flow. @param boxes on the host.
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
@@ -158,6 +159,14 @@ enum Purpose
     LEARNING //!< learns a box that the user gives
 };
 
+//! Part of flow().
+enum FlowPart
+{
+    WHOLE_FLOW,
+    FORWARD_TRACKS,
+    REST_OF_FLOW
+};
+
 // All stages process the objects of the batch. They write copies that are not current; only commit(), start() and
 // reset() change current ones.
 
@@ -166,16 +175,17 @@ void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle
 void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
-//! With Settings::filter only the forward tracks. With Settings::learning, also copyModels().
-void flow(const Batch& batch, detail::StreamHandle stream);
-//! Asks the filter at the last box. May run concurrently with flow().
-void askLast(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
-//! Asks the filter where the forward tracks of flow() lead.
-void askSecond(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
-//! Moves the box by an answer of the filter.
-void trackByFilter(const Batch& batch, detail::StreamHandle stream);
+//! With Settings::learning, also copyModels(). @param part the forward tracks come first, the rest after them.
+void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream);
+//! Asks the filter at the last box. May run concurrently with flow(), after sumTables().
+void filterLast(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
+//! Asks the filter at the second place. May run concurrently with the rest of flow(), after the forward tracks and
+//! sumTables().
+void filterSecond(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
+//! Decides which answer and which box is taken, after flow(), filterLast() and filterSecond().
+void filter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch
-memory, MAX_BOXES doubles per object, with Settings::findByBoxes, else null. */
+memory, MAX_BOXES doubles per object, with Settings::verifyBoxes or findByBoxes, else null. */
 void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
@@ -203,7 +213,7 @@ void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle s
 Writes Live::trained. @param windows number of windows of its grid. */
 void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
            detail::StreamHandle stream);
-//! Trains the filters of new objects, whose states are current.
+//! Trains the filters of new objects, whose states are current, in the image of the last sumTables().
 void beginFilter(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 //! Makes the image in the spare slot START. @param oldEnds first makes the old START the last frame.
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);

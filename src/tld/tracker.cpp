@@ -321,7 +321,7 @@ private:
     Row rowOfNew(const Rect& box, size_t boxIndex, Size image) const
     {
         ObjectState state;
-        beginTraining(state, {box.x, box.y, box.width, box.height}, static_cast<uint32_t>(next_));
+        beginTraining(state, {box.x, box.y, box.width, box.height}, static_cast<uint32_t>(next_), objects_.settings());
         beginTracking(state);
         Row row;
         resultOf(state, objects_.settings(), image.width, image.height, row.data());

@@ -19,7 +19,7 @@ struct Reader
 std::vector<Reader> readers()
 {
     const tld::StandardScene scene(CV_8UC1, Size(24, 24));
-    const cuda::TLDParams params = tld::paramsOf("scales 0");
+    const cuda::TLDParams params = tld::paramsOf("trees 2, features 3");
     const Ptr<tld::TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU, params);
     const Ptr<tld::TLDDetector> detector = tld::TLDDetector::create(params);
     const Ptr<tld::MultiTrackerTLD> several = tld::MultiTrackerTLD::create(params);

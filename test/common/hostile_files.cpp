@@ -132,7 +132,8 @@ std::vector<std::string> cascadeTexts()
 std::string objectText()
 {
     const tld::StandardScene scene(CV_8UC1, Size(24, 24));
-    const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU);
+    const cuda::TLDParams p = tld::paramsOf("trees 2, features 3, maxPositives 4, maxNegatives 4");
+    const Ptr<TrackerTLD> tracker = tld::trackerOn(scene, tld::Engine::CPU, p);
     tld::follow(*tracker, scene, tld::Engine::CPU, 1, 3);
     return tld::textOf(*tracker, ".xml", FileStorage::BASE64);
 }

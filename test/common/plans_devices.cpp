@@ -353,15 +353,23 @@ TEST(Tld_Plans, sharedMemory)
     int64 held = 0;
     for (const size_t bytes : SHARED_BYTES)
         for (const size_t staticBytes : {tld::gpu::POSTERIOR_STATIC_BYTES, tld::gpu::LEARN_NEGATIVES_STATIC_BYTES})
-        {
-            const size_t given = tld::gpu::posteriorBytes(SharedLimit(bytes), staticBytes);
-            held += given > 0;
-            all.add(given != 0 && given != tld::LEAVES * sizeof(uint16_t) ? "all posteriors or none"
-                    : given + staticBytes > bytes                         ? "posteriors fit beside static memory"
-                                                                          : nullptr,
-                    [&] { return cv::format("%zu bytes", bytes); });
-        }
-    EXPECT_GT(held, 0);
+            for (int trees = 1; trees <= tld::MAX_TREES; ++trees)
+                for (int features = 1; features <= tld::MAX_FEATURES; ++features)
+                {
+                    tld::Settings settings = {};
+                    settings.trees = trees;
+                    settings.features = features;
+                    const SharedLimit shared(bytes);
+                    const size_t needed = (static_cast<size_t>(trees) << features) * sizeof(uint16_t);
+                    const size_t given = tld::gpu::posteriorBytes(settings, shared, staticBytes);
+                    held += given > 0;
+                    all.add(given != 0 && given != needed ? "all posteriors or none"
+                            : given + staticBytes > bytes ? "posteriors fit beside static memory"
+                            : given % sizeof(uint4) != 0  ? "posteriors are loaded 16 bytes at a time"
+                                                          : nullptr,
+                            [&] { return cv::format("%d trees of %d features, %zu bytes", trees, features, bytes); });
+                }
+    EXPECT_GT(held, 100);
     for (const size_t bytes : SHARED_BYTES)
         for (int points = 1; points <= tld::gpu::MAX_POINTS; ++points)
         {
@@ -396,7 +404,10 @@ TEST(Tld_Plans, tiles)
         tld::Settings settings = {};
         settings.minWindow = rng.uniform(12, 40);
         settings.scales = rng.uniform(0, 21);
+        settings.stepPercent = rng.uniform(4, 60);
         settings.scaleFactor = rng.uniform(1.05, 2.);
+        settings.trees = rng.uniform(1, tld::MAX_TREES + 1);
+        settings.features = rng.uniform(1, std::min(tld::MAX_FEATURES, tld::ALL_FEATURES / settings.trees) + 1);
         const Size image = rng.uniform(0, 8) ? uniform(rng, Size(16, 16), Size(700, 500))
                                              : uniform(rng, Size(700, 500), Size(4097, 4097));
         const Size box = uniform(rng, Size(12, 12), Size(image.width + 1, image.height + 1));
@@ -405,7 +416,7 @@ TEST(Tld_Plans, tiles)
             continue; // refused
         const tld::ObjectPlan plan = tld::planObject(nullptr, grid, settings);
         std::vector<tld::gpu::Tile> tiles;
-        tld::appendTiles(grid, plan.record, 0, {0, 1, grid.windows, 0}, 1, tiles);
+        tld::appendTiles(grid, plan.record, 0, {0, 1, grid.windows, 0}, 1, settings, tiles);
         int64_t covered = 0;
         const char* wrong = nullptr;
         for (const tld::gpu::Tile& tile : tiles)

@@ -278,8 +278,12 @@ private:
     const Ptr<Classifier> one = Classifier::create();
 };
 
-//! Few windows, so that a call takes little time.
-tld::TLDParams smallParams() { return tld::paramsOf("scales 0, startFromBoxes 1, endAfterMisses 2"); }
+//! Few windows and templates, so that a call takes little time.
+tld::TLDParams smallParams()
+{
+    return tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 2, updateWarps 2, "
+                         "initNegatives 10, startFromBoxes 1, endAfterMisses 2");
+}
 
 struct TldScene
 {
@@ -314,7 +318,7 @@ public:
                 {[this](Mats&, Stream& s) { detector->learn(next.in(), box(), s); },
                  [this](Mats&, Stream&) { detector->clear(); },
                  [this](Mats&, Stream&) { EXPECT_GE(1, int(detector->empty())); },
-                 [this](Mats&, Stream&) { EXPECT_EQ(0, detector->getParams().scales); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, detector->getParams().trees); },
                  [this](Mats&, Stream&) { detector->workspaceBytes(); },
                  [this](Mats&, Stream&) { tld::readText(*detector, tld::textOf(*detector)); },
                  [this](Mats&, Stream&) { saveAndLoad(*detector); }}};
@@ -353,7 +357,7 @@ public:
                  },
                  [this](Mats&, Stream&) { tracker->setLearning(tracker->getLearning()); },
                  [this](Mats&, Stream&) { tracker->resetTo(box()); },
-                 [this](Mats&, Stream&) { EXPECT_EQ(0, tracker->getParams().scales); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, tracker->getParams().trees); },
                  [this](Mats&, Stream&) { tracker->workspaceBytes(); },
                  [this](Mats&, Stream&) { tld::readText(*tracker, tld::textOf(*tracker)); },
                  [this](Mats&, Stream&) { saveAndLoad(*tracker); }}};
@@ -400,7 +404,7 @@ public:
                  },
                  [this](Mats&, Stream&) { tracker->setLearning(tracker->getLearning()); },
                  [this](Mats&, Stream&) { tracker->resetTo(0, box()); },
-                 [this](Mats&, Stream&) { EXPECT_EQ(0, tracker->getParams().scales); },
+                 [this](Mats&, Stream&) { EXPECT_EQ(3, tracker->getParams().trees); },
                  [this](Mats&, Stream&) { tracker->workspaceBytes(); }, [this](Mats&, Stream&) { tracker->clear(); },
                  [this](Mats&, Stream&) { EXPECT_GE(1, int(tracker->empty())); },
                  [this](Mats&, Stream&)

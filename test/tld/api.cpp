@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // TLDDetector and TrackerTLD: kinds of images and outputs, learning on and off, states, saving and loading.
-#include "oracle.hpp"
+#include "scenes.hpp"
 #include <set>
 
 namespace opencv_test { namespace {
@@ -48,64 +48,50 @@ TEST_P(Tld_Api, beforeInit)
 
 TEST_P(Tld_Api, parametersAreKept)
 {
-    const TLDParams p = paramsOf("seed 9, scales 8, maxDetections 33, scaleFactor 1.375");
+    const TLDParams p = paramsOf("seed 9, trees 8, features 12, maxPositives 33, updateAngle 7.5");
     for (const TLDParams& q : {TLDDetector::create(p)->getParams(), TrackerTLD::create(p)->getParams(),
                                MultiTrackerTLD::create(p)->getParams()})
     {
         EXPECT_EQ(9, q.seed);
-        EXPECT_EQ(8, q.scales);
-        EXPECT_EQ(33, q.maxDetections);
-        EXPECT_EQ(1.375, q.scaleFactor);
-        EXPECT_EQ(TLDParams().maxUnsupported, q.maxUnsupported);
+        EXPECT_EQ(8, q.trees);
+        EXPECT_EQ(12, q.features);
+        EXPECT_EQ(33, q.maxPositives);
+        EXPECT_EQ(7.5, q.updateAngle);
+        EXPECT_EQ(TLDParams().jumpMargin, q.jumpMargin);
         EXPECT_TRUE(q.filter);
     }
 }
 
-//! Runs a tracker on the frames of a colored scene. @param kind converts a frame.
-template <typename Kind> std::vector<Step> stepsOf(Engine engine, const TLDParams& params, const Kind& kind)
-{
-    const StandardScene scene(CV_8UC3);
-    const Ptr<TrackerTLD> tracker = TrackerTLD::create(params);
-    tracker->init(Image(engine, kind(scene.frame(0))).in(), scene.box(0));
-    std::vector<Step> steps;
-    for (int t = 1; t < 12; ++t)
-        steps.push_back(advance(*tracker, engine, kind(scene.frame(t))));
-    return steps;
-}
-Mat converted(const Mat& image, int code)
-{
-    Mat result;
-    cvtColor(image, result, code);
-    return result;
-}
-Mat grayOf(const Mat& image) { return converted(image, COLOR_BGR2GRAY); }
-Mat equalChannelsOf(const Mat& image) { return converted(grayOf(image), COLOR_GRAY2BGR); }
-Mat withAlpha(const Mat& image)
-{
-    Mat result = converted(image, COLOR_BGR2BGRA);
-    insertChannel(texture(9, image.size()), result, 3);
-    return result;
-}
-
-//! Gray images are color images whose channels are equal; alpha, regions and steps do not matter.
+//! Gray values are those of cv::cvtColor; regions, steps and UMat do not matter.
 TEST_P(Tld_Api, kindsOfImages)
 {
-    const TLDParams params;
-    const std::vector<Step> gray = stepsOf(engine(), params, grayOf);
-    expectSame(gray, stepsOf(engine(), params, equalChannelsOf));
-    expectSame(gray, stepsOf(engine(), params, [](const Mat& m) { return withAlpha(equalChannelsOf(m)); }));
-    const std::vector<Step> color = stepsOf(engine(), params, [](const Mat& m) { return m; });
-    expectSame(color, stepsOf(engine(), params, withAlpha));
-    expectSame(color, stepsOf(engine(), params, [](const Mat& m) { return asRoi(m); }));
-}
-
-//! Without the filter only gray values matter, which are those of cv::cvtColor.
-TEST_P(Tld_Api, onlyTheFilterSeesColors)
-{
-    const auto unchanged = [](const Mat& m) { return m; };
-    const TLDParams flow = paramsOf("filter 0");
-    expectSame(stepsOf(engine(), flow, grayOf), stepsOf(engine(), flow, unchanged));
-    EXPECT_FALSE(same(stepsOf(engine(), TLDParams(), grayOf).back(), stepsOf(engine(), TLDParams(), unchanged).back()));
+    const S colour(CV_8UC3);
+    std::vector<std::vector<Step>> runs;
+    for (int kind = 0; kind < 4; ++kind)
+    {
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+        std::vector<Step> steps;
+        for (int t = 0; t < 12; ++t)
+        {
+            Mat frame = colour.frame(t);
+            if (kind == 0)
+                cvtColor(frame, frame, COLOR_BGR2GRAY);
+            else if (kind == 2)
+                cvtColor(frame, frame, COLOR_BGR2BGRA);
+            if (kind == 3)
+                frame = asRoi(frame);
+            if (t == 0)
+                tracker->init(image(frame).in(), colour.box(0));
+            else
+                steps.push_back(advance(*tracker, engine(), frame));
+        }
+        runs.push_back(steps);
+    }
+    for (size_t kind = 1; kind < runs.size(); ++kind)
+    {
+        SCOPED_TRACE(kind);
+        expectSame(runs[0], runs[kind]);
+    }
 }
 
 TEST(Tld_Inputs, unifiedMemory)
@@ -201,32 +187,6 @@ TEST_P(Tld_Api, initForgets)
     const Mat large = texture(3, Size(301, 200), CV_8UC3);
     used->init(image(large).in(), Rect(20, 30, 50, 40));
     EXPECT_TRUE(advance(*used, engine(), large).located);
-}
-
-//! Stores of templates stay full; the first template is kept. Without a threshold of the ferns each image gives many
-//! negatives.
-TEST_P(Tld_Api, fullStoresOfTemplates)
-{
-    const Size size(72, 60);
-    const Rect box(24, 12, 24, 24); // a window, so that the first template shows it
-    const auto filled = [&](Engine on)
-    {
-        const Ptr<TLDDetector> d = TLDDetector::create(paramsOf("scales 0"));
-        d->init(Image(on, texture(1, size)).in(), box);
-        setFernThreshold(*d, 0.);
-        for (int k = 2; k < 280; ++k)
-            d->learn(Image(on, texture(k, size)).in(), box);
-        return d;
-    };
-    const Ptr<TLDDetector> full = filled(engine());
-    const std::vector<oracle::Patch> positives = oracle::patchesOf(*full, true);
-    EXPECT_EQ(200u, positives.size());
-    EXPECT_EQ(400u, oracle::patchesOf(*full, false).size());
-    EXPECT_LE(oracle::largestDifference(positives[0], oracle::patchOf(texture(1, size), Rect2d(box))), 0.501);
-    if (engine() == Engine::CUDA)
-    {
-        EXPECT_TRUE(textOf(*filled(Engine::CPU)) == textOf(*full));
-    }
 }
 
 TEST_P(Tld_Api, learningCanBeOff)

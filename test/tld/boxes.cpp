@@ -100,7 +100,6 @@ TEST_P(Tld_Boxes, needTheOverlapOfTheParameters)
         for (int shift = 0; shift < 40; shift += 4)
         {
             const Ptr<MultiTrackerTLD> one = tracker(p, 1);
-            setFernThreshold(*one, 1.);
             const Rect box = scene.box(1, 0) + Point(shift, 0);
             const Mat rows = update(*one, scene.frame(1), {box});
             EXPECT_EQ(overlap(boxOf(rows, 0), box) >= least ? 0 : -1, valueOf(rows, 0, TrackerTLD::RESULT_BOX))
@@ -117,7 +116,6 @@ TEST_P(Tld_Boxes, areGivenGreedily)
     const Rect box = scene.box(0, 0);
     for (const int shift : {8, 2, 2, 5})
         multi->add(first.in(), box + Point(shift, 0));
-    setFernThreshold(*multi, 1.);
     const auto indices = [&](const Mat& rows)
     {
         std::vector<int> all;
@@ -157,7 +155,6 @@ TEST_P(Tld_Boxes, areClippedToTheImage)
     ASSERT_EQ(0, box.x);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf("correctByBoxes 1", flowOnly()));
     multi->add(image(edge.frame(at)).in(), box);
-    setFernThreshold(*multi, 1.);
     const Mat rows = update(*multi, edge.frame(at), {Rect(-15, box.y, 50, box.height)});
     EXPECT_EQ(Rect2d(0, box.y, 35, box.height), boxOf(rows, 0));
     for (const Rect& bad : {Rect(-30, box.y, 41, 36), Rect(3, box.y, 0, 36), Rect(3, box.y, -20, -20),
@@ -170,8 +167,8 @@ TEST_P(Tld_Boxes, findLostObjects)
 {
     for (const bool finds : {false, true})
     {
-        const Ptr<MultiTrackerTLD> multi = tracker(paramsOf(cv::format("findByBoxes %d", finds), flowOnly()));
-        setFernThreshold(*multi, 1.);
+        const Ptr<MultiTrackerTLD> multi =
+            tracker(paramsOf(cv::format("retryFrames 0, findByBoxes %d", finds), flowOnly()));
         const Mat flat(FRAME, CV_8UC1, Scalar(90));
         for (int k = 0; k < 2; ++k)
             update(*multi, texture(500 + k, FRAME));
@@ -267,7 +264,6 @@ TEST_P(Tld_Boxes, doNotStartAtTheLeastOverlap)
     {
         const Ptr<MultiTrackerTLD> multi =
             tracker(paramsOf(cv::format("startFromBoxes 1, boxOverlap %g", least), flowOnly()), 1);
-        setFernThreshold(*multi, 1.);
         EXPECT_EQ(least == 0.5 ? 2 : 3, update(*multi, scene.frame(0), {box, half}).rows);
     }
 }
@@ -284,7 +280,6 @@ TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
         Placement at = {Point2d(20, 60)};
         multi->add(image(edge.frame(at)).in(), edge.box(at));
-        setFernThreshold(*multi, 1.);
         for (; at.centre.x > 8; at.centre.x -= 1)
             update(*multi, edge.frame(at));
         const Mat plain = update(*multi, edge.frame(at));
@@ -371,7 +366,7 @@ TEST_P(Tld_Boxes, wrongArguments)
 
 TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
 {
-    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1");
+    core::Settings settings = changed(core::Settings{}, "maxUnsupported 1, trees 10");
     const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
     for (const bool corrects : {false, true})
     {
@@ -380,7 +375,7 @@ TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
         s.alive = 1;
         s.box = {100, 80, 40, 30};
         core::ObjectState plain = s;
-        core::associateWith(s, {104, 80, 40, 30}, 5, settings);
+        core::associateWith(s, {104, 80, 40, 30}, 5, 0., settings);
         EXPECT_EQ(1, s.valid);
         EXPECT_EQ(6, s.matched) << "1 + index";
         EXPECT_EQ(corrects ? 104. : 100., s.box.x);
@@ -441,7 +436,10 @@ TEST_F(Tld_Cuda, boxesAreAssociatedAlike)
         p.seed = run;
         p.correctByBoxes = run % 2 != 0;
         p.findByBoxes = run % 3 != 0;
+        p.verifyBoxes = run % 4 % 3 != 0;
         p.filter = run % 5 >= 3;
+        if (p.findByBoxes)
+            p.retryFrames = 0; // else flow that is tried again is before the boxes
         p.startFromBoxes = run % 4 >= 2;
         p.endAfterMisses = run % 5 == 4 ? 2 : 0;
         const Ptr<MultiTrackerTLD> cpu = MultiTrackerTLD::create(p), gpu = MultiTrackerTLD::create(p);
@@ -487,7 +485,8 @@ TEST_F(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     const Three scene;
     for (const char* params :
-         {"correctByBoxes 1, findByBoxes 1", "findByBoxes 1", "correctByBoxes 1", "filter 0, correctByBoxes 1"})
+         {"correctByBoxes 1, findByBoxes 1", "correctByBoxes 1, verifyBoxes 1", "findByBoxes 1, verifyBoxes 1",
+          "correctByBoxes 1", "filter 1, correctByBoxes 1, findByBoxes 1, verifyBoxes 1"})
     {
         SCOPED_TRACE(params);
         const TLDParams p = paramsOf(params);
@@ -559,17 +558,21 @@ TEST_F(Tld_Cuda, objectsDoNotStartInGraphs)
 TEST_F(Tld_CudaSanitize, boxes)
 {
     const Three scene;
-    const TLDParams p = paramsOf("scales 2, correctByBoxes 1, findByBoxes 1", flowOnly());
-    const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
-    for (int i = 0; i < 3; ++i)
-        tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
-    RNG rng(3);
-    for (int t = 1; t < 6; ++t)
+    for (const bool verifies : {false, true})
     {
-        const cuda::GpuMat frame(t == 3 ? texture(1, FRAME) : scene.frame(t));
-        Mat rows;
-        tracker->update(frame, randomBoxes(rng, scene, t), rows);
-        ASSERT_EQ(3, rows.rows);
+        const TLDParams p =
+            paramsOf(cv::format("scales 2, correctByBoxes 1, findByBoxes 1, verifyBoxes %d", verifies), flowOnly());
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(p);
+        for (int i = 0; i < 3; ++i)
+            tracker->add(cuda::GpuMat(scene.frame(0)), scene.box(0, i));
+        RNG rng(3);
+        for (int t = 1; t < 6; ++t)
+        {
+            const cuda::GpuMat frame(t == 3 ? texture(1, FRAME) : scene.frame(t));
+            Mat rows;
+            tracker->update(frame, randomBoxes(rng, scene, t), rows);
+            ASSERT_EQ(3, rows.rows);
+        }
     }
 }
 

@@ -96,11 +96,15 @@ const Variant VARIANTS[] = {
     {"defaults", CV_8UC1, Size(40, 34), ""},
     {"bgr", CV_8UC3, Size(30, 41), "seed 5"},
     {"bgraMirrored", CV_8UC4, Size(36, 36), "mirror 1"},
-    {"fewDetections", CV_8UC1, Size(40, 34), "maxDetections 7"},
-    {"manyDetections", CV_8UC1, Size(44, 30), "maxDetections 128"},
-    {"denseScales", CV_8UC1, Size(40, 34), "scaleFactor 1.05, scales 6"},
+    {"fullStores", CV_8UC1, Size(40, 34), "maxPositives 2, maxNegatives 4"},
+    {"oddFerns", CV_8UC1, Size(40, 34), "trees 7, features 9, flowWindow 5, flowLevels 1"},
+    {"tinyFerns", CV_8UC1, Size(40, 34), "trees 3, features 2, flowWindow 11, maxDetections 7"},
+    {"largeFerns", CV_8UC1, Size(40, 34), "trees 10, features 16, maxDetections 128"},
+    {"allPass", CV_8UC1, Size(44, 30), "fernThreshold 0, nnThreshold 0.5"},
+    {"denseWindows", CV_8UC1, Size(40, 34), "stepPercent 3, scales 2"},
+    {"manyExamples", CV_8UC1, Size(40, 34), "mirror 1, initWindows 32, updateWindows 32, initWarps 32, updateWarps 32"},
     {"filterOfColours", CV_8UC3, Size(24, 62), "seed 3"},
-    {"filterWithoutLearning", CV_8UC4, Size(90, 30), "learning 0"},
+    {"filterWithoutLearning", CV_8UC4, Size(90, 30), "learning 0, validThreshold 0.9"},
     {"withoutFilter", CV_8UC1, Size(40, 34), "filter 0"},
     {"withoutFilterBgr", CV_8UC3, Size(30, 41), "filter 0, seed 6"},
 };
@@ -253,12 +257,13 @@ TEST_F(Tld_Cuda, severalObjectsComeAndGo)
     }
 }
 
-//! Other comparisons in a saved object, no two of which begin or end at one point.
+//! Other comparisons in a saved object, no two of which begin or end at one point. The first element of this name, among
+//! the parameters, is their number.
 void changeFeatures(const std::string& file)
 {
     std::stringstream numbers;
     std::string all = contentOf(file);
-    const size_t from = all.find("<features>") + 10, to = all.find("</features>", from);
+    const size_t from = all.rfind("<features>") + 10, to = all.find("</features>", from);
     ASSERT_LT(to, all.size());
     for (int i = 0; i < 4 * 130; ++i)
         numbers << (i % 8 == 0 ? "\n" : " ") << 7919 * i % 32769;
@@ -360,7 +365,7 @@ TEST_F(Tld_Cuda, filtersOfManyObjects)
     }
 }
 
-//! Filters after images of another type.
+//! Histograms of a filter after images of another type.
 TEST_F(Tld_Cuda, filtersOfOtherTypes)
 {
     std::string text = textOf(*trackerOn(StandardScene(CV_8UC3), Engine::CPU));
@@ -599,21 +604,23 @@ TEST_F(Tld_Cuda, updatesDoNotWait)
 TEST_F(Tld_CudaSanitize, twoObjects)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(paramsOf("filter 0, scales 3"));
+    Pair pair(
+        paramsOf("filter 0, maxPositives 2, maxNegatives 4, scales 3, initWindows 5, updateWindows 5, initWarps 3, "
+                 "updateWarps 3"));
     pair.follow(crowd, 2, 6);
 }
 
 TEST_F(Tld_CudaSanitize, twoObjectsWithFilters)
 {
     const Crowd crowd(Size(97, 83), 2, CV_8UC3, 22);
-    Pair pair(paramsOf("scales 2"));
+    Pair pair(paramsOf("trees 3, features 5, scales 2, initWindows 5, updateWindows 5, validThreshold 0.95"));
     pair.follow(crowd, 2, 4);
 }
 
 TEST_F(Tld_CudaSanitize, detector)
 {
     const Crowd crowd(Size(90, 70), 1, CV_8UC1, 24);
-    const TLDParams params = paramsOf("scales 2");
+    const TLDParams params = paramsOf("trees 3, features 5, scales 2");
     const Ptr<TLDDetector> cpu = TLDDetector::create(params), cuda = TLDDetector::create(params);
     cpu->init(crowd.frame(0), crowd.box(0, 0));
     cuda->init(uploadRoi(crowd.frame(0)), crowd.box(0, 0));

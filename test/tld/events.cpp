@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Events: each step of a frame sets the right one, and those of a video fit its states. Clipped boxes.
+// Events: each step of a frame sets the right one, and those of a video fit its states. Clipped boxes. Files without
+// events.
 #include "scenes.hpp"
 #include "../../src/tld/core.hpp"
 #include <map>
@@ -16,7 +17,11 @@ namespace core = cv::cuda::tld;
 
 const int COLS = 320, ROWS = 240;
 
-core::Settings settingsOfTests() { return changed(core::Settings{}, "maxUnsupported 3"); }
+core::Settings settingsOfTests()
+{
+    return changed(core::Settings{}, "maxFlowError 10, retryFrames 3, maxUnsupported 3, maxProbation "
+                                     "100, jumpMargin 0.1, firstJumpMargin 0.2, trees 10");
+}
 
 core::ObjectState stateOnABox()
 {
@@ -43,7 +48,7 @@ core::Motion motionOf(bool good)
 int flow(core::ObjectState& s, bool good)
 {
     const core::FlowTask task = core::beginFrame(s);
-    core::endFlow(s, task, motionOf(good), COLS, ROWS);
+    core::endFlow(s, task, motionOf(good), settingsOfTests(), COLS, ROWS);
     return s.event;
 }
 
@@ -55,6 +60,7 @@ int integrate(core::ObjectState& s, const std::vector<core::Cluster>& clusters, 
     const int count = static_cast<int>(clusters.size());
     core::updateSupport(s, supported ? core::fernPositiveSum() : 0, settings);
     const core::Comparison c = core::compareClusters(s, clusters.data(), count, settings);
+    core::updateProbation(s, c, settings);
     core::integrate(s, c, clusters.data(), count, around, settings);
     return s.event;
 }
@@ -73,17 +79,28 @@ TEST(Tld_Events, flowAndCorrection)
     EXPECT_EQ(TrackerTLD::FLOWED, integrate(other, {ON_THE_BOX}, NOTHING_AROUND)) << "there is nothing to correct with";
     other = s;
     EXPECT_EQ(TrackerTLD::FLOWED, integrate(other, {}, ONE_AROUND)) << "no window was accepted";
+    const core::Box tracked = s.box;
     EXPECT_EQ(TrackerTLD::CORRECTED, integrate(s, {ON_THE_BOX}, ONE_AROUND));
+    other = s;
+    EXPECT_TRUE(core::acceptCorrection(other, tracked, {0.99, 0.99, 0.1, 0}));
+    EXPECT_EQ(TrackerTLD::CORRECTED, other.event);
+    EXPECT_FALSE(core::acceptCorrection(s, tracked, {0.5, 0.5, 0.9, 0}));
+    EXPECT_EQ(TrackerTLD::FLOWED, s.event) << "the correction was undone";
 }
 
-TEST(Tld_Events, loss)
+TEST(Tld_Events, lossAndRetry)
 {
     core::ObjectState s = stateOnABox();
     EXPECT_EQ(TrackerTLD::BECAME_LOST, flow(s, false));
     EXPECT_EQ(TrackerTLD::BECAME_LOST, integrate(s, {}, NOTHING_AROUND));
-    EXPECT_EQ(TrackerTLD::NO_EVENT, flow(s, true)) << "lost already";
-    core::endTracking(s);
-    EXPECT_EQ(TrackerTLD::NO_EVENT, s.event) << "lost before the frame and after it";
+    EXPECT_EQ(TrackerTLD::NO_EVENT, flow(s, false)) << "lost already";
+    core::ObjectState ended = s;
+    EXPECT_EQ(TrackerTLD::RETRIED, flow(s, true));
+    EXPECT_EQ(TrackerTLD::RETRIED, integrate(s, {ON_THE_BOX}, ONE_AROUND)) << "more than a correction";
+    EXPECT_EQ(TrackerTLD::FLOWED, flow(s, true));
+    EXPECT_EQ(TrackerTLD::RETRIED, flow(ended, true));
+    core::endTracking(ended);
+    EXPECT_EQ(TrackerTLD::NO_EVENT, ended.event) << "lost before the frame and after it";
 }
 
 TEST(Tld_Events, endWithoutSupport)
@@ -99,7 +116,7 @@ TEST(Tld_Events, endWithoutSupport)
     core::FlowTask task = core::beginFrame(s);
     core::Motion motion = motionOf(true);
     motion.dx = -5.;
-    core::endFlow(s, task, motion, COLS, ROWS);
+    core::endFlow(s, task, motion, settingsOfTests(), COLS, ROWS);
     EXPECT_EQ(TrackerTLD::BECAME_LOST, s.event) << "the box has left the image";
 }
 
@@ -162,6 +179,8 @@ bool fits(int before, int after, int event)
     case TrackerTLD::JUMPED:
     case TrackerTLD::FILTERED:
         return had && has;
+    case TrackerTLD::RETRIED:
+        return !had && has;
     case TrackerTLD::FOUND_AGAIN:
         return has;
     default:

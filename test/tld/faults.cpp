@@ -13,7 +13,8 @@ using namespace faults;
 //! Small images and few windows: each call is made to fail in turn.
 tld::TLDParams smallParams(bool filter = false)
 {
-    tld::TLDParams params = tld::paramsOf("scales 0, findByBoxes 1, correctByBoxes 1");
+    tld::TLDParams params = tld::paramsOf("trees 3, features 5, scales 2, stepPercent 25, initWarps 3, updateWarps 2, "
+                                          "initNegatives 10, findByBoxes 1, correctByBoxes 1");
     params.filter = filter;
     return params;
 }

@@ -29,7 +29,7 @@ void expectTable(TLDDetector& detector, const Mat& gray, Size object)
     {
         const oracle::Found& f = found[i];
         ASSERT_EQ(Rect2d(passed[i].box), f.box) << "row " << i;
-        EXPECT_EQ(static_cast<double>(passed[i].sum) / (32768. * oracle::TREES), f.posterior) << "row " << i;
+        EXPECT_EQ(static_cast<double>(passed[i].sum) / (32768. * p.trees), f.posterior) << "row " << i;
         const oracle::Similarity s =
             oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(gray, f.box)));
         EXPECT_NEAR(s.relative, f.relative, 5e-4) << "row " << i;
@@ -45,11 +45,12 @@ TEST(Tld_Ferns, wholeTables)
         SCOPED_TRACE(static_cast<int>(seed));
         TLDParams p;
         p.seed = static_cast<int>(seed);
+        p.fernThreshold = seed % 2 ? 0.5 : 0.05; // few windows, and more than there are rows
         p.maxDetections = seed == 4 ? 20 : 100;
+        p.trees = seed == 3 ? 16 : 10;
+        p.features = seed == 3 ? 10 : 13;
         const StandardScene scene(CV_8UC1, Size(33 + int(seed), 30), seed);
         const Ptr<TLDDetector> detector = detectorOn(scene, Engine::CPU, p);
-        if (seed % 2 == 0)
-            setFernThreshold(*detector, 0.05); // more windows pass than there are rows
         for (const int t : {1, 12, 24, 60})
         {
             expectTable(*detector, scene.frame(t), scene.box(0).size());
@@ -98,7 +99,7 @@ TEST(Tld_Ferns, comparisonsAndCounts)
     for (int t = 0; t < 30; t += 6)
     {
         const oracle::Model m = oracle::modelOf(textOf(*detector), p);
-        ASSERT_EQ(4u * oracle::TREES * oracle::FEATURES, m.points.size());
+        ASSERT_EQ(4u * p.trees * p.features, m.points.size());
         std::set<std::vector<int>> different;
         for (size_t i = 0; i < m.points.size(); i += 4)
         {
@@ -117,21 +118,21 @@ TEST(Tld_Ferns, comparisonsAndCounts)
             different.insert({x0, y0, x1, y1});
         }
         EXPECT_GT(different.size(), 120u);
-        std::vector<int64> positives(oracle::TREES), negatives(oracle::TREES);
+        std::vector<int64> positives(p.trees), negatives(p.trees);
         for (const auto& leaf : m.leaves)
         {
-            positives[leaf.first >> oracle::FEATURES] += leaf.second.positives;
-            negatives[leaf.first >> oracle::FEATURES] += leaf.second.negatives;
+            positives[leaf.first >> p.features] += leaf.second.positives;
+            negatives[leaf.first >> p.features] += leaf.second.negatives;
         }
         EXPECT_GT(positives[0], 0);
-        EXPECT_LE(positives[0], (t == 0 ? 2 : 100) * 20 * (19 + 1)) << "two passes";
-        for (int tree = 1; tree < oracle::TREES; ++tree)
+        EXPECT_LE(positives[0], (t == 0 ? 2 : 100) * p.initWindows * (p.initWarps + 1)) << "two passes";
+        for (int tree = 1; tree < p.trees; ++tree)
         {
             EXPECT_EQ(positives[0], positives[tree]);
             EXPECT_EQ(negatives[0], negatives[tree]);
         }
-        EXPECT_GE(m.fernThreshold, 5 * 32768);
-        EXPECT_GE(m.nnThreshold, 0.65);
+        EXPECT_GE(m.fernThreshold, static_cast<int64>(p.fernThreshold * p.trees * 32768));
+        EXPECT_GE(m.nnThreshold, p.nnThreshold);
         detector->learn(scene.frame(t + 3), scene.box(t + 3));
     }
 }

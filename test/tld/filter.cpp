@@ -1,206 +1,491 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The rules of the correlation filter by themselves, as a table over all cases: which box is taken, what supports it,
-// when it is trained, what it refuses. Trackers that use it, and their files.
+// The correlation filter: its steps against sums in double that share no code with it, and trackers that use it.
+// The steps of one filter share what computes them in double.
 #include "scenes.hpp"
-#include "../../src/tld/core.hpp"
+#include "../../src/cpu/tld/filter.hpp"
+#include <complex>
 
 namespace opencv_test { namespace {
 
 using namespace tld;
 
 namespace core = cv::cuda::tld;
+typedef std::complex<double> Complexd;
 
-//! Returns an object whose filter knows its usual confidence: .5, and .6 in the first ten frames.
-core::ObjectState knownObject()
+// --- transforms ------------------------------------------------------------------------------------------------------
+
+//! Transforms values by the definition. @param sign -1: forward.
+std::vector<Complexd> naiveDft(const std::vector<Complexd>& values, int sign = -1)
 {
-    core::ObjectState s = {};
-    s.alive = s.valid = 1;
-    s.box = {100, 80, 40, 30};
-    s.validThreshold = 0.7;
-    s.positives = s.negatives = 10;
-    s.filter.width = 40;
-    s.filter.height = 30;
-    s.filter.started = 1;
-    s.filter.scale = 1.;
-    s.filter.x = 120;
-    s.filter.y = 95;
-    s.filter.meanConfidence = 0.5;
-    s.filter.firstConfidence = 0.6;
-    s.filter.confidences = core::CONFIDENCES;
-    return s;
+    const size_t n = values.size();
+    std::vector<Complexd> out(n);
+    for (size_t f = 0; f < n; ++f)
+        for (size_t i = 0; i < n; ++i)
+            out[f] += values[i] * std::polar(1., sign * 2. * CV_PI * static_cast<double>(f * i % n) / n);
+    return out;
 }
 
-core::Settings settingsOfFilter() { return changed(core::Settings{}, "filter 1, maxUnsupported 3"); }
-
-//! @param conservative the conservative similarity.
-core::Similarity similar(double conservative)
+//! Transforms random values by stages and compares them with the definition.
+template <int N, typename Stages> void checkStages(Stages)
 {
-    core::Similarity s = {conservative, conservative, 0., 0}; // dN / (dP + dN) with dN = 1
-    s.early = conservative > 0. ? 2. - 1. / conservative : -1e9;
-    return s;
-}
-
-//! Tracks an object for a frame. @param dx of the answer, cells / FINE. @param windows whether ferns support the box.
-core::ObjectState track(core::ObjectState s, float confidence, int dx = 0, double similarity = 0.3, bool windows = true,
-                        const std::vector<core::Cluster>& clusters = {})
-{
-    const core::Settings settings = settingsOfFilter();
-    const core::FilterPlace place = core::lastPlace(s);
-    core::beginFrame(s);
-    core::trackByFilter(s, place.place, 1, {confidence, dx, 0}, 320, 240);
-    core::updateSimilarity(s, similar(similarity));
-    core::updateSupport(s, windows ? core::fernPositiveSum() : 0, settings);
-    const int count = static_cast<int>(clusters.size());
-    core::integrate(s, core::compareClusters(s, clusters.data(), count, settings), clusters.data(), count,
-                    {120, 80, 40, 30, 1}, settings);
-    return s;
-}
-
-//! All cases of a frame of an object with a box: strong or not, supported by windows or not, similar or not.
-TEST(Tld_Filter, decisions)
-{
-    const struct
+    RNG rng(N);
+    float cosine[N], sine[N];
+    std::vector<Complexd> values(N), other(N);
+    for (int i = 0; i < N; ++i)
     {
-        float confidence;
-        bool windows, similar;                 // given
-        bool strong, valid, supported, trains; // expected
-    } cases[] = {{0.5f, true, true, true, true, true, true},        {0.5f, true, false, true, true, true, true},
-                 {0.5f, false, true, true, true, true, true},       {0.5f, false, false, true, true, true, true},
-                 {0.21f, true, false, true, true, true, true},     // .4 of the mean, .35 of the first
-                 {0.19f, true, false, false, false, false, false}, // below .4 of the mean
-                 {0.19f, false, false, false, false, false, false}, {0.19f, true, true, false, true, true, true},
-                 {0.19f, false, true, false, true, false, true},    {-0.1f, true, false, false, false, false, false}};
-    for (const auto& c : cases)
+        cosine[i] = static_cast<float>(core::cosineOf(i, N));
+        sine[i] = static_cast<float>(core::sineOf(i, N));
+        EXPECT_NEAR(std::cos(2. * CV_PI * i / N), core::cosineOf(i, N), 1e-14);
+        EXPECT_NEAR(std::sin(2. * CV_PI * i / N), core::sineOf(i, N), 1e-14);
+        values[i].real(rng.uniform(-1., 1.));
+        values[i].imag(rng.uniform(-1., 1.));
+    }
+    const std::vector<Complexd> expected = naiveDft(values);
+    Stages::run(
+        [&](auto radix, auto stride)
+        {
+            const int R = decltype(radix)::value;
+            for (int n = 0; n < N / R; ++n)
+                core::runButterfly(
+                    core::FftButterfly<N, R, decltype(stride)::value>(n), cosine, sine,
+                    [&](int k, float& re, float& im)
+                    {
+                        re = static_cast<float>(values[k].real());
+                        im = static_cast<float>(values[k].imag());
+                    },
+                    [&](int k, float re, float im) { other[k] = Complexd(re, im); });
+            values.swap(other);
+        });
+    for (int f = 0; f < N; ++f)
+        EXPECT_NEAR(0., std::abs(expected[f] - values[f]), 1e-5) << f << " of " << N;
+}
+
+TEST(Tld_Filter, transformsOfAllRadices)
+{
+    checkStages<32>(core::FftStages<32, 4, 4, 2>());
+    checkStages<40>(core::FftStages<40, 5, 4, 2>());
+    checkStages<36>(core::FftStages<36, 3, 4, 3>());
+    checkStages<30>(core::FftStages<30, 2, 3, 5>());
+}
+
+TEST(Tld_Filter, exponential)
+{
+    for (double x = 0.; x < 70.; x += 0.37)
+        EXPECT_NEAR(std::exp(-x), core::expNegative(x), 1e-11) << x;
+}
+
+// --- features --------------------------------------------------------------------------------------------------------
+
+//! Returns the mean of an image over a rectangle, whose outer pixels go on outside.
+double meanOver(const Mat& gray, double left, double top, double right, double bottom)
+{
+    double sum = 0.;
+    for (int y = cvFloor(top); y < bottom; ++y)
+        for (int x = cvFloor(left); x < right; ++x)
+        {
+            const double w = std::min<double>(right, x + 1) - std::max<double>(left, x);
+            const double h = std::min<double>(bottom, y + 1) - std::max<double>(top, y);
+            sum += w * h *
+                   gray.at<uchar>(std::min(std::max(y, 0), gray.rows - 1), std::min(std::max(x, 0), gray.cols - 1));
+        }
+    return sum / ((right - left) * (bottom - top));
+}
+
+//! A rectangle of an image, and how many samples it has.
+struct Sampled
+{
+    Rect2d rect;
+    Size samples;
+    bool texture;
+};
+
+//! Features of cells by the definition of HOG.
+struct NaiveFeatures
+{
+    std::vector<std::vector<double>> histograms; //!< 18 per cell, units of the module
+    std::vector<std::vector<double>> channels;
+
+    //! @param samples whole cells.
+    NaiveFeatures(const Mat& samples, bool texture) : cols(samples.cols / 4), rows(samples.rows / 4)
     {
-        SCOPED_TRACE(cv::format("confidence %g, windows %d, similar %d", c.confidence, c.windows, c.similar));
-        const core::ObjectState before = knownObject();
-        core::ObjectState s = track(before, c.confidence, 32, c.similar ? 0.8 : 0.3, c.windows);
-        EXPECT_EQ(core::FILTERED, s.event);
-        EXPECT_EQ(1, s.alive);
-        EXPECT_NEAR(100. + 0.5 * 5. * std::sqrt(40. * 30.) / 48., s.box.x, 1e-9) << "the box is always the filter's";
-        EXPECT_EQ(c.strong, s.filter.strong != 0);
-        EXPECT_EQ(c.valid, s.valid != 0);
-        EXPECT_EQ(c.supported ? 0 : 1, s.unsupported);
-        EXPECT_FALSE(core::endFilter(s, 320, 240));
-        EXPECT_EQ(c.trains ? core::TRAINED : core::NOT_TRAINED, s.filter.trains);
-        EXPECT_NEAR(c.trains ? 0.9 * 0.5 + 0.1 * c.confidence : 0.5, s.filter.meanConfidence, 1e-6);
+        histograms.assign(static_cast<size_t>(cols) * rows, std::vector<double>(18, 0.));
+        for (int y = 0; y < 4 * rows; ++y)
+            for (int x = 0; x < 4 * cols; ++x)
+                addGradient(samples, x, y);
+        channels.assign(texture ? 31 : 28, std::vector<double>(histograms.size(), 0.));
+        for (int v = 0; v < rows; ++v)
+            for (int u = 0; u < cols; ++u)
+            {
+                addChannels(u, v, texture);
+                if (!texture)
+                    channels[27][static_cast<size_t>(v) * cols + u] =
+                        cv::mean(samples(Rect(4 * u, 4 * v, 4, 4)))[0] / 255. - 0.5;
+            }
+    }
+
+private:
+    static int at(const Mat& samples, int y, int x)
+    {
+        return samples.at<uchar>(std::min(std::max(y, 0), samples.rows - 1),
+                                 std::min(std::max(x, 0), samples.cols - 1));
+    }
+    void addGradient(const Mat& samples, int x, int y)
+    {
+        const int dx = at(samples, y, x + 1) - at(samples, y, x - 1),
+                  dy = at(samples, y + 1, x) - at(samples, y - 1, x);
+        int best = 0;
+        int64 most = -1;
+        for (int k = 0; k < 18; ++k) // 0, 9, 1, 10 and so on: of equal ones the first
+        {
+            const int o = k / 2 + k % 2 * 9;
+            const int64 product = static_cast<int64>(cvRound(4096. * std::cos(o * CV_PI / 9.))) * dx +
+                                  static_cast<int64>(cvRound(4096. * std::sin(o * CV_PI / 9.))) * dy;
+            if (product > most)
+            {
+                most = product;
+                best = o;
+            }
+        }
+        const double magnitude = std::floor(16.f * std::sqrt(static_cast<float>(dx * dx + dy * dy)));
+        const double cx = (x + 0.5) / 4. - 0.5, cy = (y + 0.5) / 4. - 0.5;
+        for (int j = 0; j < 2; ++j)
+            for (int i = 0; i < 2; ++i)
+            {
+                const int u = cvFloor(cx) + i, v = cvFloor(cy) + j;
+                if (u >= 0 && u < cols && v >= 0 && v < rows)
+                    histograms[static_cast<size_t>(v) * cols + u][best] +=
+                        magnitude * 64. * (1. - std::abs(cx - u)) * (1. - std::abs(cy - v));
+            }
+    }
+    double energy(int v, int u) const
+    {
+        const int y = std::min(std::max(v, 0), rows - 1), x = std::min(std::max(u, 0), cols - 1);
+        const std::vector<double>& h = histograms[static_cast<size_t>(y) * cols + x];
+        double sum = 0.;
+        for (int o = 0; o < 9; ++o)
+            sum += (h[o] + h[o + 9]) * (h[o] + h[o + 9]);
+        return sum;
+    }
+    void addChannels(int u, int v, bool texture)
+    {
+        const size_t cell = static_cast<size_t>(v) * cols + u;
+        const std::vector<double>& h = histograms[cell];
+        for (int q = 0; q < 4; ++q)
+        {
+            const int y = v - 1 + q / 2, x = u - 1 + q % 2;
+            const double n =
+                1. / std::sqrt(energy(y, x) + energy(y, x + 1) + energy(y + 1, x) + energy(y + 1, x + 1) + 105.);
+            for (int o = 0; o < 18; ++o)
+            {
+                channels[o][cell] += 0.5 * std::min(0.2, h[o] * n);
+                if (texture)
+                    channels[27 + q][cell] += 0.2357 * std::min(0.2, h[o] * n);
+            }
+            for (int o = 0; o < 9; ++o)
+                channels[18 + o][cell] += 0.5 * std::min(0.2, (h[o] + h[o + 9]) * n);
+        }
+    }
+
+    int cols, rows; //!< cells
+};
+
+core::ImageView viewOf(const Mat& gray)
+{
+    return {gray.data, gray.step, gray.cols, gray.rows, cv::cuda::detail::DEPTH_8U, 1};
+}
+
+//! The orientation is that of the largest product; of equal ones the first, in the order 0, 9, 1, 10 and so on.
+TEST(Tld_Filter, orientations)
+{
+    const int n = core::ORIENTATIONS;
+    for (int dy = -255; dy <= 255; ++dy)
+        for (int dx = -255; dx <= 255; ++dx)
+        {
+            int best = -1, orientation = 0;
+            for (int k = 0; k < 2 * n; ++k)
+            {
+                const int o = k / 2 + k % 2 * n, sign = k % 2 ? -1 : 1;
+                const int product = sign * (core::directionOf(k / 2, 0) * dx + core::directionOf(k / 2, 1) * dy);
+                orientation = product > best ? o : orientation;
+                best = std::max(best, product);
+            }
+            ASSERT_EQ(orientation, core::gradientOf(dx, dy).orientation) << dx << ", " << dy;
+        }
+}
+
+TEST(Tld_Filter, features)
+{
+    const Mat gray = texture(4, Size(150, 110), CV_8UC1, 3);
+    const Sampled cases[] = {{Rect2d(20, 10, 90, 70), Size(128, 128), false},     // closer than pixels
+                             {Rect2d(-40, -30, 250, 200), Size(128, 128), false}, // wider, and beyond the image
+                             {Rect2d(30.3, 20.7, 128.5, 40.2), Size(128, 128), false},
+                             {Rect2d(25.2, 31.8, 33.3, 51.9), Size(16, 28), true},
+                             {Rect2d(100.1, 60.6, 61.7, 23.4), Size(64, 8), true}};
+    for (const Sampled& c : cases)
+    {
+        SCOPED_TRACE(testing::Message() << c.rect);
+        const core::SamplePlan plan =
+            core::planSamples(c.rect.x, c.rect.y, c.rect.width, c.rect.height, c.samples.width, c.samples.height);
+        const int cells = c.samples.area() / 16, channels = c.texture ? 31 : 28;
+        core::cpu::FeatureScratch scratch;
+        std::vector<float> out(static_cast<size_t>(channels) * cells);
+        core::cpu::cellFeatures(viewOf(gray), plan, c.texture, scratch, out.data(), cells);
+        const Mat samples(c.samples, CV_8UC1, scratch.samples + 1, core::cpu::SAMPLE_STEP);
+        for (int j = 0; j < samples.rows; ++j)
+            for (int i = 0; i < samples.cols; ++i)
+            {
+                const double x = plan.left(i) / 256., y = plan.top(j) / 256.;
+                const double w = plan.halfX / 128., h = plan.halfY / 128.;
+                ASSERT_NEAR(std::max(1., c.rect.width / samples.cols), w, 0.01);
+                ASSERT_NEAR(std::max(1., c.rect.height / samples.rows), h, 0.01);
+                ASSERT_NEAR(meanOver(gray, x, y, x + w, y + h), samples.at<uchar>(j, i), 0.5 + 1e-9);
+                ASSERT_NEAR(c.rect.x + (i + 0.5) * c.rect.width / samples.cols, x + w / 2., 0.01);
+                ASSERT_NEAR(c.rect.y + (j + 0.5) * c.rect.height / samples.rows, y + h / 2., 0.01);
+            }
+        const NaiveFeatures naive(samples, c.texture);
+        for (int cell = 0; cell < cells; ++cell)
+        {
+            const int across = samples.cols / 4, u = cell % across, v = cell / across;
+            for (int o = 0; o < 18; ++o)
+                ASSERT_EQ(naive.histograms[cell][o], scratch.histograms[((v + 1) * (across + 2) + u + 1) * 18 + o]);
+            for (int k = 0; k < channels; ++k)
+                ASSERT_NEAR(naive.channels[k][cell], out[static_cast<size_t>(k) * cells + cell], 1e-6);
+        }
     }
 }
 
-//! An answer is compared with the mean of the first ten confidences, too, which later ones do not lower.
-TEST(Tld_Filter, remembersItsFirstConfidences)
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+//! Returns the spectrum of a channel with its window, by the definition. Rows, then columns.
+std::vector<Complexd> naiveSpectrum(const std::vector<double>& channel)
 {
-    core::ObjectState s = knownObject();
-    s.filter.meanConfidence = 0.2;
-    EXPECT_TRUE(track(s, 0.181f).filter.strong);
-    EXPECT_FALSE(track(s, 0.179f).filter.strong) << "below .3 of the first, though most of the mean";
-    s.filter.meanConfidence = s.filter.firstConfidence = 0.;
-    s.filter.confidences = 0;
-    for (int t = 0; t < 14; ++t)
+    const int n = core::FILTER_GRID;
+    std::vector<Complexd> grid(channel.size());
+    const auto hann = [&](int i) { return 0.5 - 0.5 * std::cos(2. * CV_PI * i / (n - 1)); };
+    for (int k = 0; k < n * n; ++k)
+        grid[k] = channel[k] * hann(k / n) * hann(k % n);
+    for (int axis = 0; axis < 2; ++axis)
+        for (int line = 0; line < n; ++line)
+        {
+            std::vector<Complexd> values(n);
+            const auto at = [&](int k) { return axis ? k * n + line : line * n + k; };
+            for (int k = 0; k < n; ++k)
+                values[k] = grid[at(k)];
+            values = naiveDft(values);
+            for (int k = 0; k < n; ++k)
+                grid[at(k)] = values[k];
+        }
+    return grid;
+}
+
+//! A filter in double, by the formulas of the paper.
+struct NaiveFilter
+{
+    std::vector<std::vector<Complexd>> numerators;
+    std::vector<double> energy;
+    double sigma;
+
+    void learn(const NaiveFeatures& features, double rate)
     {
-        s = track(s, 0.4f + 0.02f * t);
-        EXPECT_FALSE(core::endFilter(s, 320, 240));
-        const double first = 0.4 + 0.02 * std::min(t, 9) / 2.;
-        EXPECT_NEAR(t < 10 ? first : s.filter.meanConfidence, s.filter.meanConfidence, 1e-6);
-        EXPECT_NEAR(t < 9 ? 0. : first, s.filter.firstConfidence, 1e-6);
+        const int n = core::FILTER_GRID;
+        std::vector<double> desired(static_cast<size_t>(n) * n);
+        const auto away = [&](int i) { return i < n / 2 ? i : i - n; };
+        std::vector<Complexd> row(n);
+        for (int i = 0; i < n; ++i)
+            row[i] = std::exp(-0.5 * away(i) * away(i) / (sigma * sigma));
+        row = naiveDft(row);
+        numerators.resize(features.channels.size(), std::vector<Complexd>(desired.size()));
+        energy.resize(desired.size(), 0.);
+        for (double& e : energy)
+            e *= 1. - rate;
+        for (size_t k = 0; k < numerators.size(); ++k)
+        {
+            const std::vector<Complexd> x = naiveSpectrum(features.channels[k]);
+            for (size_t f = 0; f < x.size(); ++f)
+            {
+                const Complexd y = row[f / n] * row[f % n];
+                numerators[k][f] = (1. - rate) * numerators[k][f] + rate * std::conj(y) * x[f] / double(n * n);
+                energy[f] += rate * std::norm(x[f]) / (n * n);
+            }
+        }
     }
-}
-
-//! The third frame in a row without a strong answer ends the track, a box outside of the image at once.
-TEST(Tld_Filter, losses)
-{
-    core::ObjectState s = knownObject();
-    for (int frame = 1; frame <= 3; ++frame)
+    //! Returns the answer at a displacement of whole cells.
+    std::vector<double> answer(const NaiveFeatures& features) const
     {
-        s = track(s, 0.1f);
-        EXPECT_EQ(frame < 3 ? 1 : 0, s.alive) << frame;
+        const int n = core::FILTER_GRID;
+        std::vector<Complexd> sum(energy.size());
+        for (size_t k = 0; k < numerators.size(); ++k)
+        {
+            const std::vector<Complexd> x = naiveSpectrum(features.channels[k]);
+            for (size_t f = 0; f < x.size(); ++f)
+                sum[f] += std::conj(numerators[k][f]) * x[f] / (energy[f] + 1e-3);
+        }
+        std::vector<double> answer(sum.size());
+        for (int y = 0; y < n; ++y)
+        {
+            std::vector<Complexd> row(n); // of the spectrum along x
+            for (int c = 0; c < n; ++c)
+                for (int r = 0; r < n; ++r)
+                    row[c] += sum[static_cast<size_t>(r) * n + c] * std::polar(1., 2. * CV_PI * (r * y % n) / n);
+            row = naiveDft(row, 1);
+            for (int x = 0; x < n; ++x)
+                answer[static_cast<size_t>(y) * n + x] = row[x].real() / (n * n);
+        }
+        return answer;
     }
-    EXPECT_EQ(core::BECAME_LOST, s.event);
-    s = track(track(track(knownObject(), 0.1f), 0.1f), 0.5f);
-    EXPECT_EQ(0, s.unsupported);
-    s = knownObject();
-    s.filter.x = -15.;
-    s = track(s, 0.5f, -core::correlation::FINE * 4);
-    EXPECT_EQ(core::BECAME_LOST, s.event);
+};
+
+//! Looks at a rectangle of an image, by the module's loops.
+NaiveFeatures look(const Mat& gray, const Rect& rect, core::cpu::FilterScratch& scratch)
+{
+    core::cpu::FeatureScratch features;
+    const core::SamplePlan plan =
+        core::planSamples(rect.x, rect.y, rect.width, rect.height, core::FILTER_SIDE, core::FILTER_SIDE);
+    core::cpu::cellFeatures(viewOf(gray), plan, false, features, scratch.features[0], core::FILTER_CELLS);
+    for (int k = 0; k < core::FILTER_CHANNELS; k += 2)
+        core::cpu::pairSpectra(scratch.features[k], core::cpu::filterTables(), scratch.sample.re[k],
+                               scratch.sample.im[k]);
+    return NaiveFeatures(
+        Mat(core::FILTER_SIDE, core::FILTER_SIDE, CV_8UC1, features.samples + 1, core::cpu::SAMPLE_STEP), false);
 }
 
-//! Windows neither correct the box nor make it jump; a cluster on it makes it valid.
-TEST(Tld_Filter, windowsDoNotMoveTheBox)
+TEST(Tld_Filter, answersOfTheDefinition)
 {
-    const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
-    const core::Cluster near = {{102, 80, 40, 30}, 0.8, 6 * core::POSTERIOR_ONE};
-    core::ObjectState s = knownObject();
-    s.valid = 0;
-    s = track(s, 0.5f, 0, 0.3, true, {elsewhere});
-    EXPECT_EQ(core::FILTERED, s.event);
-    EXPECT_EQ(100., s.box.x);
-    EXPECT_EQ(0, s.valid);
-    s = track(s, 0.5f, 0, 0.3, true, {near, elsewhere});
-    EXPECT_EQ(100., s.box.x);
-    EXPECT_EQ(1, s.valid);
-}
-
-//! A lost object is the only cluster again if the filter there has half of its mean, and .3 of the first confidences.
-TEST(Tld_Filter, verifiesWhatWasFoundAgain)
-{
-    const core::Cluster there = {{200, 150, 44, 33}, 0.8, 6 * core::POSTERIOR_ONE};
-    for (const float confidence : {0.251f, 0.249f})
+    const Mat first = texture(5, Size(200, 160), CV_8UC1, 4), second = texture(6, Size(200, 160), CV_8UC1, 4);
+    const std::unique_ptr<core::cpu::FilterScratch> scratch(new core::cpu::FilterScratch());
+    std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
+    const core::FilterTarget target = core::makeFilterTarget(50, 40, 200, 160);
+    const core::FilterAreas areas = core::filterAreas(50, 40, 1., 200, 160);
+    const double tw = core::normalTarget(areas.targetWidth, areas.width),
+                 th = core::normalTarget(areas.targetHeight, areas.height);
+    NaiveFilter naive;
+    naive.sigma = 0.075 * std::sqrt(tw * th) / 4.;
+    const auto learn = [&](const Mat& image, const Rect& rect, float rate)
     {
-        core::ObjectState s = knownObject();
-        core::endTracking(s);
-        s.event = core::NO_EVENT;
-        core::beginFrame(s);
-        core::integrate(s, {0, 0., 0, -1}, &there, 1, {}, settingsOfFilter());
-        EXPECT_EQ(core::FOUND_AGAIN, s.event);
-        EXPECT_TRUE(core::endFilter(s, 320, 240));
-        EXPECT_EQ(core::NOT_TRAINED, s.filter.trains);
-        EXPECT_EQ(222., s.filter.x);
-        EXPECT_NEAR(1.1, s.filter.scale, 1e-9);
-        core::verifyFound(s, confidence);
-        EXPECT_EQ(confidence > 0.25f ? 1 : 0, s.alive);
-        EXPECT_EQ(confidence > 0.25f ? core::FOUND_AGAIN : core::NO_EVENT, s.event);
+        naive.learn(look(image, rect, *scratch), rate);
+        core::cpu::learnFilter(*model, *scratch, target, core::cpu::filterTables(), {rate, rate, rate}, 0, 0, *next);
+        model.swap(next);
+    };
+    learn(first, Rect(40, 30, 95, 85), 1.f);
+    learn(second, Rect(20, 30, 95, 85), 0.25f);
+    for (const Rect& rect : {Rect(40, 30, 95, 85), Rect(58, 36, 95, 85), Rect(20, 20, 120, 100)})
+    {
+        const std::vector<double> expected = naive.answer(look(first, rect, *scratch));
+        core::cpu::answerOf(*model, scratch->sample, core::cpu::filterTables(), scratch->answer);
+        for (int k = 0; k < core::FILTER_CELLS; ++k)
+            ASSERT_NEAR(expected[k], scratch->answer[k], 2e-4) << rect << " " << k;
     }
+    // The answer is largest where the object has moved: 18 and 6 pixels of the image.
+    core::cpu::answerOf(*model, (look(first, Rect(58, 36, 95, 85), *scratch), scratch->sample),
+                        core::cpu::filterTables(), scratch->answer);
+    const int at =
+        static_cast<int>(std::max_element(scratch->answer, scratch->answer + core::FILTER_CELLS) - scratch->answer);
+    EXPECT_EQ(core::FILTER_GRID - cvRound(18. * 32 / 95), at % core::FILTER_GRID);
+    EXPECT_EQ(core::FILTER_GRID - cvRound(6. * 32 / 85), at / core::FILTER_GRID);
 }
 
-//! The second place counts if it is far enough, and its answer larger.
-TEST(Tld_Filter, secondPlaces)
+//! Interpolates the answer at quarters of cells, to all sides.
+TEST(Tld_Filter, interpolation)
 {
-    const core::ObjectState s = knownObject();
-    const double near = 0.1 * std::sqrt(40. * 30.);
-    EXPECT_FALSE(core::secondPlace(s, {0, 50., 0.}).there) << "no point";
-    EXPECT_FALSE(core::secondPlace(s, {30, near - 0.01, 0.}).there);
-    const core::FilterPlace place = core::secondPlace(s, {30, 0., near + 0.01});
-    EXPECT_TRUE(place.there);
-    EXPECT_NEAR(95. + near + 0.01, place.place.y, 1e-9);
-    EXPECT_TRUE(core::takesSecond(place, {0.3f, 0, 0}, {0.31f, 0, 0}));
-    EXPECT_FALSE(core::takesSecond(place, {0.3f, 0, 0}, {0.3f, 0, 0}));
-    EXPECT_FALSE(core::takesSecond({0, {}}, {0.3f, 0, 0}, {0.4f, 0, 0}));
-    core::ObjectState lost = s;
-    core::endTracking(lost);
-    EXPECT_FALSE(core::lastPlace(lost).there || core::secondPlace(lost, {30, 50., 0.}).there);
+    const int n = core::FILTER_GRID;
+    std::vector<float> answer(core::FILTER_CELLS);
+    for (int y = 0; y < n; ++y)
+        for (int x = 0; x < n; ++x)
+            answer[(y + n / 2) % n * n + (x + n / 2) % n] = static_cast<float>(3 * x - 7 * y + 0.25 * x * y);
+    for (int dy = -60; dy < 60; ++dy)
+        for (int dx = -60; dx < 60; ++dx)
+        {
+            const double x = n / 2 + dx / 4., y = n / 2 + dy / 4.;
+            ASSERT_NEAR(3 * x - 7 * y + 0.25 * x * y,
+                        core::interpolated(answer.data(), core::betweenCells(dx), core::betweenCells(dy)), 1e-3);
+        }
 }
 
-//! Filters begin where an object has a box, and move with what puts it elsewhere.
-TEST(Tld_Filter, beginsAndMoves)
+TEST(Tld_Filter, sizesOfTheDefinition)
 {
-    core::ObjectState s = knownObject();
-    s.filter.started = 0;
-    core::beginFrame(s);
-    EXPECT_FALSE(core::endFilter(s, 320, 240));
-    EXPECT_EQ(core::BEGUN, s.filter.trains);
-    EXPECT_EQ(1, s.filter.started);
-    core::resetState(s, {20, 30, 80, 60}, false, 320, 240);
-    EXPECT_EQ(60., s.filter.x);
-    EXPECT_NEAR(2., s.filter.scale, 1e-9);
-    s = knownObject();
-    const core::Settings settings = changed(settingsOfFilter(), "correctByBoxes 1");
-    core::beginFrame(s);
-    core::associateWith(s, {104, 80, 40, 30}, 5, settings);
-    EXPECT_FALSE(core::endFilter(s, 320, 240));
-    EXPECT_EQ(124., s.filter.x);
-    EXPECT_EQ(core::TRAINED, s.filter.trains);
+    const int n = core::FILTER_SCALES;
+    RNG rng(3);
+    std::vector<float> features(static_cast<size_t>(n) * core::SCALE_ROWS);
+    for (float& f : features)
+        f = rng.uniform(0.f, 0.4f);
+    const std::unique_ptr<core::cpu::FilterScratch> scratch(new core::cpu::FilterScratch());
+    const std::unique_ptr<core::FilterModel> model(new core::FilterModel()), next(new core::FilterModel());
+    const core::FilterTables& tables = core::cpu::filterTables();
+    core::cpu::sizeSpectra(features.data(), tables, scratch->sizes);
+    core::cpu::learnFilter(*model, *scratch, core::makeFilterTarget(50, 40, 200, 160), tables, {1.f, 1.f, 1.f}, 0, 0,
+                           *next);
+    // Features of all sizes one size further: the answer moves by one.
+    std::vector<float> moved(features);
+    std::copy(features.begin() + core::SCALE_ROWS, features.end(), moved.begin());
+    const double sigma = n / std::sqrt(33.) * 0.25;
+    std::vector<Complexd> desired(n), answer(n), energy(n);
+    for (int i = 0; i < n; ++i)
+        desired[i] = std::exp(-0.5 * (i - n / 2) * (i - n / 2) / (sigma * sigma));
+    desired = naiveDft(desired);
+    const auto spectrum = [&](const std::vector<float>& from, int row)
+    {
+        std::vector<Complexd> values(n);
+        for (int i = 0; i < n; ++i)
+            values[i] = from[static_cast<size_t>(i) * core::SCALE_ROWS + row] *
+                        (0.5 - 0.5 * std::cos(2. * CV_PI * (i + 1) / (n + 1)));
+        return naiveDft(values);
+    };
+    for (int row = 0; row < core::SCALE_ROWS; ++row)
+    {
+        const std::vector<Complexd> x = spectrum(features, row), z = spectrum(moved, row);
+        for (int f = 0; f < n; ++f)
+        {
+            answer[f] += desired[f] * std::conj(x[f]) * z[f];
+            energy[f] += std::norm(x[f]);
+        }
+    }
+    for (int f = 0; f < n; ++f)
+        answer[f] /= energy[f] + 1e-3;
+    answer = naiveDft(answer, 1);
+    core::cpu::sizeSpectra(moved.data(), tables, scratch->sizes);
+    core::Complex quotients[core::SCALE_FREQUENCIES];
+    for (int f = 0; f < core::SCALE_FREQUENCIES; ++f)
+        quotients[f] = core::scaleQuotient(core::cpu::scaleSum(*next, scratch->sizes, f), next->scaleEnergy[f]);
+    int best = 0;
+    float answers[core::FILTER_SCALES];
+    for (int i = 0; i < n; ++i)
+    {
+        answers[i] = core::sizeAnswer(quotients, i, tables.scaleCosine, tables.scaleSine);
+        EXPECT_NEAR(answer[i].real(), answers[i], 1e-3) << i;
+        best = answer[i].real() > answer[best].real() ? i : best;
+    }
+    EXPECT_EQ(best, core::largestSize(answers));
+}
+
+// --- areas -----------------------------------------------------------------------------------------------------------
+
+TEST(Tld_Filter, areas)
+{
+    RNG rng(9);
+    for (int n = 0; n < 20000; ++n)
+    {
+        const int cols = rng.uniform(16, 2000), rows = rng.uniform(16, 2000);
+        const int w = rng.uniform(12, std::max(13, cols)), h = rng.uniform(12, std::max(13, rows));
+        const double scale = core::limitedScale(std::exp(rng.uniform(-4., 4.)), w, h, cols, rows);
+        const core::FilterAreas a = core::filterAreas(w, h, scale, cols, rows);
+        ASSERT_LE(a.width, std::max(2, cols));
+        ASSERT_LE(a.height, std::max(2, rows));
+        ASSERT_GE(std::min(a.width, a.height), 2);
+        const core::Displacements d = core::displacementsOf(a);
+        ASSERT_EQ(core::FILTER_SIDE, d.width + 2 * d.reachX);
+        ASSERT_EQ(core::FILTER_SIDE, d.height + 2 * d.reachY);
+        ASSERT_GE(std::min(d.reachX, d.reachY), 4);
+        const core::ScaleCells cells = core::scaleCells(w, h);
+        ASSERT_GE(std::min(cells.cols, cells.rows), 2);
+        ASSERT_LE(cells.cols * cells.rows, core::SCALE_CELLS);
+    }
+    EXPECT_EQ(32, core::filterAreas(16, 16, 1., 320, 240).width) << "twice the object";
+    EXPECT_EQ(core::INNER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 64, 64));
+    EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 0, 64));
+    EXPECT_EQ(core::OUTER, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 31, 64));
+    EXPECT_EQ(core::EDGE, core::partOf(core::filterAreas(40, 40, 1., 320, 240), 33, 64));
 }
 
 // --- trackers --------------------------------------------------------------------------------------------------------
@@ -268,8 +553,8 @@ TEST_P(Tld_FilterTracker, goesOnAfterReading)
     }
 }
 
-//! A file without a filter is read by trackers with one, which begins where the object has a box; the other way round
-//! it is left out.
+//! A file without a filter is read by trackers with one, which begins when the object is valid; the other way round it
+//! is left out.
 TEST_P(Tld_FilterTracker, filesWithoutFilter)
 {
     const StandardScene scene;
@@ -281,17 +566,30 @@ TEST_P(Tld_FilterTracker, filesWithoutFilter)
     with->addFromFile(image(scene.frame(1)).in(), plain);
     with->addFromFile(image(scene.frame(1)).in(), filtered);
     without->addFromFile(image(scene.frame(1)).in(), filtered);
-    EXPECT_EQ(std::string::npos, textOf(*without).find("meanConfidence"));
+    EXPECT_EQ(std::string::npos, textOf(*without).find("scaleEnergy"));
     int asked[2] = {0, 0};
     for (int t = 1; t < 16; ++t)
     {
         const Mat rows = update(*with, scene.frame(t));
         for (int i = 0; i < 2; ++i)
-            asked[i] += rows.at<double>(i, TrackerTLD::RESULT_CONFIDENCE) != 0.;
+            asked[i] += rows.at<double>(i, TrackerTLD::RESULT_CONFIDENCE) > 0.08;
         EXPECT_EQ(0., update(*without, scene.frame(t)).at<double>(0, TrackerTLD::RESULT_CONFIDENCE));
     }
     EXPECT_LT(5, asked[0]);
     EXPECT_LT(5, asked[1]);
+}
+
+//! Histograms of colours are left out for gray images, and begin anew.
+TEST_P(Tld_FilterTracker, otherTypeAfterReading)
+{
+    const StandardScene colour(CV_8UC3), gray(CV_8UC1);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    const std::string text = textOf(*trackerOn(colour, engine()));
+    ASSERT_NE(std::string::npos, text.find("colour: 1"));
+    readText(*tracker, text);
+    for (int t = 1; t < 6; ++t)
+        advance(*tracker, engine(), gray.frame(t));
+    EXPECT_EQ(std::string::npos, textOf(*tracker).find("colour: 1"));
 }
 
 TEST_P(Tld_FilterTracker, detectorsDoWithout)
@@ -299,7 +597,7 @@ TEST_P(Tld_FilterTracker, detectorsDoWithout)
     const StandardScene scene;
     const Ptr<TLDDetector> with = detectorOn(scene, engine()),
                            without = detectorOn(scene, engine(), paramsOf("filter 0"));
-    EXPECT_EQ(std::string::npos, textOf(*with).find("meanConfidence"));
+    EXPECT_EQ(std::string::npos, textOf(*with).find("scaleEnergy"));
     Mat expected, actual;
     without->detect(image(scene.frame(3)).in(), expected);
     with->detect(image(scene.frame(3)).in(), actual);
@@ -309,8 +607,7 @@ TEST_P(Tld_FilterTracker, detectorsDoWithout)
     EXPECT_TRUE(tracker->getParams().filter);
     for (int t = 0; t < 8; ++t)
         advance(*tracker, engine(), scene.frame(t));
-    EXPECT_NE(std::string::npos, textOf(*tracker).find("meanConfidence"))
-        << "the filter begins where the object has a box";
+    EXPECT_NE(std::string::npos, textOf(*tracker).find("scaleEnergy")) << "the filter begins when the object is valid";
 }
 
 //! Every value of a filter in a file is checked.
@@ -327,17 +624,17 @@ TEST(Tld_Filter, wrongFilesAreRefused)
         const Ptr<TrackerTLD> tracker = TrackerTLD::create();
         EXPECT_THROW(readText(*tracker, other), cv::Exception) << from << " -> " << to;
     };
+    refuses("colour: 0", "colour: 2");
     refuses("confidences: 0", "confidences: 11");
-    refuses(" re:", " ra:");
-    refuses("firstConfidence: 0.", "firstConfidence: .Inf");
+    refuses("scaleEnergy:", "scaleEnergie:");
     refuses("scale: 1.", "scale: 1e9");
     refuses("meanConfidence: 0.", "meanConfidence: .Nan");
-    const size_t values = text.find("data: [ ", text.find(" im:"));
-    ASSERT_NE(std::string::npos, values);
-    for (const char* value : {"-.Inf", ".Nan", "-2e6"})
+    const size_t energy = text.find("data: [ ", text.find("energy:"));
+    ASSERT_NE(std::string::npos, energy);
+    for (const char* value : {"-.Inf", ".Nan", "-1."})
     {
         std::string other = text;
-        other.replace(values + 8, text.find(',', values) - values - 8, value);
+        other.replace(energy + 8, text.find(',', energy) - energy - 8, value);
         EXPECT_THROW(readText(*TrackerTLD::create(), other), cv::Exception) << value;
     }
 }

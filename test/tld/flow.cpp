@@ -197,13 +197,43 @@ TEST(Tld_Flow, stepByStep)
 //! The shorter side decides, whichever it is: on the last level it is longer than the window.
 TEST(Tld_Flow, levelsOfThePyramid)
 {
-    for (const Size size : {Size(9, 300), Size(18, 300), Size(19, 300), Size(37, 42), Size(145, 146), Size(500, 2000)})
+    core::Settings settings = {};
+    settings.flowWindow = 10;
+    for (const int most : {0, 2, 5})
     {
-        int expected = 1, shorter = size.width;
-        for (; expected <= 5 && (shorter + 1) / 2 > 9; ++expected)
-            shorter = (shorter + 1) / 2;
-        EXPECT_EQ(expected, core::levelsOf(size.width, size.height)) << size;
-        EXPECT_EQ(expected, core::levelsOf(size.height, size.width)) << size;
+        settings.flowLevels = most;
+        for (const Size size :
+             {Size(10, 300), Size(20, 300), Size(21, 300), Size(41, 42), Size(161, 162), Size(500, 2000)})
+        {
+            int expected = 1, shorter = size.width;
+            for (; expected <= most && (shorter + 1) / 2 > 10; ++expected)
+                shorter = (shorter + 1) / 2;
+            EXPECT_EQ(expected, core::levelsOf(size.width, size.height, settings)) << size;
+            EXPECT_EQ(expected, core::levelsOf(size.height, size.width, settings)) << size;
+        }
+    }
+}
+
+//! Points that return are kept whatever their NCC, up to 2 pixels or maxFlowError.
+TEST(Tld_Flow, whichPointsReturn)
+{
+    const auto point = [](double error, double ncc, bool found = true)
+    {
+        core::TrackedPoint p = {};
+        p.found = found;
+        p.error = static_cast<int64_t>(error * error * 65536. * 65536.);
+        p.ncc = ncc;
+        return p;
+    };
+    for (const double maxError : {10., 2., 0.5})
+    {
+        SCOPED_TRACE(maxError);
+        const core::KeptLimits limits = core::returnedLimits(maxError);
+        const double largest = std::min(2., maxError);
+        EXPECT_TRUE(core::isKept(point(0., 1.), limits));
+        EXPECT_TRUE(core::isKept(point(largest, -1.), limits));
+        EXPECT_FALSE(core::isKept(point(largest + 0.001, 1.), limits));
+        EXPECT_FALSE(core::isKept(point(0., 1., false), limits));
     }
 }
 

@@ -43,7 +43,7 @@ double varianceOfObject(const TldCase& c, const std::vector<Rect>& windows, cons
 //! could be checked.
 bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
 {
-    if (c.way != TldCase::DETECTOR || c.work > 5e4)
+    if (c.way != TldCase::DETECTOR || c.work > 5e5)
         return false;
     for (const auto& output : outputs)
         if (output.first == "refused")

@@ -28,7 +28,7 @@ struct TldCase
     //! Boxes of a detector per frame, for SEVERAL objects; empty: none in any frame.
     std::vector<std::vector<Rect>> detected;
     uint64 placement;
-    double work; //!< windows x frames x objects
+    double work; //!< windows x trees x frames x objects
     std::string what;
 };
 
@@ -53,8 +53,35 @@ inline cuda::TLDParams randomTldParams(RNG& rng)
     p.minWindow = onceIn(rng, 3) ? rng.uniform(12, 25) : 0;
     p.scaleFactor = rng.uniform(1.05, 1.8);
     p.scales = rng.uniform(0, 12);
+    p.stepPercent = rng.uniform(6, 60);
+    p.trees = rng.uniform(1, 17);
+    p.features = rng.uniform(1, std::min(16, 164 / p.trees) + 1);
+    p.fernThreshold = rng.uniform(0., 0.9);
     p.maxDetections = onceIn(rng, 3) ? rng.uniform(1, 5) : rng.uniform(1, 129);
+    p.nnThreshold = rng.uniform(0.4, 0.8);
+    p.validThreshold = rng.uniform(0.4, 0.8);
+    p.maxPositives = onceIn(rng, 2) ? rng.uniform(2, 6) : 200; // small stores forget
+    p.maxNegatives = onceIn(rng, 2) ? rng.uniform(2, 12) : 400;
+    p.initWindows = rng.uniform(1, 33);
+    p.initWarps = rng.uniform(0, 33);
+    p.updateWindows = rng.uniform(1, 33);
+    p.updateWarps = rng.uniform(0, 33);
+    p.initAngle = rng.uniform(0., 45.);
+    p.updateAngle = rng.uniform(0., 45.);
+    p.warpScale = rng.uniform(0., 0.5);
+    p.warpShift = rng.uniform(0., 0.5);
+    p.warpNoise = onceIn(rng, 3) ? 0. : rng.uniform(0., 64.);
+    p.initNegatives = rng.uniform(2, 129);
+    p.flowWindow = 3 + 2 * rng.uniform(0, 5);
+    p.flowLevels = rng.uniform(0, 7);
+    p.flowIterations = rng.uniform(1, 40);
+    p.flowEpsilon = oneOf<double>(rng, {0., 0.01, 0.03, 0.5});
+    p.maxFlowError = oneOf<double>(rng, {0.1, 1., 10., 50.});
+    p.retryFrames = rng.uniform(0, 4);
     p.maxUnsupported = rng.uniform(0, 5);
+    p.maxProbation = rng.uniform(0, 4);
+    p.jumpMargin = rng.uniform(0., 0.3);
+    p.firstJumpMargin = rng.uniform(0., 0.3);
     return p;
 }
 
@@ -107,6 +134,7 @@ inline void randomFrames(RNG& rng, TldCase& c, Size size, int type, int count)
 //! Boxes of a detector: some at the objects' first places, some anywhere, also partly outside.
 inline void randomDetections(RNG& rng, TldCase& c, Size size)
 {
+    c.params.verifyBoxes = onceIn(rng, 2);
     c.params.correctByBoxes = onceIn(rng, 2);
     c.params.findByBoxes = !onceIn(rng, 3);
     c.params.boxOverlap = rng.uniform(0.05, 0.6);
@@ -144,15 +172,16 @@ inline TldCase makeTldCase(int64 seed, int64 number)
     c.placement = rng.next();
     if (c.way == TldCase::SEVERAL && onceIn(rng, 2))
         randomDetections(rng, c, size);
-    c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) *
+    c.work = static_cast<double>(tld::oracle::windows(c.params, size, c.boxes[0].size()).size()) * c.params.trees *
              static_cast<double>(c.frames.size() * c.boxes.size());
     static const char* const ways[] = {"detector", "tracker", "several"};
-    c.what = cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, "
-                        "%d scales of %.17g, least window %d%s%s",
-                        ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
-                        c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.scales,
-                        c.params.scaleFactor, c.params.minWindow, c.params.filter ? ", filters" : "",
-                        c.detected.empty() ? "" : ", boxes of a detector");
+    c.what =
+        cv::format("%s, %d x %d type %d, %zu frames, %zu objects, the first at %d,%d of %d x %d, seed %d, %d trees of "
+                   "%d, %d scales of %.17g, steps of %d %%, least window %d%s%s",
+                   ways[c.way], size.width, size.height, type, c.frames.size(), c.boxes.size(), c.boxes[0].x,
+                   c.boxes[0].y, c.boxes[0].width, c.boxes[0].height, c.params.seed, c.params.trees, c.params.features,
+                   c.params.scales, c.params.scaleFactor, c.params.stepPercent, c.params.minWindow,
+                   c.params.filter ? ", filters" : "", c.detected.empty() ? "" : ", boxes of a detector");
     return c;
 }
 

@@ -101,7 +101,7 @@ TEST_P(Tld_Multi, oneToSixtyFour)
     {
         SCOPED_TRACE(count);
         const Crowd crowd(count);
-        const char* const params = count > 8 ? "scales 1" : ""; // fewer windows
+        const char* const params = count > 8 ? "stepPercent 20, scales 3" : ""; // a quarter of the windows
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(paramsOf(params));
         for (int i = 0; i < count; ++i)
             ASSERT_EQ(i, multi->add(image(crowd.frame(0)).in(), crowd.box(0, i)));
@@ -297,10 +297,31 @@ TEST_P(Tld_Multi, addedWithAFrameThatOthersMiss)
     alone->remove(0);
     for (int t = 3; t < 8; ++t)
     {
-        const Mat frame = t == 3 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails
+        const Mat frame =
+            t == 3 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails, and is tried again
         const Mat results = update(*multi, frame);
         ASSERT_TRUE(sameBits(update(*others, frame), results.row(0).clone())) << "frame " << t;
         ASSERT_TRUE(sameBits(update(*alone, frame), results.row(1).clone())) << "frame " << t;
+    }
+}
+
+//! Failed flow is retried from the image of add() as long as that is kept, and not from another image that replaced it.
+TEST_P(Tld_Multi, startIsReplacedWhileFlowIsTriedAgain)
+{
+    const Crowd crowd(3);
+    for (const bool replaced : {false, true})
+    {
+        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(flowOnly());
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
+        update(*multi, crowd.frame(0));
+        multi->add(image(crowd.frame(1)).in(), crowd.box(1, 1));
+        const Mat failed = update(*multi, texture(99, crowd.frame(0).size()));
+        ASSERT_EQ(0, countNonZero(failed.col(TrackerTLD::RESULT_LOCATED)));
+        if (replaced)
+            multi->add(image(crowd.frame(2)).in(), crowd.box(2, 2));
+        const Mat results = update(*multi, crowd.frame(2));
+        EXPECT_EQ(1., results.at<double>(0, TrackerTLD::RESULT_LOCATED));
+        EXPECT_EQ(replaced ? 0. : 1., results.at<double>(1, TrackerTLD::RESULT_LOCATED));
     }
 }
 
@@ -391,7 +412,8 @@ TEST_P(Tld_SavedMulti, goesOnAsIfNothingHadHappened)
             both([&](MultiTrackerTLD& m) { m.resetTo(0, crowd.box(8, 0)); });
         if (t == 11)
             both([](MultiTrackerTLD& m) { m.setLearning(false); });
-        const Mat frame = t == 8 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails
+        const Mat frame =
+            t == 8 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails, and is tried again
         ASSERT_TRUE(sameBits(update(*multi, frame), update(*copy, frame)));
         ASSERT_EQ(textOf(*multi), textOf(*copy));
         if (t != 3 && t != 5)

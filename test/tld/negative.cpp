@@ -13,8 +13,15 @@ using namespace tld;
 
 //! Names of parameters, each with values that it must not have.
 const char BAD_PARAMETERS[] =
-    "seed -1; minReplyScore -0.1 1.5 nan; minWindow -1 11 20000; scales -1 21; maxDetections 0 129; "
-    "maxUnsupported -1; scaleFactor 1 2.1 -1.2 nan inf; boxOverlap 0 1.01 nan; endAfterMisses -1";
+    "seed -1; minReplyScore -0.1 1.5 nan; minWindow -1 20000; scales -1 21; stepPercent 0 -3 101; "
+    "trees 0 17 -1; features 0 17; maxDetections 0 129; maxPositives 1 1025; maxNegatives 1 2049; "
+    "initWindows 33 -1; initWarps 33 -1; updateWindows 33 -1; updateWarps 33 -1; initNegatives 1 129; "
+    "flowWindow 2 4 13 -1; flowLevels -1 7; flowIterations 0 101; retryFrames -1 4; maxUnsupported -1; "
+    "maxProbation -1; scaleFactor 1 2.1 -1.2 nan inf; fernThreshold -0.1 1.1 nan inf; "
+    "nnThreshold -0.1 1.1 nan inf; validThreshold -0.1 1.1 nan inf; initAngle -1 46 nan inf; "
+    "updateAngle -1 46 nan inf; warpScale -0.1 0.6 nan inf; warpShift -0.1 0.6 nan inf; "
+    "warpNoise -1 65 nan inf; flowEpsilon -0.1 nan inf; maxFlowError -1 nan inf; jumpMargin -1.5 nan inf; "
+    "firstJumpMargin -1.5 nan inf";
 
 TEST(Tld_Negative, parametersAreChecked)
 {
@@ -31,6 +38,9 @@ TEST(Tld_Negative, parametersAreChecked)
             expectRefused([&] { MultiTrackerTLD::create(p); }, {name});
         }
     }
+    const TLDParams many = paramsOf("trees 13, features 13"); // 169 of 164
+    expectRefused([&] { TrackerTLD::create(many); }, {"trees", "features"});
+    EXPECT_NO_THROW(TrackerTLD::create(paramsOf("trees 12, features 13")));
 }
 
 class Tld_Arguments : public OnEngine
@@ -250,8 +260,8 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.xml"); }, {"/nonexistent/object.xml"});
     const TemporaryFile file(".xml");
-    trackerOn(scene, engine(), paramsOf("scales 9"))->save(file);
-    expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "scales is 9", "10"});
+    trackerOn(scene, engine(), paramsOf("trees 9"))->save(file);
+    expectRefused([&] { multi->addFromFile(frame.in(), file); }, {file, "trees is 9", "10"});
     EXPECT_EQ(1u, multi->getIds().size());
     multi->update(image(scene.frame(1)).in(), out);
     EXPECT_EQ(Size(TrackerTLD::RESULT_COLUMNS, 1), out.size());

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld_algorithm.md and sharing
+// The stages of tracking-learning-detection in plain loops of integers and doubles, written from doc/tld.md and sharing
 // no code with src/. What the classes compute in integers is exact here too; patches and flow agree within stated
 // bounds.
 #ifndef OPENCV_CUDATRACKING_TEST_TLD_ORACLE_HPP
@@ -44,8 +44,8 @@ inline std::vector<Rect> windows(const TLDParams& p, Size image, Size object)
         const Size w(cvRound(object.width * s), cvRound(object.height * s));
         if (std::min(w.width, w.height) < leastSide(p, object) || w.width > image.width || w.height > image.height)
             continue;
-        const std::vector<int> xs = positions(image.width, w.width, std::min(w.width, w.height), 10);
-        for (const int y : positions(image.height, w.height, w.height, 10))
+        const std::vector<int> xs = positions(image.width, w.width, std::min(w.width, w.height), p.stepPercent);
+        for (const int y : positions(image.height, w.height, w.height, p.stepPercent))
             for (const int x : xs)
                 all.emplace_back(x, y, w.width, w.height);
     }
@@ -118,12 +118,10 @@ struct Leaf
     }
 };
 
-const int TREES = 10, FEATURES = 13; //!< ferns, and comparisons of each
-
 //! A learned model, as files have it.
 struct Model
 {
-    int most;
+    int trees, features, most;
     int64 fernThreshold; //!< threshold of the sum of posteriors
     double nnThreshold, contrast;
     std::vector<int> points; //!< x0, y0, x1, y1 of each comparison in 32768ths of the side less a pixel, tree by tree
@@ -138,9 +136,9 @@ struct Model
             return blurred.at<uchar>(w.y + int(y), w.x + int(x));
         };
         int bits = 0;
-        for (int k = 0; k < FEATURES; ++k)
+        for (int k = 0; k < features; ++k)
         {
-            const int first = 4 * (tree * FEATURES + k);
+            const int first = 4 * (tree * features + k);
             bits = 2 * bits + (at(first) > at(first + 2));
         }
         return bits;
@@ -148,9 +146,9 @@ struct Model
     int64 sum(const Mat& blurred, const Rect& w) const
     {
         int64 total = 0;
-        for (int tree = 0; tree < TREES; ++tree)
+        for (int tree = 0; tree < trees; ++tree)
         {
-            const auto leaf = leaves.find((tree << FEATURES) + code(blurred, w, tree));
+            const auto leaf = leaves.find((tree << features) + code(blurred, w, tree));
             total += leaf == leaves.end() ? 0 : leaf->second.posterior();
         }
         return total;
@@ -162,6 +160,8 @@ inline Model modelOf(const std::string& text, const TLDParams& p)
     const FileStorage in(text, FileStorage::READ | FileStorage::MEMORY);
     const FileNode object = in["object"]["object"];
     Model m;
+    m.trees = p.trees;
+    m.features = p.features;
     m.most = p.maxDetections;
     m.fernThreshold = int(object["fernThreshold"]);
     m.nnThreshold = double(object["nnThreshold"]);
@@ -217,7 +217,7 @@ inline double supportOf(Model m, const Mat& gray, const std::vector<Rect>& windo
     int64 largest = 0;
     for (const Passed& p : passFerns(m, gray, near, variance, all))
         largest = std::max(largest, p.sum);
-    return static_cast<double>(largest) / static_cast<double>(ONE * TREES);
+    return static_cast<double>(largest) / static_cast<double>(ONE * m.trees);
 }
 
 // --- third stage -----------------------------------------------------------------------------------------------------
@@ -359,9 +359,10 @@ inline double nccAround(const Mat& a, Point2f pa, const Mat& b, Point2f pb)
 //! The outcome of median flow of a box.
 enum class Followed
 {
-    NOT,  //!< flow fails
-    WELL, //!< most points follow
-    OPEN  //!< too near to a limit
+    NOT,      //!< flow fails
+    WELL,     //!< most points follow
+    BY_A_FEW, //!< the points that return to their start
+    OPEN      //!< too near to a limit
 };
 
 //! Points that flow has found in the other image.
@@ -371,7 +372,7 @@ struct FoundPoints
     std::vector<double> errors, nccs;
 };
 
-inline FoundPoints findPoints(const Mat& from, const Mat& to, const Rect2d& box)
+inline FoundPoints findPoints(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box)
 {
     std::vector<Point2f> points, there, back;
     for (int i = 0; i < 10; ++i)
@@ -379,12 +380,12 @@ inline FoundPoints findPoints(const Mat& from, const Mat& to, const Rect2d& box)
             points.emplace_back(static_cast<float>(box.x + 5 + (box.width - 11) * j / 9),
                                 static_cast<float>(box.y + 5 + (box.height - 11) * i / 9));
     std::vector<uchar> forwards, backwards;
-    const Size window(9, 9);
-    const TermCriteria criteria(TermCriteria::COUNT + TermCriteria::EPS, 20, 0.03);
-    calcOpticalFlowPyrLK(from, to, points, there, forwards, noArray(), window, 5, criteria, 0, 0.);
+    const Size window(p.flowWindow, p.flowWindow);
+    const TermCriteria criteria(TermCriteria::COUNT + TermCriteria::EPS, p.flowIterations, p.flowEpsilon);
+    calcOpticalFlowPyrLK(from, to, points, there, forwards, noArray(), window, p.flowLevels, criteria, 0, 0.);
     back = points;
-    calcOpticalFlowPyrLK(to, from, there, back, backwards, noArray(), window, 5, criteria, OPTFLOW_USE_INITIAL_FLOW,
-                         0.);
+    calcOpticalFlowPyrLK(to, from, there, back, backwards, noArray(), window, p.flowLevels, criteria,
+                         OPTFLOW_USE_INITIAL_FLOW, 0.);
     FoundPoints found;
     for (size_t i = 0; i < points.size(); ++i)
         if (forwards[i] && backwards[i])
@@ -398,24 +399,32 @@ inline FoundPoints findPoints(const Mat& from, const Mat& to, const Rect2d& box)
 }
 
 //! Selects the points that move the box.
-inline Followed keepPoints(const FoundPoints& found, std::vector<size_t>& kept)
+inline Followed keepPoints(const TLDParams& p, const FoundPoints& found, std::vector<size_t>& kept)
 {
     if (found.from.empty())
         return Followed::NOT;
-    const double median = medianOf(found.errors), ncc = medianOf(found.nccs);
-    if (std::abs(median / 10. - 1.) < 0.02)
+    const double median = medianOf(found.errors), ncc = medianOf(found.nccs), limit = std::min(2., p.maxFlowError);
+    if (std::abs(median / p.maxFlowError - 1.) < 0.02)
         return Followed::OPEN;
+    const bool few = median > p.maxFlowError;
     for (size_t i = 0; i < found.errors.size(); ++i)
-        if (found.errors[i] <= median && found.nccs[i] >= ncc)
+    {
+        if (few && std::abs(found.errors[i] / limit - 1.) < 0.1)
+            return Followed::OPEN;
+        if (few ? found.errors[i] < limit : found.errors[i] <= median && found.nccs[i] >= ncc)
             kept.push_back(i);
-    return median > 10. || kept.empty() ? Followed::NOT : Followed::WELL;
+    }
+    if (kept.size() < (few ? 10u : 1u))
+        return Followed::NOT;
+    return few ? Followed::BY_A_FEW : Followed::WELL;
 }
 
-inline Followed follow(const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
+//! Moves a box by median flow of cv::calcOpticalFlowPyrLK.
+inline Followed follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
 {
-    const FoundPoints found = findPoints(from, to, box);
+    const FoundPoints found = findPoints(p, from, to, box);
     std::vector<size_t> kept;
-    const Followed followed = keepPoints(found, kept);
+    const Followed followed = keepPoints(p, found, kept);
     if (followed == Followed::NOT || followed == Followed::OPEN)
         return followed;
     std::vector<double> dx, dy, ratios;

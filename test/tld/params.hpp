@@ -13,7 +13,7 @@ namespace opencv_test { namespace tld {
 
 using cuda::TLDParams;
 
-//! Returns parameters with some changed, as in "seed 7, mirror 1". @tparam Params as in eachParameter()
+//! Returns parameters with some changed, as in "trees 7, mirror 1". @tparam Params as in eachParameter()
 template <typename Params> Params changed(Params others, const std::string& text)
 {
     std::istringstream list(text);

@@ -36,7 +36,6 @@ TEST(Tld_CudaPeer, flowOfKnownShifts)
         const cuda::GpuMat first(world(view).clone()), second(world(view - d).clone());
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
         tracker->init(first, box);
-        setFernThreshold(*tracker, 1.);
         const Step s = advance(*tracker, Engine::CUDA, world(view - d).clone());
         cuda::GpuMat there, status;
         peer->calc(first, second, cuda::GpuMat(Mat(points).reshape(2, 1)), there, status);

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // TrackerTLD on real sequences with truth, where CUDATRACKING_TLD_DATA names their folder: means over seeds, compared
-// with those of doc/performance/tld.md. samples/tld_benchmark.cpp measures more seeds.
+// with those of doc/tld.md. samples/tld_benchmark.cpp measures more seeds.
 #include "sequence.hpp"
 
 namespace opencv_test { namespace {
@@ -41,7 +41,7 @@ Quality run(const Sequence& s, int seed)
     return q;
 }
 
-/** Figures of doc/performance/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there, those
+/** Figures of doc/tld.md: mean and standard deviation over seeds; those of Jumping and Car over all seeds there, those
 of Pedestrian2 over the 60 from 20001 on. Any change of a rounding makes other runs, and means of `seeds` runs spread by
 deviation / sqrt(seeds). A mean fails when it is worse by more than 0.05, or by two such spreads where these are larger:
 an equally good program fails in one of forty cases, and one that is worse by twice the tolerance passes in one of

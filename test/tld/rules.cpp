@@ -5,8 +5,6 @@
 // user's own box is certain in its own frame, and a box in a still scene stays.
 #include "oracle.hpp"
 #include "../../src/tld/core.hpp"
-#include <numeric>
-#include <set>
 
 namespace opencv_test { namespace {
 
@@ -34,11 +32,11 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
     RNG rng(5);
     int refused = 0, boxes = 0;
     double least = 1.;
-    for (int i = 0; i < 300; ++i)
+    for (int i = 0; i < 1000; ++i)
     {
         const Mat image = texture(i, size, CV_8UC1, rng.uniform(2, 9));
         const Rect box = randomBox(rng, size, 14, 70);
-        const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("filter 0, seed %d", i)));
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create(paramsOf(cv::format("seed %d", i)));
         tracker->init(Image(engine(), image).in(), box);
         const oracle::Patch patch = oracle::rounded(oracle::patchOf(image, box));
         const double similarity = oracle::similarityTo(oracle::patchesOf(templatesOf(*tracker, true)),
@@ -139,11 +137,30 @@ TEST(Tld_Recheck, endsValidityOnlyWithManyPositives)
     }
 }
 
+TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
+{
+    const core::Settings settings = changed(core::Settings{}, "maxProbation 100, maxUnsupported 3, trees 10");
+    const core::Comparison nothing = {0, 0., 0, -1};
+    for (bool supported : {true, false})
+    {
+        core::ObjectState s = {};
+        s.alive = 1;
+        s.similarity = 0.5;
+        s.validThreshold = 0.7;
+        for (int frame = 1; frame <= 150; ++frame)
+        {
+            core::updateSupport(s, supported || frame < 100 ? core::fernPositiveSum() : 0, settings);
+            core::updateProbation(s, nothing, settings);
+            EXPECT_EQ(supported || frame < 100 ? 1 : 0, s.alive) << "frame " << frame;
+        }
+    }
+}
+
 //! Elsewhere the ferns must be more certain of a cluster than of the box by the margin; a cluster that touches the box
 //! is exempt.
 TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
 {
-    const core::Settings settings = {};
+    const core::Settings settings = changed(core::Settings{}, "trees 10, jumpMargin 0.1, firstJumpMargin 0.2");
     const core::Box elsewhere = {141., 100., 40., 60.}, touching = {139., 100., 40., 60.};
     for (const int positives : {4, 5})
         for (const uint32_t support : {0u, core::fernPositiveSum(), 5 * core::POSTERIOR_ONE})
@@ -170,45 +187,9 @@ TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
         }
 }
 
-//! A full store drops a random template, but never the first one of the object.
-TEST(Tld_Stores, dropATemplateWhenTheyAreFull)
-{
-    core::ObjectState s = {};
-    s.positives = core::MAX_POSITIVES;
-    s.negatives = core::MAX_NEGATIVES;
-    std::vector<uint16_t> order(core::MAX_POSITIVES);
-    std::iota(order.begin(), order.end(), uint16_t(0));
-    std::set<int> positives, negatives;
-    for (uint32_t added = 0; added < 1000; ++added)
-    {
-        const int nearest = static_cast<int>(added) % core::MAX_POSITIVES;
-        const uint16_t above = order[nearest];
-        const int slot = core::placePositive(s, order.data(), nearest, added, 7);
-        ASSERT_EQ(core::MAX_POSITIVES, s.positives);
-        ASSERT_EQ(0, order[0]);
-        const auto at = std::find(order.begin(), order.end(), slot);
-        ASSERT_TRUE(at != order.end() && at != order.begin());
-        if (slot != above)
-        {
-            EXPECT_EQ(above, at[-1]) << "below the one that it resembles most";
-        }
-        std::vector<uint16_t> sorted(order);
-        std::sort(sorted.begin(), sorted.end());
-        ASSERT_TRUE(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
-        positives.insert(slot);
-        const int other = core::placeNegative(s, added, 7);
-        ASSERT_EQ(core::MAX_NEGATIVES, s.negatives);
-        ASSERT_GE(other, core::MAX_POSITIVES);
-        ASSERT_LT(other, core::TEMPLATES);
-        negatives.insert(other);
-    }
-    EXPECT_GT(positives.size(), 150u);
-    EXPECT_GT(negatives.size(), 300u);
-}
-
 TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
 {
-    const core::Settings settings = changed(core::Settings{}, "maxUnsupported 2, minReplyScore 0.3");
+    const core::Settings settings = changed(core::Settings{}, "trees 10, maxUnsupported 2, minReplyScore 0.3");
     core::ObjectState s = {};
     s.alive = 1;
     s.box = {100., 100., 40., 60.};
@@ -233,24 +214,96 @@ TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
     EXPECT_EQ(0.7, s.score) << "found again";
 }
 
-TEST(Tld_Flow, failureLosesTheObject)
+//! Returns a valid object with a box of 40 x 60 pixels and few templates.
+core::ObjectState validObject()
 {
-    core::ObjectState before = {};
-    before.alive = before.valid = 1;
-    before.box = {100., 100., 40., 60.};
+    core::ObjectState s = {};
+    s.alive = s.valid = 1;
+    s.box = {100., 100., 40., 60.};
+    s.positives = s.negatives = 3;
+    s.validThreshold = 0.7;
+    return s;
+}
+
+//! A box that only the points that return have moved is not valid, also one from which flow is tried again.
+TEST(Tld_Flow, aFewPointsDoNotKeepValidity)
+{
+    const core::Settings settings = changed(core::Settings{}, "stepPercent 10, retryFrames 3, maxFlowError 10");
+    const core::ObjectState before = validObject();
     const auto flow = [&](core::ObjectState s, const core::Motion& motion)
     {
         const core::FlowTask task = core::beginFrame(s);
-        core::endFlow(s, task, motion, 640, 480);
+        core::endFlow(s, task, motion, settings, 640, 480);
         return s;
     };
-    const core::ObjectState s = flow(before, {50, 10., 3., 4., 1.});
+    const core::Motion most = {50, 10., 3., 4., 1.}, few = {10, 10.001, 3., 4., 1.}, none = {0, 10.001, 0., 0., 1.};
+    core::ObjectState s = flow(before, most);
     EXPECT_EQ(1, s.alive);
     EXPECT_EQ(1, s.valid);
+    s = flow(before, few);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid);
     EXPECT_EQ(103., s.box.x);
     EXPECT_EQ(104., s.box.y);
-    EXPECT_EQ(0, flow(before, {0, 10.001, 0., 0., 1.}).alive);
-    EXPECT_EQ(0, flow(before, {50, 1., 600., 0., 1.}).alive) << "outside of the image";
+    const core::ObjectState moved = s, failed = flow(before, none);
+    EXPECT_EQ(0, failed.alive);
+    EXPECT_EQ(3, failed.retries);
+    EXPECT_EQ(1, flow(failed, most).valid) << "as before the failure";
+    EXPECT_EQ(1, flow(failed, few).alive);
+    EXPECT_EQ(0, flow(failed, few).valid);
+
+    const auto compared = [&](core::ObjectState state, double score)
+    {
+        core::updateSimilarity(state, {score, score, 1. - score, 0}); // its conservative similarity is the score
+        return state;
+    };
+    s = compared(moved, 0.51);
+    EXPECT_EQ(0.51, s.similarity);
+    EXPECT_EQ(1, s.alive);
+    EXPECT_EQ(0, s.valid + s.retries);
+    EXPECT_EQ(1, compared(moved, 0.71).valid);
+    s = compared(moved, 0.5);
+    EXPECT_EQ(0, s.alive) << "refused";
+    EXPECT_EQ(3, s.retries) << "as after a failure";
+    EXPECT_EQ(100., s.keptBox.x);
+    EXPECT_EQ(1, s.keptValid);
+    s = compared(flow(failed, few), 0.5);
+    EXPECT_EQ(0, s.alive) << "refused again";
+    EXPECT_EQ(2, s.retries);
+    EXPECT_EQ(1, compared(flow(before, most), 0.1).alive) << "flow of most points is believed";
+}
+
+//! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
+TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
+{
+    const core::Settings settings = changed(core::Settings{}, "stepPercent 10, maxFlowError 10");
+    const struct
+    {
+        double dx, dy;
+        bool fast;
+    } cases[] = {{0., 0., false},   {2., 3., false},  {-2., -3., false}, {2.01, 0., true},
+                 {-2.01, 0., true}, {0., 3.01, true}, {0., -3.01, true}};
+    for (const auto& c : cases)
+    {
+        SCOPED_TRACE(cv::format("motion %g, %g", c.dx, c.dy));
+        core::ObjectState s = validObject();
+        const core::FlowTask task = core::beginFrame(s);
+        core::endFlow(s, task, {50, 0.1, c.dx, c.dy, 1.}, settings, 640, 480);
+        EXPECT_EQ(c.fast ? 1 : 0, s.fast);
+        const core::Box tracked = s.box;
+        const core::Cluster cluster = {tracked, 0.9, 6 * core::POSTERIOR_ONE};
+        const core::WindowSums around = {1200, 1000, 440, 640, 10}; // their mean is not the box
+        const core::Comparison comparison = {1, 0.9, 0, -1};
+        s.similarity = 0.9;
+        core::ObjectState weak = s;
+        weak.similarity = 0.6; // not above validThreshold: corrected in any case
+        EXPECT_FALSE(core::integrate(weak, comparison, &cluster, 1, around, settings));
+        EXPECT_EQ(!c.fast, core::integrate(s, comparison, &cluster, 1, around, settings));
+        EXPECT_NE(tracked.x, s.box.x);
+        EXPECT_EQ(weak.box.x, s.box.x);
+        core::beginFrame(s);
+        EXPECT_EQ(0, s.fast) << "the motion of one frame";
+    }
 }
 
 }} // namespace opencv_test

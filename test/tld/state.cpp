@@ -38,7 +38,7 @@ TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
 //! A file that has been read is written again byte by byte, with parameters and the switch of learning.
 TEST_P(Tld_State, writesWhatItReads)
 {
-    const TLDParams p = paramsOf("seed 5, scales 7, minReplyScore 0.25, mirror 1");
+    const TLDParams p = paramsOf("seed 5, trees 7, minReplyScore 0.25, mirror 1");
     const S scene;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), p);
     follow(*tracker, scene, engine(), 1, 20);
@@ -49,7 +49,7 @@ TEST_P(Tld_State, writesWhatItReads)
         const Ptr<TrackerTLD> copy = TrackerTLD::create();
         readText(*copy, text);
         EXPECT_EQ(text, textOf(*copy, extension));
-        EXPECT_EQ(7, copy->getParams().scales);
+        EXPECT_EQ(7, copy->getParams().trees);
         EXPECT_EQ(0.25f, copy->getParams().minReplyScore);
         EXPECT_FALSE(copy->getLearning());
         EXPECT_EQ(tracker->getBox(), copy->getBox());
@@ -75,7 +75,7 @@ TEST_P(Tld_State, writesWhatItReads)
 TEST_P(Tld_State, resetAfterReadingALostOne)
 {
     const S scene;
-    for (const int cut : {46, 47, 52})
+    for (const int cut : {46, 47, 52}) // retrying flow, and lost
     {
         SCOPED_TRACE(cut);
         const Ptr<TrackerTLD> straight = trackerOn(scene, engine(), paramsOf("filter 0")), copy = TrackerTLD::create();
@@ -129,7 +129,7 @@ CUDATRACKING_ON_ENGINES(Tld_State);
 std::string stateOf(const std::string& extension, int frames, int flags = 0)
 {
     const S scene(CV_8UC1, Size(24, 24));
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, paramsOf("trees 3, features 4"));
     follow(*tracker, scene, Engine::CPU, 1, frames);
     return textOf(*tracker, extension, flags);
 }
@@ -186,7 +186,8 @@ TEST(Tld_Files, mutationsOfSeveralObjects)
 {
     RNG rng(20261122);
     const S scene(CV_8UC1, Size(24, 24));
-    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(), tracker = MultiTrackerTLD::create();
+    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(paramsOf("trees 3, features 4")),
+                               tracker = MultiTrackerTLD::create();
     Mat results;
     source->add(scene.frame(0), scene.box(0));
     source->add(scene.frame(0), Rect(150, 20, 40, 40));
@@ -226,7 +227,7 @@ Most of them are those of transforms and histograms. */
 TEST(Tld_Files, mutationsOfAFilter)
 {
     const S scene;
-    const Ptr<TrackerTLD> source = trackerOn(scene, Engine::CPU, paramsOf("filter 1"));
+    const Ptr<TrackerTLD> source = trackerOn(scene, Engine::CPU, paramsOf("filter 1, trees 3, features 4"));
     follow(*source, scene, Engine::CPU, 1, 3);
     const std::string text = textOf(*source), characters = "AZaz059+/-.e: ";
     const int begin = static_cast<int>(text.find("      filter:\n")),
@@ -311,17 +312,21 @@ TEST(Tld_Files, limitsOfValues)
         {"number", {"0", "2147483647"}, {"-1", "2147483648"}},
         {"frame", {"0", "1073741823"}, {"-1", "1073741824"}},
         {"contrast", {"1", "1073741824"}, {"0", "1073741825"}},
-        {"fernThreshold", {"0", "327680"}, {"-1", "327681"}},
+        {"fernThreshold", {"0", "98304"}, {"-1", "98305"}},
         {"alive", {"1"}, {"-1", "2"}},
         {"valid", {"0", "1"}, {"-1", "2"}},
         {"learned", {"0", "1"}, {"-1", "2"}},
-        {"event", {"1", "4", "6", "8", "9"}, {"-1", "0", "7", "10"}},
+        {"event", {"1", "6", "8", "9", "12"}, {"-1", "0", "7", "10", "11", "13"}},
         {"score", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"similarity", {"0.", "1."}, {"-0.001", "1.001", ".Nan"}},
         {"box",
          {"[ 239., 179., 24., 24. ]"},
          {"[ 240., 9., 24., 24. ]", "[ 9., 180., 24., 24. ]", "[ -24., 9., 24., 24. ]", "[ 9., -24., 24., 24. ]"}},
-        {"unsupported", {"0", "2147483646"}, {"-1", "2147483647"}}};
+        {"unsupported", {"0", "2147483646"}, {"-1", "2147483647"}},
+        {"onProbation", {"0", "2147483646"}, {"-1", "2147483647"}},
+        {"retries", {"0"}, {"-1", "1"}},
+        {"keptAge", {"0", "4"}, {"-1", "5"}},
+        {"keptValid", {"0", "1"}, {"-1", "2"}}};
     const std::string text = stateOf(".yml", 3);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     for (const Limits& one : limits)
@@ -355,7 +360,7 @@ TEST(Tld_Files, events)
     follow(*tracker, scene, Engine::CPU, 1, S::GONE + S::NOTICED);
     ASSERT_EQ(int(TrackerTLD::LOST), tracker->getState());
     texts[1] = textOf(*tracker);
-    for (const int event : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+    for (const int event : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12})
         for (const bool lost : {false, true})
         {
             const std::string number = cv::format("%d", event);

@@ -71,7 +71,7 @@ void expectSameCases(Engine engine, int each)
     std::vector<std::vector<Outputs>> truths(THREADS);
     for (int i = 0; i < THREADS; ++i)
         for (int64 n = 1000 * (i + 1); static_cast<int>(numbers[i].size()) < each; ++n)
-            if (makeTldCase(78, n).work < 3e4)
+            if (makeTldCase(78, n).work < 3e5)
             {
                 numbers[i].push_back(n);
                 truths[i].push_back(runTld(makeTldCase(78, n), Engine::CPU, true));

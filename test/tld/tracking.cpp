@@ -114,6 +114,104 @@ TEST_P(Tld_Tracking, statesAndScores)
     EXPECT_GT(lost, 2);
 }
 
+//! An object of 90 x 70 pixels that moves by (4, 3) in frame 1, and parameters for which points with noise are wrong.
+struct WrongPoints
+{
+    uint64 seed;
+    TLDParams params;
+    Moving scene;
+    Rect object; //!< in frame 1
+
+    explicit WrongPoints(uint64 number)
+        : seed(number),
+          scene(
+              Size(320, 240), Size(90, 70), [](int t) { return placed(140 + 4 * t, 110 + 3 * t); }, number),
+          object(scene.box(1))
+    {
+        params.maxFlowError = 0.05;
+        params.filter = false;
+    }
+
+    //! Returns the object in frame 1 without so many columns on its right, with a border.
+    Rect part(int clean) const
+    {
+        return Rect(object.x - 8, object.y - 8, object.width + 8 - clean, object.height + 16);
+    }
+    //! Returns frame 1 with noise on that part.
+    Mat noisy(int clean) const
+    {
+        Mat frame = scene.frame(1), gray;
+        frame(part(clean)).convertTo(gray, CV_32F);
+        Mat noise(gray.size(), CV_32F);
+        RNG(seed + 50).fill(noise, RNG::NORMAL, 0., 100.);
+        gray += noise;
+        gray.convertTo(frame(part(clean)), CV_8U);
+        return frame;
+    }
+    //! Returns frame 1 with something else on that part.
+    Mat covered(int clean) const
+    {
+        Mat frame = scene.frame(1);
+        texture(seed + 99, part(clean).size(), CV_8UC1, 4).copyTo(frame(part(clean)));
+        return frame;
+    }
+    //! Follows the object by cv::calcOpticalFlowPyrLK().
+    oracle::Followed followed(const Mat& frame) const
+    {
+        Rect2d box;
+        return oracle::follow(params, scene.frame(0), frame, scene.box(0), box);
+    }
+    bool isRight(const Step& s) const { return overlap(scene.truth(1), s.inside) > 0.95; }
+};
+
+/** Where most points are wrong, the box follows those that return. Where none does, or where the box is not similar to
+the object, it is lost, and flow is tried again. Random scenes: the limits are far below the shares found, 85, 85 and 50
+%. */
+TEST_P(Tld_Tracking, followsAFewPoints)
+{
+    const int scenes = 30;
+    int few = 0, right = 0, none = 0, retried = 0, strange = 0, refused = 0;
+    for (uint64 seed = 1; seed <= scenes; ++seed)
+    {
+        const WrongPoints w(seed);
+        const auto after = [&](const Mat& frame)
+        {
+            const Ptr<TrackerTLD> tracker = trackerOn(w.scene, engine(), w.params);
+            const Step first = advance(*tracker, engine(), frame),
+                       second = advance(*tracker, engine(), w.scene.frame(1));
+            return std::make_pair(first, second);
+        };
+        const auto isRetried = [&](const std::pair<Step, Step>& steps)
+        {
+            return steps.first.event == TrackerTLD::BECAME_LOST && steps.second.event == TrackerTLD::RETRIED &&
+                   w.isRight(steps.second);
+        };
+        if (w.followed(w.noisy(30)) == oracle::Followed::BY_A_FEW)
+        {
+            const Step s = after(w.noisy(30)).first;
+            ++few;
+            right += s.event == TrackerTLD::FLOWED && w.isRight(s);
+        }
+        if (w.followed(w.noisy(0)) == oracle::Followed::NOT)
+        {
+            ++none;
+            retried += isRetried(after(w.noisy(0)));
+        }
+        if (w.followed(w.covered(30)) == oracle::Followed::BY_A_FEW)
+        {
+            ++strange;
+            refused += isRetried(after(w.covered(30)));
+        }
+    }
+    std::cout << right << " of " << few << " followed, " << retried << " of " << none << " and " << refused << " of "
+              << strange << " tried again" << std::endl;
+    for (const int count : {few, none, strange})
+        EXPECT_GT(count, scenes / 3);
+    EXPECT_GT(right, 0.6 * few);
+    EXPECT_GT(retried, 0.5 * none);
+    EXPECT_GT(refused, 0.25 * strange);
+}
+
 TEST_P(Tld_Tracking, standsStill)
 {
     const Moving scene(Size(160, 120), Size(32, 32), [](int) { return placed(70, 60); });

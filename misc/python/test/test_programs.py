@@ -289,12 +289,20 @@ class ProgramsTest(Programs):
         return {int(row["frame"]): row for row in rows_of(self.out("follow.csv")) if row["located"] == "1"}
 
     def test_follow_with_boxes_of_a_file(self):
-        self.boxes_of_the_thing("boxes.csv")
+        left = self.boxes_of_the_thing("boxes.csv")
         kept = self.located_of_follow("--boxes=" + self.out("boxes.csv"))
         self.assertEqual(kept[0]["event"], "1")
         self.assertGreater(len(set(range(22, 32)) & set(kept)), 5)  # boxes alone keep it
-        with open(self.out("boxes.csv")) as standard:
-            self.assertEqual(self.located_of_follow("--boxes=-", stdin=standard), kept)
+        for name in (self.out("boxes.csv"), "-"):
+            with self.subTest(name), open(self.out("boxes.csv")) as standard:
+                located = self.located_of_follow("--propose", "--boxes=" + name, stdin=standard)
+                self.assertEqual(set(range(25, 32)) & set(located), set())
+                self.assertGreater(len(set(range(20)) & set(located)), 17)
+                self.assertGreater(len(set(range(32, 50)) & set(located)), 14)
+                for number, row in located.items():
+                    if not 20 <= number < 32:
+                        self.assertLess(abs(float(row["x"]) - left[number]), 8, row)
+                    self.assertEqual(row["id"], "0")
 
     def test_follow_frames_without_boxes(self):
         """A frame alone is a frame in which the detector found nothing, which ends objects; a frame without a line is not."""
@@ -313,7 +321,10 @@ class ProgramsTest(Programs):
                 file.write(text)
                 file.flush()
                 self.assert_fails(self.run_program("follow", "--backend=cpu", "--output-dir=" + self.out(), "--boxes=" + self.out("wrong.csv"), self.out("thing.avi")), 1, words)
-        self.assert_fails(self.run_program("follow", "--output-dir=" + self.out(), "--boxes=x", "--every=2", self.out("thing.avi")), 2, "--every exclude")
+        for arguments, words in ((("--propose",), "--propose needs --boxes"), (("--boxes=x", "--every=2"), "--every exclude"),
+                                 (("--boxes=x", "--propose", "--end-after=2"), "--end-after exclude")):
+            with self.subTest(arguments):
+                self.assert_fails(self.run_program("follow", "--output-dir=" + self.out(), *arguments, self.out("thing.avi")), 2, words)
         self.assert_fails(self.run_program("follow", "--output-dir=" + self.out(), "--boxes=" + self.out("none.csv"), self.out("thing.avi")), 1, "none.csv")
 
     def test_natural_order(self):

@@ -65,7 +65,9 @@ class Arguments:
         if self.cls is cv2.cuda.FragmentMatcher:
             return self.cls.create().getParams()
         params = cv2.cuda.TLDParams()
-        params.scales, params.startFromBoxes, params.endAfterMisses = 0, True, 2
+        params.trees, params.features, params.scales, params.stepPercent, params.initNegatives = 3, 5, 2, 25, 10
+        params.initWarps = params.updateWarps = 2
+        params.startFromBoxes, params.endAfterMisses = True, 2
         return params
 
     def make(self, method=None):

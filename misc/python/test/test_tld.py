@@ -46,13 +46,13 @@ class TLDTest(unittest.TestCase):
 
     def test_parameters(self):
         params = cv2.cuda.TLDParams()
-        self.assertEqual((params.seed, params.scales, params.maxDetections, params.maxUnsupported), (1, 10, 100, 3))
+        self.assertEqual((params.seed, params.trees, params.features, params.flowWindow), (1, 10, 13, 9))
         params.seed, params.learning, params.minReplyScore = 7, False, 0.5
         for made in (TLDDetector.create(params), TrackerTLD.create(params), MultiTrackerTLD.create(params)):
             kept = made.getParams()
             self.assertEqual((kept.seed, kept.learning, kept.minReplyScore), (7, False, 0.5))
-        params.scales = 99
-        with self.assertRaisesRegex(cv2.error, "scales"):
+        params.trees = 99
+        with self.assertRaisesRegex(cv2.error, "trees"):
             TrackerTLD.create(params)
 
     def test_tracker(self):

@@ -34,7 +34,7 @@ static void associateBy(Pass pass, const std::vector<ObjectView>& objects, const
         const int box = objects.empty() ? -1 : best[chosen].box;
         if (box < 0)
             return;
-        associateWith(*objects[chosen].state, parts[box], box, settings);
+        associateWith(*objects[chosen].state, parts[box], box, similarityOf(chosen, box), settings);
         taken[box] = 1;
         best[chosen] = {0., -1};
         for (size_t i = 0; i < objects.size(); ++i)
@@ -50,7 +50,7 @@ void associate(const Work& work, const std::vector<ObjectView>& objects, const D
     std::vector<uint8_t> taken(boxes.count, 0);
     for (int b = 0; b < boxes.count; ++b)
         parts[b] = usablePart(boxes.list[b], work.frame->cols, work.frame->rows);
-    const bool asks = settings.findByBoxes != 0;
+    const bool asks = settings.verifyBoxes || settings.findByBoxes;
     std::vector<double> values(asks ? objects.size() * parts.size() : 0, 0.);
     parallel_for_(Range(0, static_cast<int>(values.size())),
                   [&](const Range& range)
@@ -59,9 +59,9 @@ void associate(const Work& work, const std::vector<ObjectView>& objects, const D
                       {
                           const ObjectView& object = objects[k / parts.size()];
                           const Box& part = parts[k % parts.size()];
-                          if (isUsable(part) && asksSimilarity(*object.state, settings))
-                              values[k] =
-                                  similarityValue(*object.state, compareTemplates(object, patchOf(*work.frame, part)));
+                          if (isUsable(part) && asksSimilarity(*object.state, part, settings))
+                              values[k] = similarityValue(
+                                  *object.state, compareTemplates(object, settings, patchOf(*work.frame, part)));
                       }
                   });
     const auto similarityOf = [&](size_t i, int b) { return asks ? values[i * parts.size() + b] : 0.; };

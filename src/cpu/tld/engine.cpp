@@ -29,26 +29,28 @@ struct Object
     cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
-    std::unique_ptr<correlation::Spectra> filter, nextFilter; //!< with Settings::filter
-    bool learning = false;                                    //!< learnAll() has not committed this frame yet
+    std::unique_ptr<FilterModel> filter, nextFilter; //!< with Settings::filter
+    FilterTarget filterTarget = {};
+    bool learning = false; //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
           height(theHeight),
           grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
           features(featuresOf(settings)),
-          leaves(LEAVES, Leaf()),
+          leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
           posteriors(leaves.size(), 0),
-          templates(static_cast<size_t>(TEMPLATES) * PATCH_STRIDE, 0),
-          stats(TEMPLATES),
-          order(MAX_POSITIVES, 0),
+          templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
+          stats(settings.maxPositives + settings.maxNegatives),
+          order(settings.maxPositives, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
     {
         if (!settings.filter)
             return;
-        filter.reset(new correlation::Spectra());
-        nextFilter.reset(new correlation::Spectra());
+        filter.reset(new FilterModel());
+        nextFilter.reset(new FilterModel());
+        filterTarget = makeFilterTarget(width, height, cols, rows);
     }
 
     ObjectView view()
@@ -64,6 +66,7 @@ struct Object
                 order.data(),
                 filter.get(),
                 nextFilter.get(),
+                &filterTarget,
                 &forwardShift,
                 &passed,
                 nextDetections.data(),
@@ -92,14 +95,14 @@ public:
 
     Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) override
     {
-        images_.create(frame.cols, frame.rows);
+        images_.create(frame.cols, frame.rows, settings_);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
         images_.preprocess(frame);
         const StartDecision starting = alone ? StartDecision() : decideStart();
         if (!starting.allowed)
             return Added::OTHER_IMAGE;
-        beginTraining(object->next, box, number);
+        beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
             return Added::NOTHING_THERE;
         if (settings_.filter)
@@ -112,7 +115,7 @@ public:
 
     Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle) override
     {
-        images_.create(learned.cols, learned.rows);
+        images_.create(learned.cols, learned.rows, settings_);
         objects_.reserve(objects_.size() + 1);
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
@@ -124,7 +127,7 @@ public:
         for (int i = 0; i < learned.state.positives; ++i)
             object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
         for (int i = 0; i < learned.state.negatives; ++i)
-            object->setTemplate(MAX_POSITIVES + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+            object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
         if (object->state.filter.started)
             *object->filter = learned.filter[0];
         if (frame)
@@ -148,7 +151,9 @@ public:
         images_.push();
         try
         {
-            forObjects([&](Object& object, int) { follow(object); });
+            forObjects([&](Object& object, int) { flow(object); });
+            if (settings_.filter)
+                forObjects([&](Object& object, int) { cpu::filter(work(), object.view()); });
             if (boxes.list)
                 associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
@@ -200,7 +205,7 @@ public:
         learned.features = object.features;
         learned.leaves = object.leaves;
         learned.order.assign(object.order.begin(), object.order.begin() + object.state.positives);
-        readTemplates(object.templates.data(), learned);
+        readTemplates(object.templates.data(), settings_, learned);
         learned.filter.clear();
         if (object.state.filter.started)
             learned.filter.push_back(*object.filter);
@@ -276,13 +281,11 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! Begins a frame of one object, and moves its box.
-    void follow(Object& object)
+    //! Begins a frame of one object.
+    void flow(Object& object)
     {
         object.begin();
         cpu::flow(work(), object.view());
-        if (settings_.filter)
-            cpu::trackByFilter(work(), object.view());
     }
     void associate(const DetectorBoxes& boxes)
     {
@@ -291,7 +294,7 @@ private:
             views.push_back(object->view());
         cpu::associate(work(), views, boxes);
     }
-    //! Processes a frame for one object after its box was moved, except learning.
+    //! Processes a frame for one object after its flow, except learning.
     void track(Object& object)
     {
         const ObjectView view = object.view();
@@ -351,7 +354,7 @@ private:
         if (row == 0)
             detectionHead(object.state, object.grid.windows, out);
         else if (row <= object.state.detections)
-            detectionRow(object.detections[row - 1], out);
+            detectionRow(object.detections[row - 1], settings_.trees, out);
         else
             std::fill_n(out, DETECTION_COLUMNS, 0.);
     }

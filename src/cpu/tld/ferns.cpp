@@ -8,10 +8,11 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-void Layout::make(const ObjectView& object, size_t step)
+void Layout::make(const ObjectView& object, const Settings& settings, size_t step)
 {
+    const int features = settings.trees * settings.features;
     const Grid& grid = *object.grid;
-    offsetsPerScale = 2 * COMPARISONS;
+    offsetsPerScale = 2 * features;
     offsets.resize(static_cast<size_t>(grid.scales) * offsetsPerScale);
     places.clear();
     rows = 0;
@@ -21,7 +22,7 @@ void Layout::make(const ObjectView& object, size_t step)
         const Scale& scale = grid.scale[s];
         const auto offset = [&](int x, int y)
         { return static_cast<int>(offsetOf(y, scale.h) * step) + offsetOf(x, scale.w); };
-        for (int f = 0; f < COMPARISONS; ++f)
+        for (int f = 0; f < features; ++f)
         {
             *to++ = offset(object.features[f].x0, object.features[f].y0);
             *to++ = offset(object.features[f].x1, object.features[f].y1);
@@ -44,7 +45,7 @@ void ferns(const Work& work, const ObjectView& object)
     const Settings& settings = *work.settings;
     const Grid& grid = *object.grid;
     const ScratchPool::Lease scratch(*work.scratch);
-    scratch->layout.make(object, frame.blurred.step);
+    scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
     auto passed = firstsOf(object.passed->first, settings.maxDetections, BySum());
@@ -70,7 +71,7 @@ void ferns(const Work& work, const ObjectView& object)
                 mine.candidates.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
-                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors) : 0;
+                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
                     if (sum > object.state->fernThreshold)
                         mine.candidates.push_back({0., sum, row.first + i});
                     if (sum < fernPositiveSum())

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// flow: tracks the points of a box, and moves the box by their medians, unless a filter does.
+// flow: tracks the points of a box, and moves the box by their medians.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 namespace {
 
-const int WINDOW_ROWS = FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
+const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
 const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
 
 //! Pixels of a window and of those to its right and below it, in a level or in a copy of it.
@@ -103,7 +103,7 @@ public:
     void loadOuter(int level, const Point& pixel) { there_ = copyOuter(to_, level, pixel, window_, copy_); }
     Change change(const Blend& weights)
     {
-        int16_t there[FLOW_WINDOW * FLOW_LANES];
+        int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
         blendRowsOf(there_.data, there_.step, weights, window_, there);
         return sumChange(here_, there, gx_, gy_, window_ * FLOW_LANES);
     }
@@ -112,8 +112,8 @@ private:
     int window_;
     const Pyramid &from_, &to_;
     // Gradients of lanes after the window stay 0, so that these lanes add nothing.
-    int16_t here_[FLOW_WINDOW * FLOW_LANES] = {}, gx_[FLOW_WINDOW * FLOW_LANES] = {},
-                                gy_[FLOW_WINDOW * FLOW_LANES] = {};
+    int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
+                                    gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
     WindowPixels there_ = {};
     CopyOfWindow copy_;
 };
@@ -165,7 +165,7 @@ template <class Counts> ForwardShift shiftOfPoints(const std::array<TrackedPoint
     return shift;
 }
 
-Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
+Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points, double maxError)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     int64_t errors[FLOW_POINTS], lowerError, upperError;
@@ -182,9 +182,14 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
     middles(errors, found, lowerError, upperError);
     middles(nccs, found, lowerNcc, upperNcc);
     motion.error = medianError(lowerError, upperError);
-    const KeptLimits limits = {motion.error, (lowerNcc + upperNcc) * 0.5};
-    if (motion.error > MAX_FLOW_ERROR)
-        return motion;
+    KeptLimits limits = {motion.error, (lowerNcc + upperNcc) * 0.5};
+    if (motion.error > maxError)
+    {
+        limits = returnedLimits(maxError);
+        if (std::count_if(points.begin(), points.end(), [&](const TrackedPoint& p) { return isKept(p, limits); }) <
+            LEAST_RETURNED)
+            return motion;
+    }
 
     const ForwardShift shift = shiftOfPoints(points, [&](const TrackedPoint& p) { return isKept(p, limits); });
     motion.dx = shift.dx;
@@ -217,13 +222,12 @@ Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
 void flow(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
-    const bool filter = work.settings->filter != 0;
     const FlowTask task = beginFrame(*object.state);
     *object.forwardShift = {};
     if (task.age == 0)
         return;
     const Pyramid &before = frame.pyramids[task.age], &now = frame.pyramids[0];
-    const FlowParameters follow = flowParametersOf(now.levels, frame.cols, frame.rows);
+    const FlowParameters follow = flowParametersOf(*work.settings, now.levels, frame.cols, frame.rows);
     std::array<TrackedPoint, FLOW_POINTS> points;
     parallel_for_(
         Range(0, FLOW_POINTS),
@@ -236,7 +240,7 @@ void flow(const Work& work, const ObjectView& object)
                 p.from = pointOf(task.box, i);
                 Point end;
                 p.ahead = trackPoint(follow, p.from, p.from, there, p.to);
-                p.found = p.ahead && !filter && trackPoint(follow, p.to, p.from, back, end);
+                p.found = p.ahead && trackPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);
@@ -244,10 +248,9 @@ void flow(const Work& work, const ObjectView& object)
             }
         },
         8.);
-    if (filter)
-        *object.forwardShift = shiftOfPoints(points, [](const TrackedPoint& p) { return p.ahead != 0; });
-    else
-        endFlow(*object.state, task, motionOf(points), frame.cols, frame.rows);
+    *object.forwardShift = shiftOfPoints(points, [](const TrackedPoint& p) { return p.ahead != 0; });
+    const Motion motion = motionOf(points, work.settings->maxFlowError);
+    endFlow(*object.state, task, motion, *work.settings, frame.cols, frame.rows);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

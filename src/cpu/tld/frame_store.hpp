@@ -22,14 +22,14 @@ public:
     const Frame& frame() const { return frame_; }
 
     //! Allocates memory for images of a size; keeps it if it has that size already.
-    void create(int cols, int rows)
+    void create(int cols, int rows, const Settings& settings)
     {
         if (fits(cols, rows))
             return;
         FrameStore other;
         other.frame_.cols = cols;
         other.frame_.rows = rows;
-        const int levels = levelsOf(cols, rows);
+        const int levels = levelsOf(cols, rows, settings);
         for (Slot& slot : other.slots_)
             slot.create(cols, rows, levels);
         other.blurred_ = withSlack(rows, cols);

@@ -10,14 +10,14 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 //! Returns the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0:
 //! there is none.
-static uint32_t supportOf(const ObjectView& object)
+static uint32_t supportOf(const ObjectView& object, const Settings& settings)
 {
     const ObjectState& state = *object.state;
     const FernPositives& positives = object.trainingSet->fernPositives;
     uint32_t largest = 0;
     for (size_t i = 0; state.alive && i < positives.windows.size(); ++i)
         if (overlap(windowOf(*object.grid, positives.windows[i]), state.box) > NEAR_OVERLAP)
-            largest = std::max(largest, sumOf(positives.codes[i], object.posteriors));
+            largest = std::max(largest, sumOf(positives.codes[i], object.posteriors, settings));
     return largest;
 }
 
@@ -67,15 +67,18 @@ void integrate(const Work& work, const ObjectView& object)
     const Settings& settings = *work.settings;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Cluster>& clusters = scratch->clusters;
-    updateSupport(state, supportOf(object), settings);
+    updateSupport(state, supportOf(object, settings), settings);
     cluster(object, clusters);
     const int count = static_cast<int>(clusters.size());
     const Comparison comparison = compareClusters(state, clusters.data(), count, settings);
+    updateProbation(state, comparison, settings);
     WindowSums around = {};
     for (int i = 0; i < state.detections && state.alive; ++i)
         if (isAround(object.detections[i], state.box))
             addTo(around, object.detections[i].window);
-    integrate(state, comparison, clusters.data(), count, around, settings);
+    const Box tracked = state.box;
+    if (integrate(state, comparison, clusters.data(), count, around, settings))
+        acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
 }
 
 }}}} // namespace cv::cuda::tld::cpu

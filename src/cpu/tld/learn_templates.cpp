@@ -20,16 +20,15 @@ void store(const ObjectView& object, int slot, const Patch& patch)
 
 void learnPositive(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added)
 {
-    const Similarity similarity = compareTemplates(object, patch);
+    const Similarity similarity = compareTemplates(object, *work.settings, patch);
     if (addsPositive(*object.state, similarity))
-        store(object, placePositive(*object.state, object.order, similarity.nearest, added++, work.settings->seed),
-              patch);
+        store(object, placePositive(*object.state, object.order, similarity.nearest, added++, *work.settings), patch);
 }
 
 void learnNegative(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added)
 {
-    if (addsNegative(*object.state, compareTemplates(object, patch)))
-        store(object, placeNegative(*object.state, added++, work.settings->seed), patch);
+    if (addsNegative(*object.state, compareTemplates(object, *work.settings, patch)))
+        store(object, placeNegative(*object.state, added++, *work.settings), patch);
 }
 
 void learnTemplates(const Work& work, const ObjectView& object) noexcept

@@ -23,11 +23,11 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
 
 //! Marks the examples of a chunk that the current posteriors classify wrongly. @param marks out: one per example of the
 //! list.
-void markExamples(const ObjectView& object, const std::vector<Codes>& list, const Chunk& chunk, bool positive,
-                  uint8_t* marks);
+void markExamples(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list,
+                  const Chunk& chunk, bool positive, uint8_t* marks);
 //! Counts the marked examples in their leaves, and updates the posteriors of these.
-void countMarked(const ObjectView& object, const std::vector<Codes>& list, const Chunk& chunk, bool positive,
-                 const uint8_t* marks);
+void countMarked(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
+                 bool positive, const uint8_t* marks);
 
 //! Adds a patch to the positive or negative templates where addsPositive() or addsNegative() say so. @param added
 //! incremented then.

@@ -113,7 +113,7 @@ const int MOST_LANES = 64;
 //! Codes of all windows that begin in one vector of pixels, split into two planes of bytes; their bits are inverted.
 struct Planes
 {
-    uint8_t upper[TREES][MOST_LANES], lower[TREES][MOST_LANES];
+    uint8_t upper[MAX_TREES][MOST_LANES], lower[MAX_TREES][MOST_LANES];
 };
 
 //! Evaluates `count` comparisons for a vector of pixels. A bit is 1 where the first pixel is not brighter.
@@ -135,9 +135,8 @@ a single window would need a load per pixel that it compares. */
 void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
 {
     const int lanes = VTraits<v_uint8>::vlanes();
-    const int above = 8, below = FEATURES - above; // a byte of the code, and the rest
-    const uint32_t all = (1u << FEATURES) - 1;
-    static_assert(below > 0 && below <= 8, "two planes");
+    const int above = std::min(row.features, 8), below = row.features - above;
+    const uint32_t all = (1u << row.features) - 1;
     Planes planes;
     for (int i = 0; i < row.count;)
     {
@@ -148,16 +147,19 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
         }
         const int x = row.places[i];
         const int* offsets = row.offsets;
-        for (int t = 0; t < TREES; ++t, offsets += 2 * FEATURES)
+        for (int t = 0; t < row.trees; ++t, offsets += 2 * row.features)
         {
             v_store(planes.upper[t], compareAt(row.pixels + x, offsets, above));
-            v_store(planes.lower[t], compareAt(row.pixels + x, offsets + 2 * above, below));
+            if (below > 0)
+                v_store(planes.lower[t], compareAt(row.pixels + x, offsets + 2 * above, below));
         }
         for (; i < row.count && row.places[i] < x + lanes; ++i)
-            for (int t = 0; wanted[i] && t < TREES; ++t)
+            for (int t = 0; wanted[i] && t < row.trees; ++t)
             {
                 const int lane = row.places[i] - x;
-                const uint32_t code = static_cast<uint32_t>(planes.upper[t][lane]) << below | planes.lower[t][lane];
+                uint32_t code = planes.upper[t][lane];
+                if (below > 0)
+                    code = code << below | planes.lower[t][lane];
                 codes[i].code[t] = static_cast<uint16_t>(code ^ all);
             }
     }

@@ -31,14 +31,14 @@ Patch patchOf(const Frame& frame, const Box& box)
     return patch;
 }
 
-Similarity compareTemplates(const ObjectView& object, const Patch& patch)
+Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch)
 {
     const ObjectState& state = *object.state;
-
-    int dots[TEMPLATES];
+    const int firstNegative = settings.maxPositives;
+    int dots[MAX_POSITIVES + MAX_NEGATIVES];
     dotsOf(patch.pixels, object.templates, state.positives, dots); // positives fill the first slots
-    dotsOf(patch.pixels, object.templates + static_cast<size_t>(MAX_POSITIVES) * PATCH_STRIDE, state.negatives,
-           dots + MAX_POSITIVES);
+    dotsOf(patch.pixels, object.templates + static_cast<size_t>(firstNegative) * PATCH_STRIDE, state.negatives,
+           dots + firstNegative);
     const auto with = [&](int slot) { return similarity(dots[slot], patch.stats, object.stats[slot]); };
     Similarity best = {0., 0., 0., -1};
     for (int place = 0; place < state.positives; ++place)
@@ -53,7 +53,7 @@ Similarity compareTemplates(const ObjectView& object, const Patch& patch)
             best.early = greater(best.early, value);
     }
     for (int n = 0; n < state.negatives; ++n)
-        best.negative = greater(best.negative, with(MAX_POSITIVES + n));
+        best.negative = greater(best.negative, with(firstNegative + n));
     return best;
 }
 
@@ -70,7 +70,7 @@ void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking
                       {
                           const bool isBox = i == state.detections;
                           const Patch patch = patchOf(frame, isBox ? state.box : boxOf(object.detections[i].window));
-                          const Similarity similarity = compareTemplates(object, patch);
+                          const Similarity similarity = compareTemplates(object, *work.settings, patch);
                           if (isBox)
                               ofBox = similarity;
                           else

@@ -29,7 +29,7 @@ void splitWindows(const Work& work, const ObjectView& object, const Box& box, Sc
 {
     const Settings& settings = *work.settings;
     const ObjectState& state = *object.state;
-    auto templates = firstsOf(split.templates, INIT_NEGATIVES,
+    auto templates = firstsOf(split.templates, settings.initNegatives,
                               [](const Candidate& a, const Candidate& b)
                               { return a.key != b.key ? a.key < b.key : a.number < b.number; });
     split.kinds.assign(object.grid->windows, UNUSED);
@@ -83,21 +83,22 @@ void forKinds(const Work& work, const ObjectView& object, const Scratch& scratch
             });
 }
 
-void trainChunk(const ObjectView& object, size_t k, const std::vector<Codes>& windows)
+void trainChunk(const ObjectView& object, const Settings& settings, size_t k, const std::vector<Codes>& windows)
 {
     TrainingSet& set = *object.trainingSet;
     const Chunk those = {k, set.examples.size(), INIT_CHUNKS}, all = {0, windows.size(), 1};
     std::vector<uint8_t> positive(set.examples.size()), negative(windows.size());
-    markExamples(object, set.examples, those, true, positive.data());
-    markExamples(object, windows, all, false, negative.data());
-    countMarked(object, set.examples, those, true, positive.data());
-    countMarked(object, windows, all, false, negative.data());
+    markExamples(object, settings, set.examples, those, true, positive.data());
+    markExamples(object, settings, windows, all, false, negative.data());
+    countMarked(object, settings, set.examples, those, true, positive.data());
+    countMarked(object, settings, windows, all, false, negative.data());
 }
 
 //! Learns positive examples and far windows, in two passes. @return the largest sum of posteriors of a validating
 //! window.
 uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& scratch, Split& split)
 {
+    const Settings& settings = *work.settings;
     int first = 0, end = 0; // the loaded chunks
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)
@@ -114,11 +115,11 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& s
                 forKinds(work, object, scratch, split, first, end - 1,
                          [&](int kind, const Codes& codes) { split.codes[kind].push_back(codes); });
             }
-            trainChunk(object, static_cast<size_t>(k), split.codes[k]);
+            trainChunk(object, settings, static_cast<size_t>(k), split.codes[k]);
         }
     uint32_t worst = 0;
     forKinds(work, object, scratch, split, VALIDATES, VALIDATES,
-             [&](int, const Codes& codes) { worst = greater(worst, sumOf(codes, object.posteriors)); });
+             [&](int, const Codes& codes) { worst = greater(worst, sumOf(codes, object.posteriors, settings)); });
     return worst;
 }
 
@@ -126,6 +127,7 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& s
 //! window.
 double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Candidate>& far)
 {
+    const Settings& settings = *work.settings;
     ObjectState& state = *object.state;
     uint32_t added = 0;
     learnPositive(work, object, first, added);
@@ -134,7 +136,8 @@ double trainTemplates(const Work& work, const ObjectView& object, const Patch& f
         learnNegative(work, object, patch(i), added);
     double worst = 0.;
     for (size_t i = 1; i < far.size(); i += 2)
-        worst = greater(worst, relative(compareTemplates(object, patch(i)), state.positives, state.negatives));
+        worst =
+            greater(worst, relative(compareTemplates(object, settings, patch(i)), state.positives, state.negatives));
     return worst;
 }
 
@@ -142,18 +145,20 @@ double trainTemplates(const Work& work, const ObjectView& object, const Patch& f
 
 bool train(const Work& work, const ObjectView& object)
 {
+    const Settings& settings = *work.settings;
     ObjectState& state = *object.state;
     const Box box = state.box;
     const ScratchPool::Lease scratch(*work.scratch);
-    findNear(*object.grid, box, INIT_WINDOWS, scratch->candidates);
+    findNear(*object.grid, box, settings.initWindows, scratch->candidates);
     if (scratch->candidates.empty())
         return false;
     const Patch first = patchOf(*work.frame, boxOf(windowOf(*object.grid, scratch->candidates[0].number)));
     if (first.stats.contrast <= 0)
         return false;
     state.contrast = first.stats.contrast;
-    scratch->layout.make(object, work.frame->blurred.step);
-    makeExamples(work, object, scratch->candidates, INIT_WARPS, INIT_ANGLE, object.trainingSet->examples);
+    scratch->layout.make(object, settings, work.frame->blurred.step);
+    makeExamples(work, object, scratch->candidates, settings.initWarps, settings.initAngle,
+                 object.trainingSet->examples);
     Split split;
     splitWindows(work, object, box, *scratch, split);
     const uint32_t worstSum = trainFerns(work, object, *scratch, split);
@@ -161,10 +166,10 @@ bool train(const Work& work, const ObjectView& object)
     const auto templates = [&](const Patch& positive)
     {
         const double worstRelative = trainTemplates(work, object, positive, split.templates);
-        endTraining(state, worstSum, worstRelative, compareTemplates(object, own));
+        endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, own), settings);
     };
     templates(first);
-    if (retrains(state))
+    if (retrains(state, settings))
         templates(own);
     return true;
 }

@@ -70,12 +70,11 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
                           const int k = e / windows % (warps + 1);
                           const bool mirror = e / windows > warps;
                           const Warp warp =
-                              k == 0 ? Warp()
-                                     : warpAt(drawTurn(settings.seed, state.number, state.frame, k, angle), hull);
-                          for (int t = 0; t < TREES; ++t)
-                              examples[e].code[t] = static_cast<uint16_t>(
-                                  exampleCode(object.features + t * FEATURES, t, window, mirror, warp, k == 0,
-                                              settings.seed, state.number, state.frame, e, frame.cols, frame.rows, at));
+                              k == 0 ? Warp() : warpAt(drawTurn(settings, state.number, state.frame, k, angle), hull);
+                          for (int t = 0; t < settings.trees; ++t)
+                              examples[e].code[t] = static_cast<uint16_t>(exampleCode(
+                                  object.features + t * settings.features, settings.features, t, window, mirror, warp,
+                                  k == 0, settings, state.number, state.frame, e, frame.cols, frame.rows, at));
                       }
                   });
 }
@@ -119,7 +118,7 @@ bool isWorthLearning(const Work& work, const ObjectView& object)
     if (!mayLearn(*object.state))
         return false;
     const Patch patch = patchOf(*work.frame, object.state->box);
-    return recheck(*object.state, patch.stats, compareTemplates(object, patch), *work.settings);
+    return recheck(*object.state, patch.stats, compareTemplates(object, *work.settings, patch), *work.settings);
 }
 
 } // namespace
@@ -134,11 +133,11 @@ void trainingSet(const Work& work, const ObjectView& object, bool always)
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Candidate>& near = scratch->candidates;
     const Box box = object.state->box;
-    findNear(*object.grid, box, UPDATE_WINDOWS, near);
+    findNear(*object.grid, box, settings.updateWindows, near);
     set.positive = box;
     set.examples.clear();
     if (!near.empty())
-        makeExamples(work, object, near, UPDATE_WARPS, UPDATE_ANGLE, set.examples);
+        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, set.examples);
     keepFar(object, box, set.fernPositives);
     set.marks.resize(std::max(set.examples.size(), set.fernPositives.codes.size()));
     orderNegatives(object, settings, box, set.negatives);

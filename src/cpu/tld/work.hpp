@@ -21,7 +21,7 @@ struct Patch
 };
 Patch patchOf(const Frame& frame, const Box& box);
 //! Compares a patch with all templates.
-Similarity compareTemplates(const ObjectView& object, const Patch& patch);
+Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch);
 
 //! Bytes after the last pixel of each row that vector instructions may read; their values have no effect.
 const int ROW_SLACK = 64;
@@ -29,13 +29,13 @@ const int ROW_SLACK = 64;
 //! Codes of a window: codeOf() per fern.
 struct Codes
 {
-    uint16_t code[TREES];
+    uint16_t code[MAX_TREES];
 };
 //! Sums the posteriors of a window over all ferns.
-inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors)
+inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Settings& settings)
 {
     uint32_t sum = 0;
-    for (int t = 0; t < TREES; ++t, posteriors += static_cast<size_t>(1) << FEATURES)
+    for (int t = 0; t < settings.trees; ++t, posteriors += static_cast<size_t>(1) << settings.features)
         sum += posteriors[codes.code[t]];
     return sum;
 }
@@ -124,6 +124,7 @@ struct WindowRow
     const uint8_t* pixels; //!< first pixel of the row in the blurred image
     const int* places;     //!< columns of the windows
     const int* offsets;    //!< two per feature: from a window's corner to the compared pixels
+    int trees, features;
 };
 
 //! Positions of windows and of compared pixels, for all scales.
@@ -134,10 +135,11 @@ struct Layout
     int firstPlace[MAX_SCALES], rows;
 
     //! @param step of the blurred image.
-    void make(const ObjectView& object, size_t step);
+    void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-struct FilterScratch; // defined in src/cpu/tld/filter.cpp
+struct FilterScratch; // defined in src/cpu/tld/filter.hpp
+struct FeatureScratch;
 
 //! Scratch memory of a stage, or of one of its threads.
 struct Scratch
@@ -149,7 +151,9 @@ struct Scratch
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
     FernPositives fernPositives;
-    std::shared_ptr<FilterScratch> filter; //!< made when it is needed
+    // Made when they are needed.
+    std::shared_ptr<FilterScratch> filter;
+    std::shared_ptr<FeatureScratch> features;
 };
 
 /** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold
@@ -158,6 +162,7 @@ template <typename Body>
 void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
     const Grid& grid = *object.grid;
+    const Settings& settings = *work.settings;
     parallel_for_(Range(0, layout.rows),
                   [&](const Range& range)
                   {
@@ -174,7 +179,8 @@ void forRows(const Work& work, const ObjectView& object, const Layout& layout, c
                           body(WindowRow{s, j, scale.first + j * scale.nx, scale.nx,
                                          work.frame->blurred.row(placeOf(j, scale.stepY)),
                                          layout.places.data() + layout.firstPlace[s],
-                                         layout.offsets.data() + static_cast<size_t>(s) * layout.offsetsPerScale},
+                                         layout.offsets.data() + static_cast<size_t>(s) * layout.offsetsPerScale,
+                                         settings.trees, settings.features},
                                *scratch);
                       }
                   });

@@ -114,8 +114,7 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
     }
 
     template <CornerPattern PATTERN>
-    __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end,
-                                                      const Tables& tables)
+    __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end, const Tables& tables)
     {
 #pragma unroll((U == 1 || !Pairs::NORM) && PATTERN != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
@@ -184,8 +183,8 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
 
     //! Adds all nodes of all trees, whether windows reach them or not, so that the next record can be loaded early.
     template <class NodeAt>
-    __device__ __forceinline__ void addSmallTrees(const StageRecord& stage, const NodeAt& nodeAt,
-                                                  const Tables& tables, int lane, int lanes)
+    __device__ __forceinline__ void addSmallTrees(const StageRecord& stage, const NodeAt& nodeAt, const Tables& tables,
+                                                  int lane, int lanes)
     {
         const int each = stage.nodesEach;
         int index = stage.firstNode + lane * each, n = 0, at[2 * U] = {};

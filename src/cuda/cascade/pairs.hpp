@@ -181,9 +181,8 @@ struct HaarPairs
     /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the
     pairs' corners in shared memory. @param left out: whether the upper and the lower window of each pair go left. */
     template <CornerPattern PATTERN, int U>
-    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables,
-                                                  const uint32_t (&window)[U], const Norms<U>& norms,
-                                                  bool (&left)[2 * U])
+    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
+                                                  const Norms<U>& norms, bool (&left)[2 * U])
     {
         if constexpr (PATTERN == ANY_PATTERN)
         {

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (!isUsable(part))
         return;
     double& value = values[static_cast<size_t>(blockIdx.y) * MAX_BOXES + b];
-    if (!asksSimilarity(state, batch.settings))
+    if (!asksSimilarity(state, part, batch.settings))
     {
         if (threadIdx.x == 0)
             value = 0.;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void associateBy(Pass pass, const Batch& batch, int b
         __syncthreads(); // all know the box
         if (threadIdx.x == 0)
         {
-            associateWith(nextState(batch, chosen), m.parts[box], box, batch.settings);
+            associateWith(nextState(batch, chosen), m.parts[box], box, similarityOf(chosen, box), batch.settings);
             m.taken[box] = 1;
             m.best[chosen] = {0., -1};
         }

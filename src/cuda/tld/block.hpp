@@ -171,14 +171,15 @@ public:
     static const int PASS = 32 * BLOCK_WARPS; //!< templates of all warps in a pass
 
     //! Begins to load. @param first the first template of this warp in a pass.
-    __device__ __forceinline__ TemplatesOfWarp(const Model& model, int positives, int negatives, int first)
+    __device__ __forceinline__ TemplatesOfWarp(const Model& model, const Settings& settings, int positives,
+                                               int negatives, int first)
         : templates_(model.templates), place_(first + BLOCK_WARPS * lane()), slot_(0), stats_(), parts_()
     {
         const int all = positives + negatives;
         if (first >= all)
             return;
         const int some = lesser(place_, all - 1); // lanes beyond the last template have that one, too
-        slot_ = some < positives ? model.order[some] : MAX_POSITIVES + some - positives;
+        slot_ = some < positives ? model.order[some] : settings.maxPositives + some - positives;
         stats_ = model.stats[slot_];
         load(0);
     }
@@ -221,9 +222,9 @@ private:
 };
 
 //! Compares a patch with all templates and writes work.result. Ends with a barrier. @param templates of the first pass.
-__device__ __forceinline__ void compareTemplates(const Model& model, int positives, int negatives, const uint2* pixels,
-                                                 const PatchStats& stats, TemplatesOfWarp templates,
-                                                 SimilarityMemory& work)
+__device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
+                                                 int negatives, const uint2* pixels, const PatchStats& stats,
+                                                 TemplatesOfWarp templates, SimilarityMemory& work)
 {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, all = positives + negatives;
     const uint2 own = partOf(pixels);
@@ -231,7 +232,7 @@ __device__ __forceinline__ void compareTemplates(const Model& model, int positiv
     for (int first = warp; first < all; first += TemplatesOfWarp::PASS)
     {
         if (first > warp)
-            templates = TemplatesOfWarp(model, positives, negatives, first);
+            templates = TemplatesOfWarp(model, settings, positives, negatives, first);
         const int dot = templates.dotWith(own, lesser(32, detail::ceilDiv(all - first, BLOCK_WARPS)));
         const double value = greater(0., similarity(dot, stats, templates.stats()));
         const int place = templates.place();
@@ -254,19 +255,19 @@ __device__ __forceinline__ void compareTemplates(const Model& model, int positiv
 }
 
 //! Compares a patch with all templates and writes work.result. Ends with a barrier.
-__device__ __forceinline__ void comparePatch(const Model& model, int positives, int negatives, const uint2* pixels,
-                                             const PatchStats& stats, SimilarityMemory& work)
+__device__ __forceinline__ void comparePatch(const Model& model, const Settings& settings, int positives, int negatives,
+                                             const uint2* pixels, const PatchStats& stats, SimilarityMemory& work)
 {
-    const TemplatesOfWarp templates(model, positives, negatives, static_cast<int>(threadIdx.x >> 5));
-    compareTemplates(model, positives, negatives, pixels, stats, templates, work);
+    const TemplatesOfWarp templates(model, settings, positives, negatives, static_cast<int>(threadIdx.x >> 5));
+    compareTemplates(model, settings, positives, negatives, pixels, stats, templates, work);
 }
 //! Makes the patch of a box, and compares it. Templates are loaded meanwhile. Ends with a barrier.
 __device__ __forceinline__ void compareBox(const Batch& batch, const Model& model, int positives, int negatives,
                                            const Box& box, BlockPatch& patch, SimilarityMemory& work)
 {
-    const TemplatesOfWarp templates(model, positives, negatives, static_cast<int>(threadIdx.x >> 5));
+    const TemplatesOfWarp templates(model, batch.settings, positives, negatives, static_cast<int>(threadIdx.x >> 5));
     makePatch(batch, box, patch);
-    compareTemplates(model, positives, negatives, patch.pixels, patch.stats, templates, work);
+    compareTemplates(model, batch.settings, positives, negatives, patch.pixels, patch.stats, templates, work);
 }
 
 // --- windows around a box --------------------------------------------------------------------------------------------
@@ -328,7 +329,7 @@ struct Ranking
     double overlaps[tuning::NEAR_LIST];
     int numbers[tuning::NEAR_LIST];
     int ranks[tuning::NEAR_LIST];
-    Window windows[INIT_WINDOWS];
+    Window windows[MAX_NEAR];
     int listed, count;
 };
 
@@ -430,7 +431,7 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
 __device__ __forceinline__ void fillTrainingSet(TrainingSet& set, const Box& box, const Window* near, int count,
                                                 int warps, double angle, const Settings& settings)
 {
-    static_assert(INIT_WINDOWS <= 32 && UPDATE_WINDOWS <= INIT_WINDOWS, "a window per lane");
+    static_assert(MAX_NEAR <= 32, "a window per lane");
     const int lane = threadIdx.x & 31;
     const Window own = count > 0 ? near[::min(lane, count - 1)] : Window();
     if (lane < count)

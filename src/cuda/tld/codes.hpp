@@ -14,11 +14,17 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 //! Returns the limit of the current device.
 inline detail::SharedLimit sharedLimit() { return detail::SharedLimit(detail::sharedBytesOfBlock()); }
 
+//! Selects a kernel. @param fixed instance for the default trees and features. @param any instance for all others.
+template <typename Kernel> Kernel* kernelFor(const Settings& settings, Kernel* fixed, Kernel* any)
+{
+    return settings.trees == 10 && settings.features == 13 ? fixed : any;
+}
+
 //! Copies the posteriors of a model to shared memory. The caller adds a barrier.
-__device__ __forceinline__ void loadPosteriors(const Model& model, uint4* memory)
+__device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
 {
 #pragma unroll 10
-    for (int k = threadIdx.x; k < LEAVES / 8; k += tuning::POSTERIOR_THREADS)
+    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::POSTERIOR_THREADS)
         memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
 }
 
@@ -56,32 +62,36 @@ struct ListPlaces
     }
 };
 
-//! Codes of a window of a code list.
-class PackedCodes
+//! Codes of a window of a code list. @tparam TREES,FEATURES of the settings; 0: known at run time only.
+template <int TREES, int FEATURES> class PackedCodes
 {
 public:
-    __device__ void load(const CodeList& list, int at)
+    static const int MOST = TREES ? TREES : MAX_TREES;
+
+    __device__ void load(const Settings& settings, const CodeList& list, int at)
     {
         const uint32_t* from = list.codes + at;
 #pragma unroll
         for (int k = 0; k < WORDS; ++k, from += list.step)
-            words_[k] = __ldg(from);
+            words_[k] = TREES || 2 * k < settings.trees ? __ldg(from) : 0;
     }
-    __device__ uint32_t leafOf(int t) const
+    __device__ uint32_t leafOf(const Settings& settings, int t) const
     {
-        return (static_cast<uint32_t>(t) << FEATURES) + CodeList::codeOf(words_[t / 2], t);
+        const int features = FEATURES ? FEATURES : settings.features;
+        return (static_cast<uint32_t>(t) << features) + CodeList::codeOf(words_[t / 2], t, features);
     }
-    __device__ uint32_t sum(const uint16_t* posteriors) const
+    __device__ uint32_t sum(const Settings& settings, const uint16_t* posteriors) const
     {
         uint32_t sum = 0;
 #pragma unroll
-        for (int t = 0; t < TREES; ++t)
-            sum += posteriors[leafOf(t)];
+        for (int t = 0; t < MOST; ++t)
+            if (TREES || t < settings.trees)
+                sum += posteriors[leafOf(settings, t)];
         return sum;
     }
 
 private:
-    static const int WORDS = (TREES + 1) / 2;
+    static const int WORDS = (MOST + 1) / 2;
 
     uint32_t words_[WORDS];
 };

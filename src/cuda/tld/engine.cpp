@@ -30,7 +30,7 @@ public:
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
         ObjectState state;
-        beginTraining(state, box, number);
+        beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object =
             memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -63,10 +63,9 @@ public:
         const ObjectState state = stateOf(learned, settings_);
         std::unique_ptr<Object> object =
             memory_.makeObject(call, learned.width, learned.height, learned.features, state, settings_);
-        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned));
+        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         if (state.filter.started)
-            memory_.upload(call, object->plan.record.filter.models[0], learned.filter.data(),
-                           sizeof(learned.filter[0]));
+            memory_.upload(call, object->plan.record.filters[0], learned.filter.data(), sizeof(FilterModel));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         StartDecision starting;
         if (frame)
@@ -98,7 +97,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         const DetectorBoxes there = boxesOnDevice(call, boxes);
         double* const values =
-            there.list && settings_.findByBoxes
+            there.list && (settings_.verifyBoxes || settings_.findByBoxes)
                 ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
                 : nullptr;
         gpu::preprocess(batch, frame, stream);
@@ -174,11 +173,11 @@ public:
         learned.rows = memory_.rows();
         learned.state = live.states[live.current];
         learned.features = object.features;
-        readModel(model, learned);
+        readModel(model, settings_, learned);
         learned.filter.resize(learned.state.filter.started ? 1 : 0);
         if (!learned.filter.empty())
         {
-            download(call, learned.filter.data(), record.filter.models[live.filter], sizeof(learned.filter[0]));
+            download(call, learned.filter.data(), record.filters[live.filter], sizeof(FilterModel));
             call.wait("downloading a filter");
         }
     }
@@ -201,7 +200,7 @@ public:
         std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * DETECTION_COLUMNS, 0.);
         detectionHead(state, object.grid.windows, table);
         for (int i = 0; i < state.detections; ++i)
-            detectionRow(detections[i], table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
+            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
     }
 
     History history() override
@@ -307,7 +306,6 @@ private:
             {
                 gpu::Batch own = batch;
                 own.objects += batch.count;
-                own.filters += batch.count;
                 own.count = 1;
                 gpu::beginFilter(own, *frame, call.stream());
             }
@@ -330,7 +328,7 @@ private:
     {
         detail::Fork flow(side_, call);
         gpu::pyramid(batch, gpu::SPARE, flow.stream());
-        gpu::flow(batch, flow.stream());
+        gpu::flow(batch, settings_.filter ? gpu::FORWARD_TRACKS : gpu::WHOLE_FLOW, flow.stream());
         gpu::sumTables(batch, call.stream());
         if (!settings_.filter)
         {
@@ -338,13 +336,16 @@ private:
             flow.join();
             return;
         }
-        detail::Fork filter(filterSide_, call);
-        gpu::askLast(batch, frame, filter.stream());
-        gpu::askSecond(batch, frame, flow.stream());
-        filter.join(flow);
-        gpu::trackByFilter(batch, flow.stream());
+        detail::Fork filter(filterSide_, call), second(secondSide_, call);
+        gpu::filterLast(batch, frame, filter.stream());
+        flow.precede(second);
+        gpu::filterSecond(batch, frame, second.stream());
+        gpu::flow(batch, gpu::REST_OF_FLOW, flow.stream());
         detectWindows(batch, call.stream());
-        flow.join();
+        flow.join(second);
+        filter.join(second);
+        gpu::filter(batch, frame, second.stream());
+        second.join();
     }
 
     //! Detects up to the selected windows, for all objects, after sumTables().
@@ -387,7 +388,7 @@ private:
             [&](Parts& parts)
             {
                 memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-                memory.candidates = parts.take<uint2>(INIT_NEGATIVES);
+                memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
                 memory.kinds = parts.take<uint8_t>(object.grid.windows);
             },
             ALIGNMENT);
@@ -433,7 +434,7 @@ private:
     detail::DeviceTable boxTable_{workspace_};
     uint64_t boxVersion_ = 0; //!< each list of boxes is a new one
     detail::DeviceBuffer boxValues_{workspace_};
-    detail::SideStream side_, filterSide_;
+    detail::SideStream side_, filterSide_, secondSide_;
     DeviceMemory memory_{workspace_};
 };
 

@@ -17,7 +17,7 @@ struct ExampleMemory
     Warp warp;
     uint8_t bits[2 * EXAMPLE_THREADS];
 };
-static_assert(2 * EXAMPLE_THREADS >= COMPARISONS && EXAMPLE_THREADS >= TREES,
+static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
               "a thread for every two comparisons, and for each tree");
 
 //! The part of a positive example that does not depend on the training set, for a thread.
@@ -30,17 +30,18 @@ struct ExampleStart
 
     //! @param frame ObjectState::frame of the frame. @param near expected number of near windows. @param thread 0 to
     //! EXAMPLE_THREADS - 1.
-    __device__ __forceinline__ ExampleStart(const ObjectRecord& object, uint64_t seed, uint32_t number, uint32_t frame,
-                                            int e, int near, int warps, double angle, int thread)
-        : noise(randomOf(seed, number, frame, FOR_NOISE, noiseIndex(e, 4 * thread))),
+    __device__ __forceinline__ ExampleStart(const ObjectRecord& object, const Settings& settings, uint32_t number,
+                                            uint32_t frame, int e, int near, int warps, double angle, int thread)
+        : noise(randomOf(settings.seed, number, frame, FOR_NOISE, noiseIndex(e, 4 * thread))),
           warp(e / near % (warps + 1)),
           turn()
     {
+        const int last = settings.trees * settings.features - 1;
 #pragma unroll
         for (int c = 0; c < 2; ++c)
-            features[c] = object.features[lesser(2 * thread + c, COMPARISONS - 1)];
+            features[c] = object.features[lesser(2 * thread + c, last)];
         if (thread == 0 && warp != 0)
-            turn = drawTurn(seed, number, frame, warp, angle);
+            turn = drawTurn(settings, number, frame, warp, angle);
     }
 };
 
@@ -51,19 +52,19 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                                             const ExampleStart& start, uint32_t number, uint32_t frame, int e,
                                             int thread, ExampleMemory& m)
 {
+    const Settings& settings = batch.settings;
     const bool isOne = e < set.examples;
-    const int k = e / set.near % (set.warps + 1);
+    const int k = e / set.near % (set.warps + 1), comparisons = settings.trees * settings.features;
     const bool mirror = e / set.near > set.warps, plain = k == 0;
     const Window win = set.windows[e % set.near];
     if (isOne && thread == 0 && !plain) // there may be fewer near windows than expected
-        m.warp =
-            warpAt(k == start.warp ? start.turn : drawTurn(batch.settings.seed, number, frame, k, set.angle), set.hull);
+        m.warp = warpAt(k == start.warp ? start.turn : drawTurn(settings, number, frame, k, set.angle), set.hull);
     const auto at = [&](int x, int y) { return static_cast<int>(batch.blurred.row(y)[x]); };
     const int first = 2 * thread;
     __syncthreads(); // the warp
-    if (isOne && first < COMPARISONS)
+    if (isOne && first < comparisons)
     {
-        const int scale = noiseScale();
+        const int scale = noiseScale(settings.warpNoise);
 #pragma unroll
         for (int c = 0; c < 2; ++c)
         {
@@ -83,19 +84,20 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
         }
     }
     __syncthreads(); // bits
-    if (isOne && thread < TREES)
+    if (isOne && thread < settings.trees)
     {
         const int t = thread;
         int code = 0;
-        for (int f = 0; f < FEATURES; ++f)
-            code = 2 * code + m.bits[t * FEATURES + f];
-        object.codes[static_cast<size_t>(e) * TREES + t] = static_cast<uint16_t>(code);
+        for (int f = 0; f < settings.features; ++f)
+            code = 2 * code + m.bits[t * settings.features + f];
+        object.codes[static_cast<size_t>(e) * settings.trees + t] = static_cast<uint16_t>(code);
     }
 }
 
-__device__ __forceinline__ uint32_t leafOf(const ObjectRecord& object, int example, int tree)
+__device__ __forceinline__ uint32_t leafOf(const ObjectRecord& object, const Settings& settings, int example, int tree)
 {
-    return (static_cast<uint32_t>(tree) << FEATURES) + object.codes[static_cast<size_t>(example) * TREES + tree];
+    return (static_cast<uint32_t>(tree) << settings.features) +
+           object.codes[static_cast<size_t>(example) * settings.trees + tree];
 }
 
 //! Updates the posterior of a leaf from its counts. Several threads may do so, as they write the same value.
@@ -112,29 +114,33 @@ const int MOST_POSITIVES = 4 * POSITIVE_CHUNK; //!< per chunk
 /** Counts positive examples first, first + step, ... below end, at most MOST_POSITIVES, all evaluated with the current
 posteriors. Posteriors change only in refreshPositives(). Ends with a barrier. @param sums MOST_POSITIVES entries of
 shared memory. */
-__device__ __forceinline__ void countPositives(const ObjectRecord& object, const Model& model, uint32_t threshold,
-                                               int first, int end, int step, uint32_t* sums)
+__device__ __forceinline__ void countPositives(const ObjectRecord& object, const Model& model, const Settings& settings,
+                                               uint32_t threshold, int first, int end, int step, uint32_t* sums)
 {
-    const int count = end > first ? (end - first + step - 1) / step : 0, tasks = count * TREES;
+    const int count = end > first ? (end - first + step - 1) / step : 0, tasks = count * settings.trees;
     for (int k = threadIdx.x; k < count; k += static_cast<int>(blockDim.x))
         sums[k] = 0;
     __syncthreads(); // zeros
     for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
-        atomicAdd(&sums[k / TREES],
-                  static_cast<uint32_t>(model.posteriors[leafOf(object, first + k / TREES * step, k % TREES)]));
+        atomicAdd(
+            &sums[k / settings.trees],
+            static_cast<uint32_t>(
+                model.posteriors[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]));
     __syncthreads(); // sums
     for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
-        if (sums[k / TREES] <= threshold)
-            atomicAdd(&model.leaves[leafOf(object, first + k / TREES * step, k % TREES)].positives, 1);
+        if (sums[k / settings.trees] <= threshold)
+            atomicAdd(&model.leaves[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]
+                           .positives,
+                      1);
     __syncthreads(); // counts
 }
 //! Updates the posteriors after countPositives() of the same examples. Ends with a barrier.
-__device__ __forceinline__ void refreshPositives(const ObjectRecord& object, const Model& model, int first, int end,
-                                                 int step)
+__device__ __forceinline__ void refreshPositives(const ObjectRecord& object, const Model& model,
+                                                 const Settings& settings, int first, int end, int step)
 {
-    const int tasks = end > first ? (end - first + step - 1) / step * TREES : 0;
+    const int tasks = end > first ? (end - first + step - 1) / step * settings.trees : 0;
     for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
-        refresh(model, leafOf(object, first + k / TREES * step, k % TREES));
+        refresh(model, leafOf(object, settings, first + k / settings.trees * step, k % settings.trees));
     __syncthreads(); // posteriors
 }
 
@@ -147,7 +153,7 @@ struct WindowMemory
     uint8_t scales[tuning::SCAN_WINDOWS];
     int count;
     uint32_t sums[tuning::WINDOWS_AT_ONCE];
-    uint32_t leaves[tuning::WINDOWS_AT_ONCE * TREES];
+    uint32_t leaves[tuning::WINDOWS_AT_ONCE * MAX_TREES];
 };
 
 __device__ __forceinline__ void listWindow(WindowMemory& m, int scale, int place)
@@ -161,13 +167,13 @@ __device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const Objec
                                                  int place, int tree)
 {
     const Scale& scale = object.grid->scale[scaleNumber];
-    const int* const points = object.points + static_cast<size_t>(scaleNumber) * MAX_POINTS;
-    const uint32_t* const pairs = object.pairs + tree * FEATURES;
+    const int* const points = object.points + static_cast<size_t>(scaleNumber) * pointStep(batch.settings);
+    const uint32_t* const pairs = object.pairs + tree * batch.settings.features;
     const Window window = windowOf(scale, place % scale.nx, place / scale.nx);
     const uint8_t* const corner = batch.blurred.row(window.y) + window.x;
     uint32_t leaf = static_cast<uint32_t>(tree);
 #pragma unroll 8
-    for (int f = 0; f < FEATURES; ++f)
+    for (int f = 0; f < batch.settings.features; ++f)
     {
         const uint32_t pair = pairs[f];
         leaf = 2 * leaf + (__ldg(corner + points[pair & 0xffffu]) > __ldg(corner + points[pair >> 16]) ? 1u : 0u);
@@ -188,16 +194,16 @@ __device__ __forceinline__ void forListedWindows(const Batch& batch, const Objec
         for (int k = threadIdx.x; k < some; k += tuning::THREADS)
             m.sums[k] = 0;
         __syncthreads(); // zeros; leaves were read
-        for (int k = threadIdx.x; k < some * TREES; k += tuning::THREADS)
+        for (int k = threadIdx.x; k < some * batch.settings.trees; k += tuning::THREADS)
         {
             const int w = k % some, tree = k / some;
             const uint32_t leaf = leafOfWindow(batch, object, m.scales[first + w], m.places[first + w], tree);
-            m.leaves[w * TREES + tree] = leaf;
+            m.leaves[w * MAX_TREES + tree] = leaf;
             atomicAdd(&m.sums[w], static_cast<uint32_t>(model.posteriors[leaf]));
         }
         __syncthreads(); // sums
         for (int k = threadIdx.x; k < some; k += tuning::THREADS)
-            body(m.sums[k], m.leaves + k * TREES);
+            body(m.sums[k], m.leaves + k * MAX_TREES);
         __syncthreads(); // sums were read
     }
 }
@@ -209,10 +215,10 @@ __device__ __forceinline__ void countNegative(const ObjectRecord& object, const 
     atomicOr(object.touched + (leaf >> 5), 1u << (leaf & 31u));
 }
 //! Counts a negative example in all its leaves if its sum is at least negativeSum().
-__device__ __forceinline__ void countNegatives(const ObjectRecord& object, const Model& model, uint32_t sum,
-                                               const uint32_t* leaves)
+__device__ __forceinline__ void countNegatives(const Settings& settings, const ObjectRecord& object, const Model& model,
+                                               uint32_t sum, const uint32_t* leaves)
 {
-    for (int t = 0; sum >= negativeSum() && t < TREES; ++t)
+    for (int t = 0; sum >= negativeSum(settings.trees) && t < settings.trees; ++t)
         countNegative(object, model, leaves[t]);
 }
 
@@ -225,10 +231,11 @@ struct TouchedMemory
 
 //! Updates the posteriors of all marked leaves, by one block. It lists them first, as few words contain most of the
 //! bits.
-__device__ __forceinline__ void refreshTouched(const ObjectRecord& object, const Model& model, TouchedMemory& m)
+__device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model,
+                                               TouchedMemory& m)
 {
     uint4* const touched = reinterpret_cast<uint4*>(object.touched);
-    const int quads = LEAF_WORDS / 4;
+    const int quads = leafWords(settings) / 4;
     for (int first = 0; first < quads; first += static_cast<int>(blockDim.x))
     {
         const int k = first + static_cast<int>(threadIdx.x);

@@ -116,13 +116,13 @@ __global__ void __launch_bounds__(tuning::VARIANCE_THREADS) varianceFilter(const
 
 // --- codes -----------------------------------------------------------------------------------------------------------
 
-//! Entries per tree: its comparisons, rounded up to an even number, as they are read two at a time.
-const int PAIR_STEP = (FEATURES + 1) / 2 * 2;
+//! Returns the entries per tree: its comparisons, rounded up to an even number, as they are read two at a time.
+__device__ __forceinline__ int pairStep(int features) { return (features + 1) / 2 * 2; }
 
 //! Byte offsets of the pixels of two points per comparison; from the last comparison of a tree to the first.
 struct CodeMemory
 {
-    uint4 pairs[TREES * PAIR_STEP / 2];
+    uint4 pairs[(ALL_FEATURES + MAX_TREES) / 2 + 1];
 };
 static_assert(sizeof(CodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
 
@@ -167,24 +167,24 @@ __device__ __forceinline__ void gather(const uint8_t* const (&corners)[AT_ONCE],
 }
 
 /** Computes the codes of a tree for four windows, two per word, left-aligned in half words.
-@param pairs of this tree. */
-__device__ __forceinline__ uint2 codesOf(const uint4* pairs, const uint8_t* pixels)
+@param pairs of this tree. @param features per tree. */
+__device__ __forceinline__ uint2 codesOf(const uint4* pairs, int features, const uint8_t* pixels)
 {
     const auto at = [&](uint32_t place) { return *reinterpret_cast<const uint32_t*>(pixels + place); };
     uint32_t lower = 0, upper = 0;
 #pragma unroll
-    for (int f = 0; f < FEATURES; f += 2)
+    for (int f = 0; f < features; f += 2)
     {
         const uint4 pair = pairs[f / 2];
         const uint32_t bits = isBrighter(at(pair.x), at(pair.y));
-        if (f < FEATURES - 8)
+        if (f < features - 8)
             lower = shiftIn(lower, bits);
         else
             upper = shiftIn(upper, bits);
-        if (f + 1 == FEATURES)
+        if (f + 1 == features)
             break;
         const uint32_t more = isBrighter(at(pair.z), at(pair.w));
-        if (f + 1 < FEATURES - 8)
+        if (f + 1 < features - 8)
             lower = shiftIn(lower, more);
         else
             upper = shiftIn(upper, more);
@@ -193,33 +193,36 @@ __device__ __forceinline__ uint2 codesOf(const uint4* pairs, const uint8_t* pixe
 }
 
 //! Loads points and comparisons of a tile to shared memory. The caller adds a barrier.
-template <int THREADS>
-__device__ __forceinline__ void loadTables(const Tile& tile, int points, uint32_t* offsets, CodeMemory& m)
+template <int FEATURES, int THREADS>
+__device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile, int points, uint32_t* offsets,
+                                           CodeMemory& m)
 {
+    const int features = FEATURES ? FEATURES : batch.settings.features;
     const int* const tilePoints = tile.points;
     const uint32_t* const tilePairs = tile.pairs;
     const int pointCount = tile.pointCount;
     for (int k = threadIdx.x; k < points; k += THREADS)
         offsets[k] = k < pointCount ? static_cast<uint32_t>(__ldg(tilePoints + k)) : 0;
     uint2* const pairs = reinterpret_cast<uint2*>(m.pairs);
-    for (int k = threadIdx.x; k < COMPARISONS; k += THREADS)
+    for (int k = threadIdx.x; k < batch.settings.trees * features; k += THREADS)
     {
         const uint32_t pair = __ldg(tilePairs + k);
-        pairs[k / FEATURES * PAIR_STEP + FEATURES - 1 - k % FEATURES] =
+        pairs[k / features * pairStep(features) + features - 1 - k % features] =
             make_uint2((pair & 0xffffu) * PIXEL_STEP, (pair >> 16) * PIXEL_STEP);
     }
 }
 
 /** Computes codes of CHUNKS chunks of a list per block, by SHARE warps each. Every warp loads the pixels of a part of
-the points, and then makes the codes of a part of the trees.
+the points, and then makes the codes of a part of the trees. @tparam FEATURES per tree; 0: known at run time only.
 @param points largest number of an object, a multiple of 4. */
-template <int CHUNKS, int SHARE>
+template <int FEATURES, int CHUNKS, int SHARE>
 __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_constant__ Batch batch, int points)
 {
     beginEarly();
     extern __shared__ uint4 memory[];
     __shared__ CodeMemory m;
     const int THREADS = 32 * CHUNKS * SHARE, BLOCKS = TILE_WINDOWS / (CHUNKS * CHUNK); //!< BLOCKS: per tile
+    const int features = FEATURES ? FEATURES : batch.settings.features, trees = batch.settings.trees;
     const Tile& tile = batch.tiles[blockIdx.x / BLOCKS];
     const Scale scale = tile.scale;
     const CodeList list = batch.codeList(tile.list, tile.windows);
@@ -238,7 +241,7 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_co
         const Window window = windowOf(scale, place - j * scale.nx, j);
         corners[q] = batch.blurred.row(window.y) + window.x;
     }
-    loadTables<THREADS>(tile, points, reinterpret_cast<uint32_t*>(memory), m);
+    loadTables<FEATURES, THREADS>(batch, tile, points, reinterpret_cast<uint32_t*>(memory), m);
     __syncthreads(); // tables
     uint8_t* const pixels = reinterpret_cast<uint8_t*>(memory + points / 4) + chunk * points * PIXEL_STEP + 4 * lane;
     gather<SHARE>(corners, memory, share, points, pixels);
@@ -246,11 +249,11 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_co
         __syncthreads(); // pixels
     uint32_t* to = list.codes + scale.first + begin + static_cast<size_t>(share) * list.step;
 #pragma unroll 1
-    for (int t = 2 * share; t < TREES; t += 2 * SHARE, to += static_cast<size_t>(SHARE) * list.step)
+    for (int t = 2 * share; t < trees; t += 2 * SHARE, to += static_cast<size_t>(SHARE) * list.step)
     {
-        const uint4* const pairs = m.pairs + t * (PAIR_STEP / 2);
-        const uint2 even = codesOf(pairs, pixels);
-        const uint2 odd = t + 1 < TREES ? codesOf(pairs + PAIR_STEP / 2, pixels) : make_uint2(0, 0);
+        const uint4* const pairs = m.pairs + t * (pairStep(features) / 2);
+        const uint2 even = codesOf(pairs, features, pixels);
+        const uint2 odd = t + 1 < trees ? codesOf(pairs + pairStep(features) / 2, features, pixels) : make_uint2(0, 0);
 #pragma unroll
         for (int q = 0; q < AT_ONCE; ++q)
             if (begin + 32 * q < kept)
@@ -258,21 +261,22 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_co
     }
 }
 
-template <int CHUNKS, int SHARE> void launchFernCodes(const Batch& batch, int points, detail::StreamHandle stream)
+template <int FEATURES, int CHUNKS, int SHARE>
+void launchFernCodes(const Batch& batch, int points, detail::StreamHandle stream)
 {
     const unsigned blocks = static_cast<unsigned>(batch.tileCount) * (TILE_WINDOWS / (CHUNKS * CHUNK));
-    detail::launchAs(batch.alone, "tld ferns", fernCodes<CHUNKS, SHARE>, dim3(blocks), dim3(32 * CHUNKS * SHARE),
-                     encodeBytes(points, CHUNKS), stream, batch, points);
+    detail::launchAs(batch.alone, "tld ferns", fernCodes<FEATURES, CHUNKS, SHARE>, dim3(blocks),
+                     dim3(32 * CHUNKS * SHARE), encodeBytes(points, CHUNKS), stream, batch, points);
 }
 
 //! Launches fernCodes with the chunks per block for which the pixels of all points fit into shared memory.
-void encodeAll(const Batch& batch, detail::StreamHandle stream)
+template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle stream)
 {
     const int points = paddedPoints(batch.mostPoints);
     if (encodeChunks(points, sharedLimit()) == tuning::ENCODE_CHUNKS)
-        launchFernCodes<tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
     else
-        launchFernCodes<1, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
 }
 
 // --- posteriors ------------------------------------------------------------------------------------------------------
@@ -311,11 +315,12 @@ __device__ __forceinline__ void loadScales(const ObjectRecord& object, Posterior
 }
 
 //! Sums of posteriors of one object for the windows of its group.
-class PosteriorSums
+template <int TREES, int FEATURES> class PosteriorSums
 {
 public:
     __device__ PosteriorSums(const Batch& batch, const ObjectRecord& object, const Group& group, PosteriorMemory& m)
-        : object_(object),
+        : settings_(batch.settings),
+          object_(object),
           list_(batch.codeList(group)),
           alone_(group.count == 1),
           threshold_(object.live->states[object.live->current].fernThreshold),
@@ -333,16 +338,19 @@ public:
     }
 
 private:
+    typedef PackedCodes<TREES, FEATURES> Codes;
+
     //! Evaluates window k of `count`. k must ascend from call to call. Lanes without a window take the last one.
     __device__ bool evaluate(const uint16_t* posteriors, int k, int count)
     {
         const int at = m_.places.of(::min(k, count - 1), scale_);
         bool keep = k < count;
-        PackedCodes codes;
-        codes.load(list_, at); // before it is known whether they are needed, so that the load does not wait for that
+        Codes codes;
+        codes.load(settings_, list_,
+                   at); // before it is known whether they are needed, so that the load does not wait for that
         if (!alone_)
             keep = list_.contrasts[at] >= m_.least[scale_] && keep;
-        const uint32_t sum = keep ? codes.sum(posteriors) : 0;
+        const uint32_t sum = keep ? codes.sum(settings_, posteriors) : 0;
         const bool positive = keep && sum >= fernPositiveSum(), passing = keep && sum > threshold_;
         const int place = positive || passing ? static_cast<int>(list_.places[at]) : 0;
         const uint32_t positives = __ballot_sync(ALL_LANES, positive);
@@ -359,6 +367,7 @@ private:
         return keep;
     }
 
+    const Settings& settings_;
     const ObjectRecord& object_;
     const CodeList list_;
     const bool alone_;
@@ -369,7 +378,7 @@ private:
 
 //! Sums the posteriors of all listed windows and stores those that pass. @tparam SHARED posteriors are in shared
 //! memory.
-template <bool SHARED>
+template <int TREES, int FEATURES, bool SHARED>
 __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(const __grid_constant__ Batch batch)
 {
     extern __shared__ uint4 memory[];
@@ -380,8 +389,8 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(c
     Live& live = *object.live;
     const Model& model = object.models[live.model];
     if (SHARED)
-        loadPosteriors(model, memory);
-    PosteriorSums work(batch, object, group, m);
+        loadPosteriors(batch.settings, model, memory);
+    PosteriorSums<TREES, FEATURES> work(batch, object, group, m);
     loadScales(object, m);
     beginEarly();
     m.places.load(*object.grid, batch.codeList(group));
@@ -398,14 +407,16 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(c
 
 void ferns(const Batch& batch, detail::StreamHandle stream)
 {
+    const Settings& s = batch.settings;
     if (batch.count == 0)
         return;
     detail::launchAs(batch.alone, "tld variance", varianceFilter, dim3(batch.tileCount), dim3(tuning::VARIANCE_THREADS),
                      0, stream, batch);
-    encodeAll(batch, stream);
+    s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
     const bool direct = readsPosteriors(batch.count, batch.tileCount);
-    const size_t posteriors = direct ? 0 : posteriorBytes(sharedLimit(), POSTERIOR_STATIC_BYTES);
-    const auto kernel = posteriors > 0 ? fernPosteriors<true> : fernPosteriors<false>;
+    const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, fernPosteriors<10, 13, true>, fernPosteriors<0, 0, true>)
+                                       : kernelFor(s, fernPosteriors<10, 13, false>, fernPosteriors<0, 0, false>);
     const int processors = batch.alone ? detail::multiprocessors() : multiprocessorsBesideFilters(batch);
     const int parts = direct ? directParts(batch.count, batch.tileCount, processors) : partsOf(batch.count, processors);
     detail::launchEarly("tld posteriors", kernel, dim3(parts, batch.count), dim3(tuning::POSTERIOR_THREADS), posteriors,

@@ -8,14 +8,17 @@
 //                       has to
 //   trackPointsByTeams  the same for few objects: a point per block, which has a warp per level. Each warp prepares the
 //                       window of its level and copies what is around it to shared memory, and the first one tracks
+//   secondPlaces        one object per block: median of the forward tracks, where the filter looks too
 //   medianFlow          one object per block: medians of points by counting smaller values, the median of pairs by
 //                       radix selection
 //
-// With a filter, which moves the box, only the forward tracks are computed.
+// With the filter, few objects have a launch of their own for the forward tracks, so that it looks at the second place
+// while the points are tracked backward.
 //
 // Cost: the slowest point takes some 80 steps on 10 levels, forward and backward; a step waits for the one before.
 // Bound by latency, as 100 warps are few.
-#include "block.hpp"
+#include "filter_place.hpp"
+#include "filter_steps.hpp"
 #include "flow_team.hpp"
 #include "models.hpp"
 #include "../../common/warp_scan.hpp"
@@ -37,7 +40,7 @@ struct Flow
         task = beginFrame(state);
         before = task.age != 0 ? batch.ring->slot[task.age == START ? START : task.age - 1] : 0;
         now = batch.ring->slot[SPARE];
-        parameters = flowParametersOf(batch.levels.count, batch.cols, batch.rows);
+        parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
     }
 };
 
@@ -51,8 +54,7 @@ __device__ __forceinline__ bool copiesModel(const ObjectRecord& object)
     return true;
 }
 
-//! @tparam FORWARD only the forward tracks.
-template <bool FORWARD>
+template <int WINDOW>
 __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
@@ -66,12 +68,12 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         return;
     TrackedPoint p = {};
     p.from = pointOf(flow.task.box, i);
-    WarpSums there(batch, flow.before, flow.now, pixels[warp]);
+    WarpSums<WINDOW> there(batch, flow.before, flow.now, pixels[warp]);
     p.ahead = trackPoint(flow.parameters, p.from, p.from, there, p.to);
-    if (!FORWARD && p.ahead)
+    if (p.ahead)
     {
         Point end;
-        WarpSums back(batch, flow.now, flow.before, pixels[warp]);
+        WarpSums<WINDOW> back(batch, flow.now, flow.before, pixels[warp]);
         p.found = trackPoint(flow.parameters, p.to, p.from, back, end);
         if (p.found)
         {
@@ -83,9 +85,9 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
         object.trackedPoints[i] = p;
 }
 
-struct TeamMemory
+template <int WINDOW> struct TeamMemory
 {
-    PreparedWindow windows[MAX_LEVELS];
+    PreparedWindow<WINDOW> windows[MAX_LEVELS];
     Surroundings before[MAX_LEVELS], now[MAX_LEVELS];
     int16_t pixels[MAX_LEVELS][LEAST_WIDE * LEAST_WIDE];
     TrackedPoint point;
@@ -93,18 +95,23 @@ struct TeamMemory
 
 //! Tracks a point by as many warps as there are levels: TeamMemory::point. @return whether it was not lost. What it
 //! needs of the earlier image is copied before this one is complete. Ends with a barrier.
-__device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from, TeamMemory& m)
+template <int WINDOW, FlowPart PART>
+__device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flow, const Point& from,
+                                             TeamMemory<WINDOW>& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
     const Point corner = cornerAt(from, level, half);
-    TeamSums there(batch, flow.now, m.pixels[level], m.windows, m.now);
+    TeamSums<WINDOW> there(batch, flow.now, m.pixels[level], m.windows, m.now);
     if (flow.task.age != 0)
     {
         m.before[level].copy(levelOf(batch, flow.before, level), corner, flow.parameters.window);
         __syncwarp(); // the surroundings
         there.prepare(flow.before, level, corner, m.before[level], m.windows[level]);
     }
-    beginEarly();
+    if (PART == REST_OF_FLOW)
+        detail::letNextKernelBegin();
+    else
+        beginEarly();
     if (flow.task.age == 0)
         return false;
     m.now[level].copy(levelOf(batch, flow.now, level), corner, flow.parameters.window);
@@ -121,11 +128,12 @@ __device__ __forceinline__ bool trackForward(const Batch& batch, const Flow& flo
 }
 
 //! Tracks a point back from `to`, into TeamMemory::point. Ends with a barrier.
+template <int WINDOW>
 __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& flow, const Point& from, const Point& to,
-                                              TeamMemory& m)
+                                              TeamMemory<WINDOW>& m)
 {
     const int level = threadIdx.x >> 5, half = flow.parameters.window / 2 * 65536;
-    TeamSums back(batch, flow.before, m.pixels[level], m.windows, m.before);
+    TeamSums<WINDOW> back(batch, flow.before, m.pixels[level], m.windows, m.before);
     back.prepare(flow.now, level, cornerAt(to, level, half), m.now[level], m.windows[level]);
     __syncthreads(); // windows of this image; all know that the point was found
     if (level == 0)
@@ -147,22 +155,26 @@ __device__ __forceinline__ void trackBackward(const Batch& batch, const Flow& fl
     __syncthreads(); // the point
 }
 
-//! @tparam FORWARD only the forward tracks.
-template <bool FORWARD>
+/** Tracks points. FORWARD_TRACKS finds where they go, for the filter. REST_OF_FLOW begins while that runs, and tracks
+them forward, too. It needs nothing of it but that the pyramid is complete: for that all blocks have waited before they
+let this kernel begin. To wait for the tracks would take longer than to find them again. */
+template <int WINDOW, FlowPart PART>
 __global__ void __launch_bounds__(32 * MAX_LEVELS) trackPointsByTeams(const __grid_constant__ Batch batch)
 {
-    __shared__ TeamMemory m;
+    __shared__ TeamMemory<WINDOW> m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     if (copiesModel(object))
         return;
     const Flow flow(batch, object);
     const Point from = pointOf(flow.task.box, blockIdx.x);
-    const bool ahead = trackForward(batch, flow, from, m);
-    if (flow.task.age != 0 && !FORWARD && ahead)
+    const bool ahead = trackForward<WINDOW, PART>(batch, flow, from, m);
+    if (flow.task.age != 0 && PART != FORWARD_TRACKS && ahead)
         trackBackward(batch, flow, from, Point(m.point.to), m);
+    if (PART == REST_OF_FLOW)
+        detail::waitForKernelBefore(); // it ends first: who waits for this kernel has waited for both
     if (threadIdx.x == 0 && flow.task.age != 0)
-        object.trackedPoints[blockIdx.x] = {from,          m.point.to,    m.point.ahead,
-                                            m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
+        object.trackedPoints[blockIdx.x + (PART == FORWARD_TRACKS ? FLOW_POINTS : 0)] = {
+            from, m.point.to, m.point.ahead, m.point.found, m.point.error, m.point.found ? m.point.ncc : 0.};
 }
 
 // --- medians ---------------------------------------------------------------------------------------------------------
@@ -324,7 +336,7 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
 }
 
 //! Computes the motion of a box. Two groups of threads find two medians at a time.
-__device__ __forceinline__ Motion motionOf(MotionMemory& m)
+__device__ __forceinline__ Motion motionOf(MotionMemory& m, double maxError)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     const int t = threadIdx.x, group = t / GROUP, i = t % GROUP;
@@ -344,9 +356,13 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
         middles(m.nccs, m.found, i, m.lowerNcc, m.upperNcc);
     __syncthreads(); // both medians
     motion.error = medianError(m.lowerError, m.upperError);
-    const KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
-    if (motion.error > MAX_FLOW_ERROR)
-        return motion;
+    KeptLimits limits = {motion.error, (fromOrderedBits(m.lowerNcc) + fromOrderedBits(m.upperNcc)) * 0.5};
+    if (motion.error > maxError)
+    {
+        limits = returnedLimits(maxError);
+        if (__syncthreads_count(t < FLOW_POINTS && isKept(m.points[t], limits)) < LEAST_RETURNED)
+            return motion;
+    }
     if (t < FLOW_POINTS && isKept(m.points[t], limits))
     {
         const TrackedPoint& p = m.points[t];
@@ -388,35 +404,62 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __gri
         if (threadIdx.x < FLOW_POINTS)
             m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
         __syncthreads(); // points
-        const Motion all = motionOf(m);
+        const Motion all = motionOf(m, batch.settings.maxFlowError);
         if (threadIdx.x == 0)
-            endFlow(m.state, m.task, all, batch.cols, batch.rows);
+            endFlow(m.state, m.task, all, batch.settings, batch.cols, batch.rows);
     }
     __syncthreads(); // the state
     copyWords(&live.states[1 - live.current], &m.state, 1);
 }
 
-template <bool FORWARD> void trackAll(const Batch& batch, detail::StreamHandle stream)
+//! Finds the second places of filters from the forward tracks.
+__global__ void __launch_bounds__(PLACE_THREADS) secondPlaces(const __grid_constant__ Batch batch)
+{
+    __shared__ PlaceMemory m;
+    const ObjectRecord& object = batch.objects[blockIdx.x];
+    beginEarly();
+    findSecondPlace<PLACE_THREADS>(batch, object, m);
+    writeSecondPlace(m, *object.filterWork);
+}
+
+template <FlowPart PART> void launchTeams(const Batch& batch, int copies, detail::StreamHandle stream)
+{
+    detail::launchEarly("tld flow",
+                        batch.settings.flowWindow == 9 ? trackPointsByTeams<9, PART> : trackPointsByTeams<0, PART>,
+                        dim3(FLOW_POINTS, batch.count, 1 + copies), dim3(32 * batch.levels.count), 0, stream, batch);
+}
+
+void trackAll(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
     const int copies = batch.settings.learning ? 1 : 0;
-    if (usesTeams(batch))
-        detail::launchEarly("tld flow", trackPointsByTeams<FORWARD>, dim3(FLOW_POINTS, batch.count, 1 + copies),
-                            dim3(32 * batch.levels.count), 0, stream, batch);
+    if (!usesTeams(batch))
+        return detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>,
+                              dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
+                              dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
+    if (part == FORWARD_TRACKS)
+        launchTeams<FORWARD_TRACKS>(batch, 0, stream);
+    else if (part == REST_OF_FLOW)
+        launchTeams<REST_OF_FLOW>(batch, copies, stream);
     else
-        detail::launch("tld flow", trackPoints<FORWARD>,
-                       dim3(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count, 1 + copies),
-                       dim3(32 * tuning::FLOW_WARPS), 0, stream, batch);
+        launchTeams<WHOLE_FLOW>(batch, copies, stream);
 }
 
 } // namespace
 
-void flow(const Batch& batch, detail::StreamHandle stream)
+void flow(const Batch& batch, FlowPart part, detail::StreamHandle stream)
 {
-    if (batch.settings.filter)
-        return trackAll<true>(batch, stream);
-    trackAll<false>(batch, stream);
-    detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS),
-                     sizeof(MotionMemory), stream, batch);
+    // With many objects the first part finds the backward tracks, too: kernels that are launched between the parts
+    // would fill the device, and delay them.
+    if (part != REST_OF_FLOW || usesTeams(batch))
+        trackAll(batch, part, stream);
+    if (part != FORWARD_TRACKS)
+        detail::launchAs(usesTeams(batch), "tld median flow", medianFlow, dim3(batch.count),
+                         dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream, batch);
+}
+
+void findSecondPlaces(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld second places", secondPlaces, dim3(batch.count), dim3(PLACE_THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

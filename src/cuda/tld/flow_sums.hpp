@@ -10,7 +10,7 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-const int LEAST_WIDE = FLOW_WINDOW + 2;
+const int LEAST_WIDE = MAX_FLOW_WINDOW + 2;
 
 //! A level of a pyramid.
 struct LevelView
@@ -54,8 +54,12 @@ __device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, i
     return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
 }
 
-//! Window of which a lane has up to four pixels: base of sums for trackPoint().
-class WindowSums
+//! Largest side of a window. @tparam WINDOW its side; 0: that of the settings.
+template <int WINDOW> const int LARGEST_WINDOW = WINDOW ? WINDOW : MAX_FLOW_WINDOW;
+
+//! Window of which a lane has up to four pixels: base of sums for trackPoint(). @tparam WINDOW its side; 0: that of the
+//! settings.
+template <int WINDOW> class WindowSums
 {
 public:
     //! Kept short, as each step waits for the one before.
@@ -74,8 +78,8 @@ public:
     }
 
 protected:
-    static const int PIXELS = detail::ceilDiv(FLOW_WINDOW * FLOW_WINDOW, 32),
-                     WIDE_PIXELS = detail::ceilDiv((FLOW_WINDOW + 2) * (FLOW_WINDOW + 2), 32);
+    static const int LARGEST = LARGEST_WINDOW<WINDOW>, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
+                     WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
 
     //! @param pixels scratch memory.
     __device__ WindowSums(const Batch& batch, int16_t* pixels) : batch_(batch), pixels_(pixels)
@@ -84,15 +88,15 @@ protected:
         for (int n = 0; n < PIXELS; ++n)
         {
             // Lanes without a pixel read the last pixel again, with gradients of 0.
-            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, FLOW_WINDOW * FLOW_WINDOW - 1);
-            x_[n] = k % FLOW_WINDOW;
-            y_[n] = k / FLOW_WINDOW;
+            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, window() * window() - 1);
+            x_[n] = k % window();
+            y_[n] = k / window();
         }
     }
     //! Makes the equations of a window from its pixels: at(i, j) is that in column i - 1 and row j - 1.
     template <typename At> __device__ __forceinline__ Equations equationsOfPixels(const At& at)
     {
-        const int wide = FLOW_WINDOW + 2;
+        const int wide = window() + 2;
         int values[WIDE_PIXELS];
 #pragma unroll
         for (int n = 0; n < WIDE_PIXELS; ++n)
@@ -151,7 +155,8 @@ protected:
             take(n, at.a[at.x0], at.a[at.x1], at.b[at.x0], at.b[at.x1]);
         }
     }
-    __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < FLOW_WINDOW * FLOW_WINDOW; }
+    __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
+    __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
 
     const Batch& batch_;
     int16_t* pixels_;
@@ -161,12 +166,14 @@ protected:
 };
 
 //! Sums of a warp for trackPoint(), from images.
-class WarpSums : public WindowSums
+template <int WINDOW> class WarpSums : public WindowSums<WINDOW>
 {
-    using Base = WindowSums;
+    using Base = WindowSums<WINDOW>;
     using Base::PIXELS, Base::batch_, Base::x_, Base::y_;
 
 public:
+    using Base::window;
+
     //! @param pixels scratch memory.
     __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels)
         : Base(batch, pixels), from_(from), to_(to), there_()
@@ -181,7 +188,7 @@ public:
         const LevelView here = levelOf(batch_, from_, level);
         const int x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
         const Blend weights = blendOf(corner.x, corner.y);
-        if (!isInside(here, x0, y0, FLOW_WINDOW + 2))
+        if (!isInside(here, x0, y0, window() + 2))
             return Base::equationsOfPixels([&](int i, int j) { return blendedAt(here, weights, x0 + i, y0 + j); });
         return Base::equationsOfPixels(
             [&](int i, int j)
@@ -192,7 +199,7 @@ public:
     }
     __device__ bool load(int, const Point& pixel)
     {
-        if (!isInside(there_, pixel.x, pixel.y, FLOW_WINDOW))
+        if (!isInside(there_, pixel.x, pixel.y, window()))
             return false;
         const uint8_t* const first = there_.data + (pixel.y * there_.step + pixel.x);
 #pragma unroll

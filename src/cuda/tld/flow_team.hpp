@@ -10,9 +10,9 @@
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 //! A window and its equations, in shared memory.
-struct PreparedWindow
+template <int WINDOW> struct PreparedWindow
 {
-    static const int PIXELS = FLOW_WINDOW * FLOW_WINDOW;
+    static const int PIXELS = LARGEST_WINDOW<WINDOW> * LARGEST_WINDOW<WINDOW>;
     Equations equations;
     int16_t here[PIXELS], gx[PIXELS], gy[PIXELS];
 };
@@ -20,7 +20,7 @@ struct PreparedWindow
 //! The part of a level around a window, in shared memory: most windows of a track lie in it.
 struct Surroundings
 {
-    static const int MARGIN = 12, ROWS = FLOW_WINDOW + 1 + 2 * MARGIN,
+    static const int MARGIN = 12, ROWS = MAX_FLOW_WINDOW + 1 + 2 * MARGIN,
                      PITCH = (ROWS + 3 + 3) / 4 * 4, //!< bytes; columns begin at a multiple of 4
         WORDS = ROWS * PITCH / 4;
     int x, y, cols, rows;
@@ -47,24 +47,24 @@ struct Surroundings
 };
 
 //! Sums of a warp for trackPoint() from shared memory: prepared windows, and the surroundings of the other image.
-class TeamSums : public WindowSums
+template <int WINDOW> class TeamSums : public WindowSums<WINDOW>
 {
-    using Base = WindowSums;
+    using Base = WindowSums<WINDOW>;
     using Base::PIXELS, Base::batch_, Base::x_, Base::y_, Base::here_, Base::gx_, Base::gy_;
 
 public:
-    using Base::has;
+    using Base::window, Base::has;
 
     //! @param pixels scratch memory. @param windows of the image that is tracked from, and @param there surroundings in
     //! image `to`, of all levels.
-    __device__ TeamSums(const Batch& batch, int to, int16_t* pixels, const PreparedWindow* windows,
+    __device__ TeamSums(const Batch& batch, int to, int16_t* pixels, const PreparedWindow<WINDOW>* windows,
                         const Surroundings* there)
         : Base(batch, pixels), to_(to), windows_(windows), there_(there), first_(), cols_(), rows_(), data_()
     {}
 
     //! Prepares a window of image `from`. @param here surroundings in that image.
     __device__ void prepare(int from, int level, const Point& corner, const Surroundings& here,
-                            PreparedWindow& prepared)
+                            PreparedWindow<WINDOW>& prepared)
     {
         const Equations equations = equationsOf(from, level, corner, here);
         if ((threadIdx.x & 31) == 0)
@@ -82,11 +82,11 @@ public:
     }
     __device__ Equations equationsAt(int level, const Point&)
     {
-        const PreparedWindow& prepared = windows_[level];
+        const PreparedWindow<WINDOW>& prepared = windows_[level];
         const Surroundings& there = there_[level];
         first_ = {there.x, there.y};
-        cols_ = static_cast<unsigned>(::max(0, there.cols - FLOW_WINDOW));
-        rows_ = static_cast<unsigned>(::max(0, there.rows - FLOW_WINDOW));
+        cols_ = static_cast<unsigned>(::max(0, there.cols - window()));
+        rows_ = static_cast<unsigned>(::max(0, there.rows - window()));
         data_ = there.data();
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
@@ -117,7 +117,7 @@ public:
 private:
     __device__ __forceinline__ Equations equationsOf(int from, int level, const Point& corner, const Surroundings& here)
     {
-        const int x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1, side = FLOW_WINDOW + 2;
+        const int x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1, side = window() + 2;
         const Blend weights = blendOf(corner.x, corner.y);
         if (x0 >= here.x && y0 >= here.y && x0 + side < here.x + here.cols && y0 + side < here.y + here.rows)
         {
@@ -131,7 +131,7 @@ private:
     }
 
     int to_;
-    const PreparedWindow* windows_;
+    const PreparedWindow<WINDOW>* windows_;
     const Surroundings* there_;
     // The surroundings in a level: their first pixel, and how many windows lie in them side by side and one above the
     // other.

@@ -25,6 +25,7 @@ struct IntegrateMemory
               [MAX_DETECTIONS]; //!< lowest index among the detections that are known to be in the cluster; alternating
     uint32_t numbers[BLOCK_WARPS]; //!< a value per warp
     int acceptedCount, clusterCount, learn;
+    bool inDoubt; //!< acceptCorrection() must decide about the box
     BlockPatch patch;
     NearSpans near;
     union
@@ -184,7 +185,8 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, uint32_t suppor
         ObjectState& state = m.state;
         updateSupport(state, support, batch.settings);
         const Comparison comparison = compareClusters(state, m.clusters, m.clusterCount, batch.settings);
-        integrate(state, comparison, m.clusters, m.clusterCount, m.around, batch.settings);
+        updateProbation(state, comparison, batch.settings);
+        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around, batch.settings);
     }
     __syncthreads(); // the state
 }
@@ -198,23 +200,23 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
 __device__ __forceinline__ void findTrainingSet(const Batch& batch, TrainingSet& set, IntegrateMemory& m)
 {
     const Settings& s = batch.settings;
-    findNear(m.state.box, UPDATE_WINDOWS, m.near, m.ranking);
+    findNear(m.state.box, s.updateWindows, m.near, m.ranking);
     if (threadIdx.x < 32)
-        fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, UPDATE_WARPS, UPDATE_ANGLE, s);
+        fillTrainingSet(set, m.state.box, m.ranking.windows, m.ranking.count, s.updateWarps, s.updateAngle, s);
 }
 
-/** Decides whether to learn. Ends with a barrier.
+/** Decides about a correction, and whether to learn. Ends with a barrier.
 @param wasAlive,before of the state before integrateAll() */
 __device__ __forceinline__ void decide(const Batch& batch, const ObjectRecord& object, bool wasAlive, const Box& before,
                                        IntegrateMemory& m)
 {
-    const bool may = mayLearn(m.state);
+    const bool inDoubt = m.inDoubt, may = mayLearn(m.state); // an undone correction does not change that
     const Box after = m.state.box;
-    if (may && !(wasAlive && isSame(before, after)))
+    if (inDoubt || (may && !(wasAlive && isSame(before, after))))
     {
         compareBox(batch, object.models[object.live->model], m.state.positives, m.state.negatives, after, m.patch,
                    m.similarities);
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0 && (!inDoubt || acceptCorrection(m.state, before, m.similarities.result)))
         {
             m.trackResult.similarity = m.similarities.result;
             m.trackResult.stats = m.patch.stats;
@@ -239,7 +241,7 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
         if (i == 0)
             detectionHead(m.state, object.grid->windows, row);
         else if (i <= m.state.detections)
-            detectionRow(m.detections[i - 1], row);
+            detectionRow(m.detections[i - 1], batch.settings.trees, row);
 #pragma unroll
         for (int k = 0; k < DETECTION_COLUMNS; ++k)
             table.row(i)[k] = row[k];

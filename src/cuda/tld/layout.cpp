@@ -13,20 +13,20 @@ namespace cv { namespace cuda { namespace tld {
 
 static size_t wordsOf(int bits) { return static_cast<size_t>(detail::ceilDiv(bits, 32)); }
 
-static gpu::Model planModel(Parts& parts)
+static gpu::Model planModel(Parts& parts, const Settings& s)
 {
     gpu::Model model;
-    model.leaves = parts.take<Leaf>(LEAVES);
-    model.posteriors = parts.take<uint16_t>(LEAVES);
-    model.templates = parts.take<uint8_t>(static_cast<size_t>(TEMPLATES) * PATCH_STRIDE);
-    model.stats = parts.take<PatchStats>(TEMPLATES);
-    model.order = parts.take<uint16_t>(MAX_POSITIVES);
+    model.leaves = parts.take<Leaf>(gpu::leavesOf(s));
+    model.posteriors = parts.take<uint16_t>(gpu::leavesOf(s));
+    model.templates = parts.take<uint8_t>(static_cast<size_t>(gpu::templatesOf(s)) * PATCH_STRIDE);
+    model.stats = parts.take<PatchStats>(gpu::templatesOf(s));
+    model.order = parts.take<uint16_t>(s.maxPositives);
     return model;
 }
 
-static size_t bytesOfModel()
+static size_t bytesOfModel(const Settings& s)
 {
-    return detail::roundUp(detail::bytesOf([&](Parts& parts) { planModel(parts); }, ALIGNMENT), ALIGNMENT);
+    return detail::roundUp(detail::bytesOf([&](Parts& parts) { planModel(parts, s); }, ALIGNMENT), ALIGNMENT);
 }
 
 static gpu::BitLayout bitsOf(const Grid& grid)
@@ -47,35 +47,32 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     Parts parts(block, ALIGNMENT);
     r.live = parts.take<gpu::Live>(1);
     r.grid = parts.take<Grid>(1);
-    r.features = parts.take<Feature>(COMPARISONS);
-    r.points = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::MAX_POINTS);
-    r.pairs = parts.take<uint32_t>(COMPARISONS);
+    r.features = parts.take<Feature>(static_cast<size_t>(s.trees) * s.features);
+    r.points = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::pointStep(s));
+    r.pairs = parts.take<uint32_t>(static_cast<size_t>(s.trees) * s.features);
+    if (s.filter)
+        r.filterTarget = parts.take<FilterTarget>(1);
     plan.written = parts.bytes();
-    r.modelBytes = bytesOfModel();
-    r.models[0] = planModel(parts);
-    r.models[1] = planModel(parts);
-    r.touched = parts.take<uint32_t>(gpu::LEAF_WORDS);
+    r.modelBytes = bytesOfModel(s);
+    r.models[0] = planModel(parts, s);
+    r.models[1] = planModel(parts, s);
+    r.touched = parts.take<uint32_t>(gpu::leafWords(s));
     r.detections[0] = parts.take<Detection>(MAX_DETECTIONS);
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
     if (s.filter)
     {
-        r.filter.current = &r.live->filter;
-        r.filter.models[0] = parts.take<correlation::Spectra>(1);
-        r.filter.models[1] = parts.take<correlation::Spectra>(1);
+        r.filters[0] = parts.take<FilterModel>(1);
+        r.filters[1] = parts.take<FilterModel>(1);
     }
     plan.cleared = parts.bytes();
     if (s.filter)
-    {
-        r.filter.looks = parts.take<correlation::gpu::Look>(2);
-        r.filter.image = parts.take<correlation::Spectra>(1);
-        r.filter.solution = parts.take<correlation::Spectra>(1);
-    }
+        r.filterWork = parts.take<gpu::FilterWork>(1);
     r.bits = bitsOf(grid);
     r.fernPositives = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
-    r.trackedPoints = parts.take<TrackedPoint>(FLOW_POINTS);
-    r.codes = parts.take<uint16_t>(static_cast<size_t>(examplesOf(INIT_WINDOWS, INIT_WARPS, s.mirror)) * TREES);
+    r.trackedPoints = parts.take<TrackedPoint>(2 * FLOW_POINTS);
+    r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
     r.listedPositives = parts.take<uint32_t>(wordsOf(grid.windows));
     plan.bytes = parts.bytes();
@@ -103,17 +100,20 @@ FernPoints pointsOf(const std::vector<Feature>& features)
 }
 
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
-                                 const ObjectState& state, const Settings& s, int step)
+                                 const ObjectState& state, const FilterTarget& target, const Settings& s, int step)
 {
     std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
     r.live->spareIsOld = 1;
+    r.live->ofColours[0] = state.filter.started; // what a file says is not known here
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
+    if (s.filter)
+        *const_cast<FilterTarget*>(r.filterTarget) = target;
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
     std::copy(all.pairs.begin(), all.pairs.end(), const_cast<uint32_t*>(r.pairs));
     int* to = const_cast<int*>(r.points);
-    for (int k = 0; k < grid.scales; ++k, to += gpu::MAX_POINTS)
+    for (int k = 0; k < grid.scales; ++k, to += gpu::pointStep(s))
         for (size_t p = 0; p < all.points.size(); ++p)
             to[p] =
                 offsetOf(all.points[p].first, grid.scale[k].h) * step + offsetOf(all.points[p].second, grid.scale[k].w);
@@ -126,11 +126,11 @@ static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels
     model.stats[slot] = statsOf(pixels);
 }
 
-std::vector<uint8_t> modelBytes(const LearnedObject& learned)
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)
 {
-    std::vector<uint8_t> bytes(bytesOfModel(), 0);
+    std::vector<uint8_t> bytes(bytesOfModel(s), 0);
     Parts parts(bytes.data(), ALIGNMENT);
-    const gpu::Model model = planModel(parts);
+    const gpu::Model model = planModel(parts, s);
     std::copy(learned.leaves.begin(), learned.leaves.end(), model.leaves);
     for (size_t k = 0; k < learned.leaves.size(); ++k)
         model.posteriors[k] = posteriorOf(learned.leaves[k]);
@@ -138,17 +138,17 @@ std::vector<uint8_t> modelBytes(const LearnedObject& learned)
     for (int i = 0; i < learned.state.positives; ++i)
         setTemplate(model, learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
     for (int i = 0; i < learned.state.negatives; ++i)
-        setTemplate(model, MAX_POSITIVES + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+        setTemplate(model, s.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
     return bytes;
 }
 
-void readModel(const std::vector<uint8_t>& bytes, LearnedObject& learned)
+void readModel(const std::vector<uint8_t>& bytes, const Settings& s, LearnedObject& learned)
 {
     Parts parts(const_cast<uint8_t*>(bytes.data()), ALIGNMENT);
-    const gpu::Model model = planModel(parts);
-    learned.leaves.assign(model.leaves, model.leaves + LEAVES);
+    const gpu::Model model = planModel(parts, s);
+    learned.leaves.assign(model.leaves, model.leaves + gpu::leavesOf(s));
     learned.order.assign(model.order, model.order + learned.state.positives);
-    readTemplates(model.templates, learned);
+    readTemplates(model.templates, s, learned);
 }
 
 size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch& batch)
@@ -156,7 +156,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.cols = cols;
     batch.rows = rows;
     batch.levels = gpu::Levels();
-    batch.levels.count = levelsOf(cols, rows);
+    batch.levels.count = levelsOf(cols, rows, s);
     Parts slot;
     for (int l = 0, w = cols, h = rows; l < batch.levels.count; ++l, w = (w + 1) / 2, h = (h + 1) / 2)
     {
@@ -176,14 +176,14 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
     batch.table = parts.take<int2>(batch.tableStep * (rows + 1));
     batch.strips = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::STRIP + 1));
-    batch.filterTables = s.filter ? parts.take<correlation::Tables>(1) : nullptr;
+    batch.filterTables = s.filter ? parts.take<FilterTables>(1) : nullptr;
     batch.groups = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::TILE + 1));
     return parts.bytes();
 }
 
 // Large windows first: their pixels are far from each other, so that their tiles take longest.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
-                 std::vector<gpu::Tile>& tiles)
+                 const Settings& settings, std::vector<gpu::Tile>& tiles)
 {
     for (int s = grid.scales - 1; s >= 0; --s)
     {
@@ -192,7 +192,7 @@ void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, c
         tile.number = s;
         tile.group = number;
         tile.least = leastContrast(contrast, 2, tile.scale.w, tile.scale.h);
-        tile.points = first.points + static_cast<size_t>(s) * gpu::MAX_POINTS;
+        tile.points = first.points + static_cast<size_t>(s) * gpu::pointStep(settings);
         tile.pairs = first.pairs;
         tile.pointCount = first.pointCount;
         tile.list = group.list;

@@ -34,11 +34,12 @@ FernPoints pointsOf(const std::vector<Feature>& features);
 
 //! Returns the content of the tables that the host writes, ObjectPlan::written bytes. @param step of the blurred image.
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
-                                 const ObjectState& state, const Settings& settings, int step);
+                                 const ObjectState& state, const FilterTarget& target, const Settings& settings,
+                                 int step);
 //! Returns the content of the tables of a model, in the layout that begins at Model::leaves.
-std::vector<uint8_t> modelBytes(const LearnedObject& learned);
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& settings);
 //! Reads an object's model from the result of modelBytes(). Sizes and state of the object must be set.
-void readModel(const std::vector<uint8_t>& bytes, LearnedObject& learned);
+void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, LearnedObject& learned);
 
 //! Sets the members of a batch that belong to images. @return bytes of the block.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);
@@ -46,7 +47,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu:
 //! Appends the tiles of a group. @param first object of the group. @param number index of the group. @param contrast
 //! lowest of its objects.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
-                 std::vector<gpu::Tile>& tiles);
+                 const Settings& settings, std::vector<gpu::Tile>& tiles);
 
 }}} // namespace cv::cuda::tld
 

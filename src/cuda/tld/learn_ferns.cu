@@ -33,26 +33,29 @@ struct PositiveExamples
 
 const int HALVES = POSITIVE_CHUNK / 32; //!< of a chunk; a warp has one of a tree
 const int TASKS = 3;                    //!< halves per warp, at most
-static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * TREES &&
-                  TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * TREES,
+static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
+                  TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
               "all trees of a chunk");
 
 /** Learns all chunks of positive examples by one block. A warp has half a chunk for a tree, and an example per lane, so
-that lanes with the same leaf can be counted together. Ends with a barrier. @param sums POSITIVE_CHUNK entries of shared memory. */
-__device__ __forceinline__ void learnPositives(const ObjectRecord& object, const Model& model,
+that lanes with the same leaf can be counted together. Ends with a barrier. @tparam TREES of the settings; 0: known at
+run time only. @param sums POSITIVE_CHUNK entries of shared memory. */
+template <int TREES>
+__device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                const PositiveExamples& examples, uint32_t* sums)
 {
-    const int warps = static_cast<int>(blockDim.x >> 5);
+    const int trees = TREES ? TREES : batch.settings.trees, warps = static_cast<int>(blockDim.x >> 5);
     const int warp = static_cast<int>(threadIdx.x >> 5), lane = static_cast<int>(threadIdx.x & 31);
     uint32_t next[TASKS]; // leaves of a chunk, loaded while the one before is learned
     const auto placeOf = [&](int n) { return (warp + n * warps) % HALVES * 32 + lane; };
     const auto isOne = [&](int first, int n)
-    { return (warp + n * warps) / HALVES < TREES && first + placeOf(n) < examples.count; };
+    { return (warp + n * warps) / HALVES < trees && first + placeOf(n) < examples.count; };
     const auto loadLeaves = [&](int first)
     {
 #pragma unroll
         for (int n = 0; n < TASKS; ++n)
-            next[n] = isOne(first, n) ? leafOf(object, first + placeOf(n), (warp + n * warps) / HALVES) : 0;
+            next[n] =
+                isOne(first, n) ? leafOf(object, batch.settings, first + placeOf(n), (warp + n * warps) / HALVES) : 0;
     };
     loadLeaves(0);
     for (int first = 0; first < examples.count; first += POSITIVE_CHUNK)
@@ -95,12 +98,14 @@ __device__ __forceinline__ void learnPositives(const ObjectRecord& object, const
 }
 
 //! Computes the codes of positive examples. The last block learns them for the first pass.
+template <int TREES>
 __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const __grid_constant__ Batch batch)
 {
     __shared__ ExampleMemory m[EXAMPLES];
     __shared__ TrainingSet sets[2];
     __shared__ uint32_t sums[POSITIVE_CHUNK];
     const ObjectRecord& object = batch.objects[blockIdx.y];
+    const Settings& s = batch.settings;
     const int own = static_cast<int>(threadIdx.x) / EXAMPLE_THREADS,
               thread = static_cast<int>(threadIdx.x) % EXAMPLE_THREADS;
     Live& live = *object.live;
@@ -115,8 +120,7 @@ __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const
         if (!live.learns)
             return;
     }
-    const ExampleStart start(object, batch.settings.seed, number, frame, e, UPDATE_WINDOWS, UPDATE_WARPS, UPDATE_ANGLE,
-                             thread);
+    const ExampleStart start(object, s, number, frame, e, s.updateWindows, s.updateWarps, s.updateAngle, thread);
     if (few)
         beginEarly();
     copyWords(sets, live.trainingSets, 2);
@@ -127,7 +131,7 @@ __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const
         return;
     makeExample(batch, object, set, start, number, frame, e, thread, m[own]);
     if (isLastBlock(live.blocksDone, gridDim.x))
-        learnPositives(object, object.models[1 - live.model], examples, sums);
+        learnPositives<TREES>(batch, object, object.models[1 - live.model], examples, sums);
 }
 
 // --- far windows -----------------------------------------------------------------------------------------------------
@@ -181,11 +185,12 @@ struct PositiveWords
 /** Far windows as negative examples. A warp reads some words of bits, and evaluates 32 fern-positive windows at a time.
 Neither the windows nor their codes depend on the posteriors, so that the first ones are loaded before these are
 known. */
-class FarWindows
+template <int TREES, int FEATURES> class FarWindows
 {
 public:
     __device__ __forceinline__ FarWindows(const Batch& batch, const ObjectRecord& object, const ListPlaces& places)
-        : object_(object),
+        : settings_(batch.settings),
+          object_(object),
           places_(places),
           list_(batch.codeList(batch.objectGroups[object.group])),
           words_(detail::ceilDiv(places.before[object.grid->scales], 32)),
@@ -214,23 +219,25 @@ public:
         if (!isOne_)
             return true;
         const int at = places_.of(k, scale_);
-        codes_.load(list_, at);
+        codes_.load(settings_, list_, at);
         place_ = static_cast<int>(list_.places[at]);
         return true;
     }
     //! Counts those of the loaded windows that are negative examples for the current posteriors.
     __device__ __forceinline__ void count(const Model& model, const uint16_t* posteriors) const
     {
-        if (!isOne_ || codes_.sum(posteriors) < negativeSum())
+        if (!isOne_ || codes_.sum(settings_, posteriors) < negativeSum(settings_.trees))
             return;
         const Scale& scale = object_.grid->scale[scale_];
         if (isFar(windowOf(scale, place_ % scale.nx, place_ / scale.nx), object_.live->trainingSet().box))
 #pragma unroll
-            for (int t = 0; t < TREES; ++t)
-                countNegative(object_, model, codes_.leafOf(t));
+            for (int t = 0; t < PackedCodes<TREES, FEATURES>::MOST; ++t)
+                if (TREES || t < settings_.trees)
+                    countNegative(object_, model, codes_.leafOf(settings_, t));
     }
 
 private:
+    const Settings& settings_;
     const ObjectRecord& object_;
     const ListPlaces& places_;
     const CodeList list_;
@@ -240,7 +247,7 @@ private:
     PositiveWords positives_;
     bool isOne_ = false; //!< this lane has a window
     int scale_ = 0, place_ = 0;
-    PackedCodes codes_;
+    PackedCodes<TREES, FEATURES> codes_;
 };
 
 struct NegativeMemory
@@ -253,7 +260,7 @@ static_assert(sizeof(NegativeMemory) <= LEARN_NEGATIVES_STATIC_BYTES, "plans cou
 
 //! Learns fern-positive far windows. @param pass after pass 0, the last block learns the positive examples of pass 1.
 //! @tparam SHARED posteriors are in shared memory.
-template <bool SHARED>
+template <int TREES, int FEATURES, bool SHARED>
 __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     learnNegatives(const __grid_constant__ Batch batch, int pass)
 {
@@ -265,33 +272,36 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     const PositiveExamples examples(live, live.trainingSet());
     // The preceding kernel writes neither the training set nor the code list.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
-    FarWindows windows(batch, object, m.places);
+    FarWindows<TREES, FEATURES> windows(batch, object, m.places);
     bool loaded = examples.count > 0 && windows.load();
     beginEarly();
     if (examples.count == 0)
         return;
     if (SHARED)
-        loadPosteriors(model, memory);
+        loadPosteriors(batch.settings, model, memory);
     __syncthreads(); // posteriors
     for (; loaded; loaded = windows.load())
         windows.count(model, SHARED ? reinterpret_cast<const uint16_t*>(memory) : model.posteriors);
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
-    refreshTouched(object, model, m.touched);
+    refreshTouched(batch.settings, object, model, m.touched);
     if (pass == 0)
-        learnPositives(object, model, examples, m.sums);
+        learnPositives<TREES>(batch, object, model, examples, m.sums);
 }
 
 } // namespace
 
 void learnFerns(const Batch& batch, detail::StreamHandle stream)
 {
-    const int examples = examplesOf(UPDATE_WINDOWS, UPDATE_WARPS, batch.settings.mirror);
-    detail::launchEarly("tld examples", makePositives, dim3(detail::ceilDiv(examples, EXAMPLES), batch.count),
-                        dim3(EXAMPLES * EXAMPLE_THREADS), 0, stream, batch);
+    const Settings& s = batch.settings;
+    const int examples = examplesOf(s.updateWindows, s.updateWarps, s.mirror);
+    detail::launchEarly("tld examples", s.trees == 10 ? makePositives<10> : makePositives<0>,
+                        dim3(detail::ceilDiv(examples, EXAMPLES), batch.count), dim3(EXAMPLES * EXAMPLE_THREADS), 0,
+                        stream, batch);
     const bool direct = readsPosteriors(batch.count, batch.tileCount);
-    const size_t posteriors = direct ? 0 : posteriorBytes(sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
-    const auto kernel = posteriors > 0 ? learnNegatives<true> : learnNegatives<false>;
+    const size_t posteriors = direct ? 0 : posteriorBytes(s, sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, learnNegatives<10, 13, true>, learnNegatives<0, 0, true>)
+                                       : kernelFor(s, learnNegatives<10, 13, false>, learnNegatives<0, 0, false>);
     const int processors = multiprocessorsBesideFilters(batch);
     const int parts = direct ? directParts(batch.count, batch.tileCount, processors) : partsOf(batch.count, processors);
     const dim3 grid(parts, batch.count);

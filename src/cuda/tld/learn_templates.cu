@@ -113,9 +113,8 @@ __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRe
         m.far.slot = -1;
         if (addsPositive(m.state, m.similarities.result))
         {
-            m.far.replaces = m.state.positives == MAX_POSITIVES;
-            m.far.slot =
-                placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings.seed);
+            m.far.replaces = m.state.positives == batch.settings.maxPositives;
+            m.far.slot = placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings);
         }
     }
     __syncthreads(); // the slot
@@ -152,14 +151,14 @@ __device__ __forceinline__ void learnAllTemplates(const Batch& batch, const Obje
         const PatchStats stats = object.stats[detection];
         const bool unknown = m.far.unknown[k] != 0;
         if (unknown)
-            comparePatch(model, m.state.positives, m.state.negatives, pixels, stats, m.similarities);
+            comparePatch(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats, m.similarities);
         if (threadIdx.x == 0)
         {
             m.far.slot = -1;
             if (!unknown || addsNegative(m.state, m.similarities.result))
             {
-                m.far.replaces = m.state.negatives == MAX_NEGATIVES;
-                m.far.slot = placeNegative(m.state, m.added++, batch.settings.seed);
+                m.far.replaces = m.state.negatives == batch.settings.maxNegatives;
+                m.far.slot = placeNegative(m.state, m.added++, batch.settings);
             }
         }
         __syncthreads(); // the slot

@@ -39,8 +39,8 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
     uploader_.upload(call, frame.ring, &ring, sizeof(ring));
     if (frame.filterTables)
     {
-        const correlation::Tables tables = correlation::makeTables();
-        uploader_.upload(call, const_cast<correlation::Tables*>(frame.filterTables), &tables, sizeof(tables));
+        const FilterTables tables = makeFilterTables();
+        uploader_.upload(call, const_cast<FilterTables*>(frame.filterTables), &tables, sizeof(tables));
     }
     frame_ = frame;
     frameBytes_ = bytes;
@@ -74,7 +74,8 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
     const FernPoints points = pointsOf(object->features);
     const std::vector<uint8_t> written =
-        objectBytes(object->grid, object->features, points, state, settings, static_cast<int>(frame_.blurred.step));
+        objectBytes(object->grid, object->features, points, state, makeFilterTarget(width, height, cols_, rows_),
+                    settings, static_cast<int>(frame_.blurred.step));
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);
@@ -133,7 +134,6 @@ gpu::Batch DeviceMemory::batchOf(const Call& call, const Settings& settings)
                                                                   list.size() * sizeof(Entry), purpose));
     };
     batch.objects = put(recordTable_, records_, "the list of objects");
-    batch.filters = put(filterTable_, filters_, "the list of filters");
     batch.tiles = put(tileTable_, tiles_, "the list of windows");
     batch.tileCount = static_cast<int>(tiles_.size());
     batch.mostPoints = mostPoints_;
@@ -149,21 +149,18 @@ void DeviceMemory::list(const Settings& settings)
 {
     listedVersion_ = 0; // until the lists are complete
     records_.clear();
-    filters_.clear();
     mostPoints_ = 0;
     for (const std::unique_ptr<Object>& object : objects_)
     {
         records_.push_back(object->plan.record);
-        if (settings.filter)
-            filters_.push_back(object->plan.record.filter);
         mostPoints_ = std::max(mostPoints_, object->plan.record.pointCount);
     }
-    listGroups();
+    listGroups(settings);
     listedVersion_ = version_;
 }
 
 //! Groups objects of one size and with the same comparisons: their windows have the same codes.
-void DeviceMemory::listGroups()
+void DeviceMemory::listGroups(const Settings& settings)
 {
     groups_.clear();
     members_.clear();
@@ -186,8 +183,8 @@ void DeviceMemory::listGroups()
                 contrast = std::min(contrast, objects_[k]->contrast);
                 ++group.count;
             }
-        group.list = lists.place<uint8_t>(gpu::codeListBytes(group.windows, group.count));
-        appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, tiles_);
+        group.list = lists.place<uint8_t>(gpu::codeListBytes(group.windows, settings.trees, group.count));
+        appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, settings, tiles_);
         groups_.push_back(group);
     }
     listBytes_ = lists.bytes();

@@ -55,14 +55,13 @@ public:
 private:
     std::unique_ptr<detail::DeviceBuffer> takeMemory(size_t bytes);
     void list(const Settings& settings);
-    void listGroups();
+    void listGroups(const Settings& settings);
 
     detail::Workspace& workspace_;
     detail::Uploader uploader_{workspace_};
     detail::DeviceBuffer images_{workspace_};
     detail::DeviceBuffer lists_{workspace_}; //!< code lists of all groups
-    detail::DeviceTable recordTable_{workspace_}, filterTable_{workspace_}, tileTable_{workspace_},
-        groupTable_{workspace_};
+    detail::DeviceTable recordTable_{workspace_}, tileTable_{workspace_}, groupTable_{workspace_};
     detail::DeviceTable memberTable_{workspace_};
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
@@ -72,7 +71,6 @@ private:
 
     uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists; listedVersion_ 0: none
     std::vector<gpu::ObjectRecord> records_;
-    std::vector<correlation::gpu::Record> filters_;
     std::vector<gpu::Tile> tiles_;
     std::vector<gpu::Group> groups_;
     std::vector<gpu::Member> members_;

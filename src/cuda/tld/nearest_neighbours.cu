@@ -18,7 +18,7 @@ namespace {
 struct SupportMemory
 {
     NearSpans near;
-    Feature features[COMPARISONS];
+    Feature features[ALL_FEATURES];
     uint32_t sums[tuning::THREADS];
     uint32_t largest;
 };
@@ -29,8 +29,8 @@ __device__ __forceinline__ uint32_t codeOfWindow(const Batch& batch, const Featu
     const auto at = [&](int x, int y)
     { return batch.blurred.row(window.y + offsetOf(y, window.h))[window.x + offsetOf(x, window.w)]; };
     uint32_t code = 0;
-#pragma unroll
-    for (int f = 0; f < FEATURES; ++f)
+#pragma unroll 13
+    for (int f = 0; f < batch.settings.features; ++f)
     {
         const Feature c = features[f];
         code = 2 * code + (at(c.x0, c.y0) > at(c.x1, c.y1) ? 1u : 0u);
@@ -45,10 +45,10 @@ index of the block. */
 __device__ __forceinline__ void findSupport(const Batch& batch, const ObjectRecord& object, const Model& model,
                                             const Box& box, int part, SupportMemory& m)
 {
-    const int atOnce = tuning::THREADS / TREES;
+    const int trees = batch.settings.trees, atOnce = tuning::THREADS / trees;
     const int tree = static_cast<int>(threadIdx.x) / atOnce, i = static_cast<int>(threadIdx.x) % atOnce;
-    static_assert(COMPARISONS * sizeof(Feature) <= 2 * tuning::THREADS * sizeof(uint32_t), "words for copyBoth()");
-    copyBoth<2, 2>(&m.near.grid, object.grid, 1, m.features, object.features, COMPARISONS);
+    static_assert(ALL_FEATURES * sizeof(Feature) <= 2 * tuning::THREADS * sizeof(uint32_t), "words for copyBoth()");
+    copyBoth<2, 2>(&m.near.grid, object.grid, 1, m.features, object.features, trees * batch.settings.features);
     if (threadIdx.x == 0)
         m.largest = 0;
     __syncthreads(); // the grid, comparisons, zero
@@ -59,12 +59,12 @@ __device__ __forceinline__ void findSupport(const Batch& batch, const ObjectReco
         m.sums[threadIdx.x] = 0;
         __syncthreads(); // zeros
         bool supports = false;
-        if (tree < TREES && first + i < near)
+        if (tree < trees && first + i < near)
         {
             const NearWindow w = nearWindow(m.near, first + i);
             const bool isPositive = bitOf(object.fernPositives + object.bits.first[w.scale], w.place);
-            const uint32_t leaf =
-                (static_cast<uint32_t>(tree) << FEATURES) + codeOfWindow(batch, m.features + tree * FEATURES, w.window);
+            const uint32_t leaf = (static_cast<uint32_t>(tree) << batch.settings.features) +
+                                  codeOfWindow(batch, m.features + tree * batch.settings.features, w.window);
             const uint32_t posterior = model.posteriors[leaf];
             supports = tree == 0 && overlap(w.window, box) > NEAR_OVERLAP && isPositive;
             atomicAdd(&m.sums[i], posterior);

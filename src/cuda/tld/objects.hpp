@@ -10,7 +10,6 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 
-#include "correlation.hpp"
 #include "tuning.hpp"
 #include "../../tld/stages.hpp"
 #ifdef __CUDACC__
@@ -60,7 +59,7 @@ struct TrainingSet
     Box box, positive;
     int32_t near, warps, examples; //!< examples: positive ones for ferns; 0 without near windows
     double angle;
-    Window windows[INIT_WINDOWS], hull;
+    Window windows[MAX_NEAR], hull;
 };
 
 //! Results of templateSimilarities for the box.
@@ -75,18 +74,19 @@ struct TrackResult
 struct Live
 {
     ObjectState states[2];
-    int32_t current;    //!< index of the current states and detections
-    int32_t model;      //!< index of the current model
-    int32_t spareIsOld; //!< the other model is not a copy of the current one
-    int32_t filter;     //!< index of the current model of the filter
+    int32_t current;      //!< index of the current states and detections
+    int32_t model;        //!< index of the current model
+    int32_t spareIsOld;   //!< the other model is not a copy of the current one
+    int32_t filter;       //!< index of the current filter
+    int32_t ofColours[2]; //!< histograms of this filter may have values in bins that gray images do not have
     Counts counts;
     FlowTask task;
     TrackResult trackResult;
-    ObjectState tracked;             //!< state as templateSimilarities has found it
-    TrainingSet trainingSets[2];     //!< see integrateObjects
-    int32_t set;                     //!< index of the one that counts
-    int32_t learns;                  //!< the object learns from this frame
-    unsigned blocksDone, copiesDone; //!< see isLastBlock(); 0 between launches
+    ObjectState tracked;                               //!< state as templateSimilarities has found it
+    TrainingSet trainingSets[2];                       //!< see integrateObjects
+    int32_t set;                                       //!< index of the one that counts
+    int32_t learns;                                    //!< the object learns from this frame
+    unsigned blocksDone, copiesDone, filterBlocksDone; //!< see isLastBlock(); 0 between launches
     // Used by train().
     int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
     uint32_t worstSum;
@@ -107,6 +107,52 @@ struct Model
     uint16_t* order;
 };
 
+//! Most displacements of an answer: those of a target with four samples per side.
+const int MOST_DISPLACEMENTS = (FILTER_SIDE - 3) * (FILTER_SIDE - 3);
+
+//! A place where a filter looks, or whether it does.
+struct FilterLook
+{
+    int32_t there, trains, colour; //!< colour: of FilterState
+    FilterAreas areas;
+    SamplePlan plan;
+};
+
+//! Where the samples of a size are, or whether they are taken.
+struct SizePlan
+{
+    int32_t there;
+    SamplePlan plan;
+};
+
+//! Scratch memory of a filter in a frame.
+struct FilterWork
+{
+    FilterLook places[2]; //!< 0: of the training; 1: `second`
+    SecondPlace second;
+    // At two places, the last box and the second one, or at that of the training.
+    int32_t histograms[2][2 * ORIENTATIONS][FILTER_CELLS]; //!< of gradients
+    int64_t energies[2][FILTER_CELLS];
+    int32_t samples[2][FILTER_CELLS];                      //!< sums over cells
+    Complex products[2][FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of answerPart()
+    alignas(16) uint16_t likelihoods[2][FILTER_SIDE * FILTER_SIDE];
+    int32_t targetSums[2][MOST_DISPLACEMENTS]; //!< of likelihoods over the displaced target
+    Displacements displacements[2];
+    FilterAnswer answers[2];
+    FilterState moved[2];                 //!< by the answers: place and confidence
+    SizePlan sizePlans[FILTER_SCALES][2]; //!< where these are; 0: where the filter is trained
+    float sizeFeatures[FILTER_SCALES][SCALE_ROWS];
+    Complex sizeSums[SCALE_CELLS][SCALE_FREQUENCIES]; //!< of the answers of the rows of a cell
+    Similarity similarity;                            //!< of flow's box
+    // What the training of the filter takes from the frame.
+    float squares[FILTER_CHANNELS][FILTER_SPECTRUM]; //!< of absolute values of spectra
+    alignas(16) int32_t foreground[HISTOGRAM_BINS];
+    alignas(16) int32_t background[HISTOGRAM_BINS]; //!< counts of samples
+    int32_t counts[2];                              //!< their sums
+    TrainingRates rates;
+    int32_t inDoubt; //!< verifyFound() must decide
+};
+
 //! Addresses of all data of an object.
 struct ObjectRecord
 {
@@ -114,14 +160,16 @@ struct ObjectRecord
     int group;
     const Grid* grid;
     const Feature* features;
-    const int* points; //!< MAX_POINTS per scale: offsets from a window's corner to the pixels of all points, by rows
+    const int* points; //!< pointStep() per scale: offsets from a window's corner to the pixels of all points, by rows
     const uint32_t* pairs; //!< points per comparison: first | second << 16
     int pointCount;
     Model models[2];
     size_t modelBytes;        //!< size of the tables of a model, which begin at Model::leaves
     Detection* detections[2]; //!< MAX_DETECTIONS each
     // With Settings::filter.
-    correlation::gpu::Record filter;
+    const FilterTarget* filterTarget;
+    FilterModel* filters[2];
+    FilterWork* filterWork;
     // Scratch memory of the current frame.
     uint32_t* fernPositives; //!< bits of fern-positive windows, by BitLayout
     BitLayout bits;
@@ -129,7 +177,7 @@ struct ObjectRecord
     uint2* passed;               //!< index and sum of posteriors of windows that passed, in any order
     uint8_t* patches;            //!< patches of detections, PATCH_STRIDE bytes each
     PatchStats* stats;           //!< sums of these patches
-    TrackedPoint* trackedPoints; //!< FLOW_POINTS
+    TrackedPoint* trackedPoints; //!< 2 * FLOW_POINTS: of flow, then the forward tracks for filters of few objects
     uint16_t* codes;             //!< codes of positive examples, one per tree
     uint32_t* touched;           //!< bits of leaves whose counts have changed; 0 between launches
 };
@@ -173,21 +221,21 @@ struct CodeList
     int step;
 
     //! Extracts the code of tree t from a word.
-    CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t)
+    CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t, int features)
     {
-        return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - FEATURES);
+        return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - features);
     }
 };
 const size_t CODE_LIST_COUNTS = 256;
 static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "a count per scale");
 //! Returns the words of places and codes, rounded up so that contrasts after them are aligned.
-CT_HOST_DEVICE size_t codeListWords(int windows)
+CT_HOST_DEVICE size_t codeListWords(int windows, int trees)
 {
-    return (static_cast<size_t>(windows) * (1 + (TREES + 1) / 2) + 63) / 64 * 64;
+    return (static_cast<size_t>(windows) * (1 + (trees + 1) / 2) + 63) / 64 * 64;
 }
-CT_HOST_DEVICE size_t codeListBytes(int windows, int objects)
+CT_HOST_DEVICE size_t codeListBytes(int windows, int trees, int objects)
 {
-    return CODE_LIST_COUNTS + codeListWords(windows) * sizeof(uint32_t) +
+    return CODE_LIST_COUNTS + codeListWords(windows, trees) * sizeof(uint32_t) +
            (objects > 1 ? (static_cast<size_t>(windows) * sizeof(int64_t) + 255) / 256 * 256 : 0);
 }
 
@@ -205,9 +253,8 @@ struct Batch
     size_t tableStep;
     int2 *strips, *groups; //!< sums over the columns of a strip, and of a group of strips
     int stripStep;
-    const correlation::Tables* filterTables; //!< with Settings::filter
+    const FilterTables* filterTables; //!< with Settings::filter
     const ObjectRecord* objects;
-    const correlation::gpu::Record* filters; //!< one per object, with Settings::filter
     int count;
     const Group* objectGroups;
     const Member* members;
@@ -223,7 +270,7 @@ struct Batch
     {
         uint32_t* const words = reinterpret_cast<uint32_t*>(lists + list + CODE_LIST_COUNTS);
         return {reinterpret_cast<uint32_t*>(lists + list), words, words + windows,
-                reinterpret_cast<int64_t*>(words + codeListWords(windows)), windows};
+                reinterpret_cast<int64_t*>(words + codeListWords(windows, settings.trees)), windows};
     }
     CT_HOST_DEVICE CodeList codeList(const Group& group) const { return codeList(group.list, group.windows); }
     CT_HOST_DEVICE SumTable sumTable() const { return {reinterpret_cast<const uint32_t*>(table), 2 * tableStep, 2}; }
@@ -236,14 +283,19 @@ struct Batch
 //! Whether the objects of a batch leave most of the device idle, so that their kernels are bound by latency.
 CT_HOST_DEVICE bool isFew(const Batch& batch) { return batch.count <= tuning::FEW_OBJECTS; }
 
-//! Whether points are tracked by a block of several warps each, and kernels begin early. Many blocks would fill the
-//! device while they wait, and delay the detector.
-CT_HOST_DEVICE bool usesTeams(const Batch& batch) { return batch.count <= tuning::TEAM_OBJECTS; }
-
-const int MAX_POINTS = 2 * COMPARISONS; //!< points per scale
-const int LEAF_WORDS = LEAVES / 32;     //!< a bit per leaf
-static_assert(MAX_POINTS % 4 == 0 && LEAF_WORDS % 4 == 0, "they are read four at a time");
-static_assert(LEAVES % 8 == 0, "posteriors are read eight at a time");
+const int MAX_POINTS = 2 * ALL_FEATURES;
+//! Returns the largest number of points per scale, rounded up, as they are read four at a time.
+CT_HOST_DEVICE int pointStep(const Settings& s) { return (2 * s.trees * s.features + 3) / 4 * 4; }
+CT_HOST_DEVICE int leavesOf(const Settings& s) { return s.trees << s.features; }
+//! Returns the words of a bit per leaf, rounded up, as they are read four at a time.
+CT_HOST_DEVICE int leafWords(const Settings& s) { return (leavesOf(s) + 127) / 128 * 4; }
+CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.maxNegatives; }
+//! Returns the largest possible number of positive examples.
+CT_HOST_DEVICE int mostExamples(const Settings& s)
+{
+    return greater(examplesOf(s.initWindows, s.initWarps, s.mirror),
+                   examplesOf(s.updateWindows, s.updateWarps, s.mirror));
+}
 
 #ifdef __CUDACC__
 //! Waits for the preceding kernel and lets the next one begin, so that launches of a frame overlap.
@@ -260,7 +312,7 @@ struct TrainingMemory
 {
     uint8_t* kinds;      //!< purpose of each window
     uint32_t* histogram; //!< TRAIN_BINS entries; must be 0
-    uint2* candidates;   //!< INIT_NEGATIVES entries
+    uint2* candidates;   //!< MAX_INIT_NEGATIVES entries
 };
 
 }}}} // namespace cv::cuda::tld::gpu

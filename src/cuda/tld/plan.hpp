@@ -16,10 +16,10 @@ const size_t ENCODE_STATIC_BYTES = 1536, POSTERIOR_STATIC_BYTES = 1024, LEARN_NE
 
 //! Returns the bytes of shared memory for an object's posteriors; 0 if they do not fit and blocks read them from device
 //! memory.
-inline size_t posteriorBytes(const detail::SharedLimit& shared, size_t staticBytes)
+inline size_t posteriorBytes(const Settings& settings, const detail::SharedLimit& shared, size_t staticBytes)
 {
-    const size_t bytes = LEAVES * sizeof(uint16_t);
-    return bytes <= shared.dynamicBytes(staticBytes) ? bytes : 0;
+    const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
+    return bytes <= shared.dynamicBytes(staticBytes) && leavesOf(settings) % 8 == 0 ? bytes : 0;
 }
 
 //! Returns the blocks per object: few objects fill the device once; more fill it up to MOST_ROUNDS times, as objects

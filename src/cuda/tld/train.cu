@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Box box = live.states[0].box;
     copyWords(&m.near.grid, object.grid, 1);
     __syncthreads(); // the grid
-    findNear(box, INIT_WINDOWS, m.near, m.ranking);
+    findNear(box, batch.settings.initWindows, m.near, m.ranking);
     if (m.ranking.count == 0)
     {
         if (threadIdx.x == 0)
@@ -63,7 +63,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (threadIdx.x >= 32)
         return;
     TrainingSet& set = live.trainingSets[live.set];
-    fillTrainingSet(set, box, m.ranking.windows, m.ranking.count, INIT_WARPS, INIT_ANGLE, batch.settings);
+    fillTrainingSet(set, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps, batch.settings.initAngle,
+                    batch.settings);
     if (threadIdx.x != 0)
         return;
     live.trained = m.patch.stats.contrast > 0;
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     set.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
     live.last = 0;
-    live.left = INIT_NEGATIVES;
+    live.left = batch.settings.initNegatives;
 }
 
 struct GridWindow
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
     const TrainingSet& set = live.trainingSet();
     const ObjectState& state = live.states[0];
     const int e = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
-    const ExampleStart start(object, batch.settings.seed, state.number, state.frame, e, set.near, set.warps, set.angle,
+    const ExampleStart start(object, batch.settings, state.number, state.frame, e, set.near, set.warps, set.angle,
                              thread);
     makeExample(batch, object, set, start, state.number, state.frame, e, thread, m);
 }
@@ -156,17 +157,19 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Model& model = object.models[0];
     const bool forPositives = blockIdx.x == gridDim.x - 1;
     if (forPositives)
-        countPositives(object, model, live.states[0].fernThreshold, k, live.trainingSet().examples, INIT_CHUNKS, sums);
+        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.trainingSet().examples,
+                       INIT_CHUNKS, sums);
     else
     {
         listKind(object, kinds, static_cast<uint8_t>(k), m);
         forListedWindows(batch, object, model, m,
-                         [&](uint32_t sum, const uint32_t* leaves) { countNegatives(object, model, sum, leaves); });
+                         [&](uint32_t sum, const uint32_t* leaves)
+                         { countNegatives(batch.settings, object, model, sum, leaves); });
     }
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
-    refreshPositives(object, model, k, live.trainingSet().examples, INIT_CHUNKS);
-    refreshTouched(object, model, touched);
+    refreshPositives(object, model, batch.settings, k, live.trainingSet().examples, INIT_CHUNKS);
+    refreshTouched(batch.settings, object, model, touched);
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
@@ -229,7 +232,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         atomicAdd(histogram + digitOf(order, k), 1u);
 }
 
-//! Collects the windows up to the last order. They are at most INIT_NEGATIVES, as orders are unique.
+//! Collects the windows up to the last order. They are at most initNegatives, as orders are unique.
 __global__ void __launch_bounds__(tuning::THREADS)
     collectCandidates(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
                       const uint8_t* kinds, uint2* candidates)
@@ -250,7 +253,7 @@ struct InitialMemory
     int slot;
     double worst;
     bool again; //!< result of retrains()
-    int windows[INIT_NEGATIVES];
+    int windows[MAX_INIT_NEGATIVES];
     BlockPatch patch;
     SimilarityMemory similarities;
 };
@@ -267,9 +270,9 @@ __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& mode
     {
         m.slot = -1;
         if (positive && addsPositive(m.state, m.similarities.result))
-            m.slot = placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings.seed);
+            m.slot = placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings);
         if (!positive && addsNegative(m.state, m.similarities.result))
-            m.slot = placeNegative(m.state, m.added++, batch.settings.seed);
+            m.slot = placeNegative(m.state, m.added++, batch.settings);
         if (m.slot >= 0)
             model.stats[m.slot] = m.patch.stats;
     }
@@ -306,8 +309,8 @@ __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectR
     compareWith(batch, model, object.live->trainingSet().box, m);
     if (threadIdx.x == 0)
     {
-        endTraining(m.state, object.live->worstSum, m.worst, m.similarities.result);
-        m.again = retrains(m.state);
+        endTraining(m.state, object.live->worstSum, m.worst, m.similarities.result, batch.settings);
+        m.again = retrains(m.state, batch.settings);
     }
     __syncthreads(); // the state; whether to train again
 }
@@ -354,7 +357,7 @@ void train(const Batch& batch, const ObjectRecord& object, int windows, const Tr
                                        scans(detail::ceilDiv(windows, tuning::SCAN_WINDOWS));
     detail::launch("tld train: near windows", initialWindows, dim3(1), block, 0, stream, batch, object);
     detail::launch("tld train: split", splitWindows, all, block, 0, stream, batch, object, kinds, histogram);
-    detail::launch("tld train: examples", initialPositives, dim3(examplesOf(INIT_WINDOWS, INIT_WARPS, s.mirror)),
+    detail::launch("tld train: examples", initialPositives, dim3(examplesOf(s.initWindows, s.initWarps, s.mirror)),
                    dim3(EXAMPLE_THREADS), 0, stream, batch, object);
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)

@@ -2,9 +2,9 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Part of core.hpp: a Fourier transform whose additions have one order, whoever executes them: Stockham's, with stages
-// of radix 3 and 4. A stage reads one array and writes another; its butterflies can be executed in any order.
-#ifndef OPENCV_CUDATRACKING_TLD_CORE_FFT_HPP
-#define OPENCV_CUDATRACKING_TLD_CORE_FFT_HPP
+// of radix 2, 3, 4 and 5. A stage reads one array and writes another; its butterflies can be executed in any order.
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_FILTER_FFT_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_FILTER_FFT_HPP
 
 #include "../common/hostdevice.hpp"
 #include <type_traits>
@@ -14,6 +14,14 @@ namespace cv { namespace cuda { namespace tld {
 template <int VALUE> using IntConstant = std::integral_constant<int, VALUE>;
 
 //! Transforms R complex values in place.
+CT_HOST_DEVICE void butterfly(IntConstant<2>, float* re, float* im)
+{
+    const float r = re[1], i = im[1];
+    re[1] = re[0] - r;
+    im[1] = im[0] - i;
+    re[0] = re[0] + r;
+    im[0] = im[0] + i;
+}
 CT_HOST_DEVICE void butterfly(IntConstant<3>, float* re, float* im)
 {
     const float sine = 0.866025404f;
@@ -39,6 +47,26 @@ CT_HOST_DEVICE void butterfly(IntConstant<4>, float* re, float* im)
     im[1] = aIm - bRe;
     re[3] = aRe - bIm;
     im[3] = aIm + bRe;
+}
+CT_HOST_DEVICE void butterfly(IntConstant<5>, float* re, float* im)
+{
+    const float cos1 = 0.309016994f, cos2 = -0.809016994f, sin1 = 0.951056516f, sin2 = 0.587785252f;
+    const float aRe = re[1] + re[4], aIm = im[1] + im[4], bRe = re[2] + re[3], bIm = im[2] + im[3];
+    const float cRe = re[1] - re[4], cIm = im[1] - im[4], dRe = re[2] - re[3], dIm = im[2] - im[3];
+    const float e1Re = re[0] + cos1 * aRe + cos2 * bRe, e1Im = im[0] + cos1 * aIm + cos2 * bIm;
+    const float e2Re = re[0] + cos2 * aRe + cos1 * bRe, e2Im = im[0] + cos2 * aIm + cos1 * bIm;
+    const float f1Re = sin1 * cRe + sin2 * dRe, f1Im = sin1 * cIm + sin2 * dIm;
+    const float f2Re = sin2 * cRe - sin1 * dRe, f2Im = sin2 * cIm - sin1 * dIm;
+    re[0] = re[0] + aRe + bRe;
+    im[0] = im[0] + aIm + bIm;
+    re[1] = e1Re + f1Im;
+    im[1] = e1Im - f1Re;
+    re[4] = e1Re - f1Im;
+    im[4] = e1Im + f1Re;
+    re[2] = e2Re + f2Im;
+    im[2] = e2Im - f2Re;
+    re[3] = e2Re - f2Im;
+    im[3] = e2Im + f2Re;
 }
 
 //! One butterfly of a stage: N / R of them, by number.
@@ -94,4 +122,4 @@ private:
 
 }}} // namespace cv::cuda::tld
 
-#endif // OPENCV_CUDATRACKING_TLD_CORE_FFT_HPP
+#endif // OPENCV_CUDATRACKING_TLD_CORE_FILTER_FFT_HPP
