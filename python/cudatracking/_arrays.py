@@ -619,7 +619,7 @@ def _check_weights(host: npt.NDArray[Any], name: str) -> None:
         raise ArgumentError(f"{name}: value {host[y, x]:.9g} at ({x}, {y}) is not in [0, 1]", name, float(host[y, x]))
     quantised = np.rint(255. * host.astype(np.float64)) if host.dtype.kind == "f" else host
     if not quantised.any():
-        raise ArgumentError(f"{name}: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name)
+        raise ArgumentError(f"{name}: their sum is 0 when rounded to 0..255, so everything would match", name)
 
 
 def reals(value: Any, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:

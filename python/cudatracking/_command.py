@@ -342,11 +342,14 @@ def find(options: argparse.Namespace, stop: Stop) -> int:
     """Finds all places of a template."""
     template = Source(options.template, None)
     try:
-        part = next(iter(template), None)
+        images = iter(template)
+        part, other = next(images, None), next(images, None)
     finally:
         template.close()
     if part is None:
         raise error(template.unread[0] if template.unread else f"{options.template}: has no image")
+    if other is not None:
+        raise error(f"{options.template}: has more than one image; the template is one")
     finder = TemplateFinder(part.pixels, angles=options.angles, scales=options.scales, threshold=options.threshold, max_matches=options.matches,
                             max_overlap=options.overlap, device=options.device)
     job = Job(options, stop, ("frame", "time", "file", "x", "y", "angle", "scale", "score", "x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4"))

@@ -37,7 +37,7 @@ def scene():
 
 
 def score_of(image, part, pose):
-    """Correlation of an image and a template at a pose, by bilinear interpolation."""
+    """Correlation of an image and a template at a pose, by bilinear interpolation between pixels of the template."""
     rows, columns = part.shape
     y, x = np.mgrid[:image.shape[0], :image.shape[1]]
     c, s = math.cos(math.radians(pose.angle)) / pose.scale, math.sin(math.radians(pose.angle)) / pose.scale
@@ -50,7 +50,8 @@ def score_of(image, part, pose):
             share = (1 - abs(u - left)) * (1 - abs(v - top))
             values += share * part[np.clip(top, 0, rows - 1), np.clip(left, 0, columns - 1)]
             weights += share * ((left >= 0) & (left < columns) & (top >= 0) & (top < rows))
-    q = weights / weights.sum()
+    q = weights > 1 - 1 / 64  # positions are rounded to 1 / 32 pixel
+    q = q / q.sum()
     a, b = image - (q * image).sum(), values - (q * values).sum()
     return float((q * a * b).sum() / math.sqrt((q * a * a).sum() * (q * b * b).sum()))
 
@@ -163,6 +164,11 @@ class Command(CommandCase):
             self.assertIn(words, errors)
         _, errors = self.call_command("find", "board.png", "missing.png", code=1)
         self.assertIn("missing.png", errors)
+        os.mkdir(self.path("parts"))
+        for name in ("parts/1.png", "parts/2.png"):
+            ct.cv2.imwrite(self.path(name), template())
+        _, errors = self.call_command("find", "board.png", "parts", code=1)
+        self.assertIn("parts: has more than one image", errors)
         _, errors = self.call_command("find", "board.png", "board.png", "--draw", "board.png", code=2)
         self.assertTrue(os.path.getsize(self.path("board.png")))
 

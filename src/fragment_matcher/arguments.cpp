@@ -64,9 +64,8 @@ Mat quantised(const std::string& name, const Mat& weights)
                                              weights.at<float>(y, wrong), wrong, y));
     }
     if (countNonZero(q) == 0)
-        CV_Error_(
-            Error::StsOutOfRange,
-            ("%s: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name.c_str()));
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: their sum is 0 when rounded to 0..255, so everything would match", name.c_str()));
     return countNonZero(q == 255) == static_cast<int>(q.total()) ? Mat() : q;
 }
 

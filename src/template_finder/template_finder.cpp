@@ -73,10 +73,10 @@ public:
                                          weights.isGpuMat() ? "GpuMat" : "Mat", templ.isGpuMat() ? "GpuMat" : "Mat"));
         const Mat pixels = onHost("templ", "setTemplate()", templ, stream);
         Mat cover = onHost("weights", "setTemplate()", weights, stream);
-        FragmentMatcher::create()->addFragment(pixels, cover); // throws where a template or its weights are wrong
-        if (std::max(pixels.cols, pixels.rows) > MAX_TEMPLATE_SIDE)
+        if (pixels.empty() || std::max(pixels.cols, pixels.rows) > MAX_TEMPLATE_SIDE)
             CV_Error_(Error::StsBadSize, ("templ: size %d x %d, but each side must be 1..%d", pixels.cols, pixels.rows,
                                           MAX_TEMPLATE_SIDE));
+        FragmentMatcher::create()->addFragment(pixels, cover); // throws where a template or its weights are wrong
         if (cover.depth() == CV_32F)
             cover.convertTo(cover, CV_8U, 255.);
         replace(pixels.clone(), cover.clone(), params_);

@@ -178,7 +178,7 @@ TEST(FragmentMatcher_Messages, nameTheFragment)
     const std::vector<Mat> three(3, ok);
     typedef std::vector<Mat> Mats;
     expectRefused([&] { matcher->setFragments(three, Mats{full, full, slightly}); }, {"weights[2]: value 1.00000012"});
-    expectRefused([&] { matcher->setFragments(three, Mats{full, small, full}); }, {"after quantisation"});
+    expectRefused([&] { matcher->setFragments(three, Mats{full, small, full}); }, {"when rounded"});
     expectRefused([&] { matcher->setFragments(three, Mats{full, small, full}); }, {"weights[1]"});
     expectRefused([&] { matcher->setFragments(Mats{ok, ok, Mat()}); }, {"templates[2]"});
     expectRefused([&] { matcher->setFragments(Mats{ok, Mat(4, 5, CV_8UC3)}); }, {"templates[1]: type CV_8UC3"});

@@ -138,8 +138,8 @@ public:
     @param weights how much each pixel of the template counts, an array of its size in the same memory: CV_8UC1, 0 to
     255, or CV_32FC1 with values in [0,1]. Default: none, all pixels count alike.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if sizes or types do not fit, if weights are out of [0,1] or all 0, or if angles and sizes are
-    too many for the template. The old template is kept then. */
+    @throws cv::Exception if sizes or types do not fit, if weights are out of [0,1] or all 0 when rounded to 0..255, or if
+    angles and sizes are too many for the template. The old template is kept then. */
     CV_WRAP virtual void setTemplate(InputArray templ, InputArray weights = noArray(),
                                      Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the size (width, height) of the template in pixels; (0, 0) without one. */
