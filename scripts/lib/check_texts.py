@@ -132,7 +132,7 @@ def check_version(root):
 
 # Pages that are written by the rules of CONTRIBUTING.md, "Texts"; add a page when it is.
 STYLED = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *(f"doc/{page}.md" for page in (
-    "index", "build", "cascade", "pipelines", "platforms", "rasters", "developing", "troubleshooting", "fast", "python", "python_gpu", "command", "from_opencv", "fragment_matcher",
+    "index", "build", "cascade", "template_finder", "pipelines", "platforms", "rasters", "developing", "troubleshooting", "fast", "python", "python_gpu", "command", "from_opencv", "fragment_matcher",
     "fragment_matcher_algorithm", "windows", "performance/windows")))
 LONGEST_SENTENCE, LONGEST_ROW, MOST_NUMBERS = 35, 160, 3
 BANNED = ("the same bits", "nothing was chosen on", "absent frames", "absent boxes", "exact points", "second look", "whole or not at all",

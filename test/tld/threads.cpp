@@ -7,6 +7,9 @@
 #include "../common/threads.hpp"
 #include <fstream>
 #include <functional>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace opencv_test { namespace {
 
@@ -126,6 +129,9 @@ TEST(Tld_ThreadsMemory, firstTrainingOfTld)
     if (!forgetPeak())
         throw SkipTestException("the peak of this process's memory cannot be asked for");
     const Mat frame = texture(5, Size(3840, 2160), CV_8UC1, 2);
+#ifdef __GLIBC__
+    malloc_trim(0); // otherwise memory that was freed before could be reused
+#endif
     forgetPeak();
     const double before = memoryOf("VmRSS");
     const Ptr<TLDDetector> detector = TLDDetector::create();
