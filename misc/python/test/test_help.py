@@ -113,7 +113,7 @@ class HelpTest(unittest.TestCase):
             if member in ("metric", "exclusion", "subpixelFit", "search"):
                 self.assertIn(f"({value}, default)", line)
             else:
-                self.assertIn(f"default {value}", line.replace("default: ", "default "))
+                self.assertIn(f"default {value}", " ".join(line.split()).replace("default: ", "default "))
 
     def test_parameters_of_tld_are_true(self):
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.TrackerTLD))["create"])["params"]
