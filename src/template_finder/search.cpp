@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#if CV_VERSION_MAJOR >= 5
+#include "opencv2/geometry.hpp" // rotatedRectangleIntersection, convexHull, contourArea
+#else
+#include "opencv2/imgproc.hpp"
+#endif
 
 namespace cv { namespace cuda { namespace template_finder {
 
