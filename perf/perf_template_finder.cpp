@@ -6,6 +6,9 @@
 // Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "perf_measure.hpp"
+#if CV_VERSION_MAJOR >= 5
+#include "opencv2/geometry.hpp" // getRotationMatrix2D moved there
+#endif
 
 namespace opencv_test { namespace {
 
