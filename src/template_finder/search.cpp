@@ -6,9 +6,7 @@
 #include <cmath>
 #include <tuple>
 #if CV_VERSION_MAJOR >= 5
-#include "opencv2/geometry.hpp" // rotatedRectangleIntersection, convexHull, contourArea
-#else
-#include "opencv2/imgproc.hpp"
+#include "opencv2/geometry.hpp" // rotatedRectangleIntersection, convexHull and contourArea moved there
 #endif
 
 namespace cv { namespace cuda { namespace template_finder {
@@ -79,9 +77,7 @@ Search::Search(const Mat& templ, const Mat& weights, const Params& params) : par
         if (2 * countNonZero(squares) < countNonZero(counts)) // thin: little would be left between pixels
             counts.release();
         resolutions_.push_back({pixels, cover, counts, center, Aligner(pixels, cover, center, turns, scales)});
-        pixels = pixels.clone();
-        cover = cover.clone();
-        halve(pixels, cover);
+        halve(pixels, cover); // sizes differ, so what was stored stays
         center *= 0.5;
     }
     const auto contrastAt = [&](int level)

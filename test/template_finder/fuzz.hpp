@@ -26,7 +26,8 @@ inline void giveTemplate(RNG& rng, const poses::TF::Params& params, TemplateFind
     const int width = rng.uniform(1, 33), height = rng.uniform(1, std::max(2, 500 / width));
     const double angle = rng.uniform(params.firstAngle, params.lastAngle);
     const double scale = rng.uniform(params.firstScale, params.lastScale);
-    const Point2f center(rng.uniform(0.3f, 0.7f) * source.cols, rng.uniform(0.3f, 0.7f) * source.rows);
+    const float down = rng.uniform(0.3f, 0.7f), right = rng.uniform(0.3f, 0.7f);
+    const Point2f center(right * source.cols, down * source.rows);
     Mat map = getRotationMatrix2D(center, -angle, 1. / scale);
     map.at<double>(0, 2) += (width - 1) * 0.5 - center.x;
     map.at<double>(1, 2) += (height - 1) * 0.5 - center.y;
@@ -35,7 +36,8 @@ inline void giveTemplate(RNG& rng, const poses::TF::Params& params, TemplateFind
     {
         c.weights = Mat(c.templ.size(), CV_8UC1);
         rng.fill(c.weights, RNG::UNIFORM, onceIn(rng, 2) ? 0 : 200, 256);
-        c.weights.at<uchar>(rng.uniform(0, height), rng.uniform(0, width)) = 255; // one at least
+        const int x = rng.uniform(0, width), y = rng.uniform(0, height);
+        c.weights.at<uchar>(y, x) = 255; // one at least
     }
     if (!c.weights.empty() && onceIn(rng, 2))
         c.weights.convertTo(c.weights, CV_32F, 1. / 255.);
@@ -51,8 +53,9 @@ inline TemplateFinderCase makeTemplateFinderCase(int64 seed, int64 number)
     c.image = randomImage(rng, Size(width, height), type, blur, onceIn(rng, 6) ? rng.uniform(1, 9) : 256);
     const double first = rng.uniform(-360., 180.), span = onceIn(rng, 2) ? 360. : rng.uniform(0., 360.);
     const double smallest = onceIn(rng, 2) ? 1. : rng.uniform(0.75, 1.3);
-    c.params = poses::makeParams(rng.uniform(0.3, 0.95), first, onceIn(rng, 6) ? first : first + span, smallest,
-                                 onceIn(rng, 3) ? std::min(smallest * rng.uniform(1., 1.4), 1.4) : smallest);
+    const double largest = onceIn(rng, 3) ? std::min(smallest * rng.uniform(1., 1.4), 1.4) : smallest;
+    const double last = onceIn(rng, 6) ? first : first + span, threshold = rng.uniform(0.3, 0.95);
+    c.params = poses::makeParams(threshold, first, last, smallest, largest);
     c.params.maxMatches = onceIn(rng, 4) ? rng.uniform(1, 5) : 1000;
     c.params.maxOverlap = onceIn(rng, 3) ? rng.uniform(0., 1.) : 0.3;
     c.params.coarsestArea = oneOf<int>(rng, {64, 256, 256, 1024});
