@@ -4,13 +4,10 @@
 // Cost limits of any file: loading it and detecting in an image of 64 x 64 takes time in proportion to its length, and
 // 256 MB.
 #include "../test_precomp.hpp"
+#include "../common/peak_memory.hpp"
 #include "generate.hpp"
 #include <ctime>
-#include <fstream>
 #include <functional>
-#if defined(__linux__) && defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 namespace opencv_test { namespace {
 
@@ -20,40 +17,6 @@ using cuda::CascadeClassifierEx;
 //! machine.
 const double MOST_SECONDS = 10.;
 const double MOST_BYTES = 256e6;
-
-#if defined(__linux__) && defined(__GLIBC__)
-
-//! Reads a line of /proc/self/status, in bytes.
-double statusOf(const std::string& name)
-{
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.compare(0, name.size(), name) == 0)
-            return 1024. * std::atof(line.c_str() + name.size());
-    return 0.;
-}
-
-//! Returns the peak of additional memory of `work`; 0 where the kernel does not report it.
-template <typename Work> double peakOf(const Work& work)
-{
-    malloc_trim(0); // otherwise memory that was freed before could be reused
-    std::ofstream reset("/proc/self/clear_refs");
-    reset << "5" << std::flush; // resets the peak to the present value
-    const double before = statusOf("VmRSS:");
-    const bool known = reset.good() && statusOf("VmHWM:") < before + 4e6;
-    work();
-    return known ? statusOf("VmHWM:") - before : 0.;
-}
-
-#else
-
-template <typename Work> double peakOf(const Work& work)
-{
-    work();
-    return 0.;
-}
-
-#endif
 
 //! Loads bytes and detects. @return false if the bytes were refused.
 bool tryBytes(const std::string& bytes, bool detect)

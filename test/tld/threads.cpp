@@ -4,12 +4,9 @@
 // TLD's classes on many threads and streams at once: the results of one instance do not depend on the others.
 #include "../common/graphs.hpp"
 #include "fuzz.hpp"
+#include "../common/peak_memory.hpp"
 #include "../common/threads.hpp"
-#include <fstream>
 #include <functional>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace opencv_test { namespace {
 
@@ -100,50 +97,19 @@ TEST(Tld_Threads, casesOnCuda)
     expectSameCases(Engine::CUDA, 8);
 }
 
-#ifdef __linux__
-
-//! Memory of the process in bytes: "VmRSS", what it has, or "VmHWM", the most that it had since forgetPeak(). 0: not
-//! known.
-double memoryOf(const std::string& what)
-{
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;)
-        if (word == what + ":")
-        {
-            double kilobytes = 0.;
-            status >> kilobytes;
-            return kilobytes * 1024.;
-        }
-    return 0.;
-}
-bool forgetPeak()
-{
-    std::ofstream file("/proc/self/clear_refs");
-    return static_cast<bool>(file << "5" << std::flush);
-}
-
 //! First training works on millions of windows piece by piece. Frames, tables and the sum of each window are needed:
 //! 230 MB. A list of all windows with their codes alone took another 900 MB.
 TEST(Tld_ThreadsMemory, firstTrainingOfTld)
 {
-    if (!forgetPeak())
-        throw SkipTestException("the peak of this process's memory cannot be asked for");
     const Mat frame = texture(5, Size(3840, 2160), CV_8UC1, 2);
-#ifdef __GLIBC__
-    malloc_trim(0); // otherwise memory that was freed before could be reused
-#endif
-    forgetPeak();
-    const double before = memoryOf("VmRSS");
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(frame, Rect(1900, 1000, 12, 12));
-    const double peak = memoryOf("VmHWM");
-    std::cout << cvRound((peak - before) / 1e6) << " MB more at most, " << cvRound((memoryOf("VmRSS") - before) / 1e6)
-              << " MB in the end" << std::endl;
-    EXPECT_GT(peak, before + 100e6) << "this test does not see what it is for";
-    EXPECT_LT(peak, before + 400e6);
+    const double peak = peakOf([&] { detector->init(frame, Rect(1900, 1000, 12, 12)); });
+    if (peak <= 0.)
+        throw SkipTestException("the peak of this process's memory cannot be asked for");
+    std::cout << cvRound(peak / 1e6) << " MB more at most" << std::endl;
+    EXPECT_GT(peak, 100e6) << "this test does not see what it is for";
+    EXPECT_LT(peak, 400e6);
 }
-
-#endif // __linux__
 
 #ifdef HAVE_CUDA
 
