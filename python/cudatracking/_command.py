@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 import threading
-from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NoReturn, Optional, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from . import FragmentMatcher, MultiTracker, QuickShift, State, TemplateFinder, 
 from ._errors import ArgumentError, error
 from ._finder import Pose
 from ._frames import Frame, Source, SourceError, box, images_of
-from ._jobs import DEFAULT_CASCADE, JOBS, Detect, Superpixels, settings_of
+from ._jobs import DEFAULT_CASCADE, Detect, Superpixels, settings_of
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table, counted, refuse_inputs, refuse_inputs_in, say
 from .scan import _command as scan
@@ -194,15 +194,14 @@ def _inside(boxes: Sequence[tuple[int, int, int, int]], frame: Frame) -> None:
             raise ArgumentError(f"--box: {x},{y},{width},{height}: is not inside of the first frame, which has {columns} x {rows} pixels")
 
 
-def _settings(job: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the parameters of a job."""
-    settings = settings_of(job, {name: getattr(options, name) for name in JOBS[job].DEFAULTS if getattr(options, name) is not None})
-    return {name: settings[name] for name in JOBS[job].DEFAULTS}
+def _given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Returns the options of these names that were given."""
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def detect(options: argparse.Namespace, stop: Stop) -> int:
     """Finds objects with cascades."""
-    classifiers = Detect(_settings("detect", options), options.device).classifiers
+    classifiers = Detect({**Detect.DEFAULTS, **_given(options, Detect.DEFAULTS)}, options.device).classifiers
     job = Job(options, stop, ("frame", "time", "file", "cascade", "x", "y", "width", "height", "neighbors", "weight"))
 
     def work(job: Job) -> str:
@@ -259,7 +258,7 @@ def track(options: argparse.Namespace, stop: Stop) -> int:
 
 def superpixels(options: argparse.Namespace, stop: Stop) -> int:
     """Cuts frames into superpixels."""
-    settings = _settings("superpixels", options)
+    settings = settings_of("superpixels", _given(options, Superpixels.DEFAULTS))
     cutter = Superpixels(settings, options.device)
     if options.labels:
         return write_labels(options, settings, cutter, stop)
